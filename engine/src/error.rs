@@ -63,7 +63,13 @@ pub struct Error {
 impl Error {
     /// An error with one fault.
     pub fn new(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, faults: vec![Fault { path: path.into(), message: message.into() }] }
+        Self {
+            code,
+            faults: vec![Fault {
+                path: path.into(),
+                message: message.into(),
+            }],
+        }
     }
 }
 
@@ -81,8 +87,10 @@ impl std::error::Error for Error {}
 
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (path, message) =
-            self.faults.first().map_or(("$", ""), |first| (&first.path, &first.message));
+        let (path, message) = self
+            .faults
+            .first()
+            .map_or(("$", ""), |first| (&first.path, &first.message));
         let mut out = serializer.serialize_struct("Error", 4)?;
         out.serialize_field("code", self.code.as_str())?;
         out.serialize_field("path", path)?;

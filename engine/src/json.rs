@@ -72,9 +72,7 @@ impl<'a> Document<'a> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let document = Self::read(&mut deserializer)
             .and_then(|read| deserializer.end().map(|()| read))
-            .map_err(|cause| {
-                Error::new(Code::Invalid, "$", format!("must be JSON: {cause}"))
-            })?;
+            .map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
         document.without_repeats()
     }
 
@@ -84,7 +82,11 @@ impl<'a> Document<'a> {
     /// What the format says; a member that is there twice is for [`Document::without_repeats`].
     pub fn read<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         let mut entries = Vec::with_capacity(16);
-        let reader = Reader { entries: &mut entries, key: Cow::Borrowed(""), depth: 0 };
+        let reader = Reader {
+            entries: &mut entries,
+            key: Cow::Borrowed(""),
+            depth: 0,
+        };
         reader.deserialize(deserializer)?;
         Ok(Self { entries })
     }
@@ -97,7 +99,10 @@ impl<'a> Document<'a> {
         let mut faults = Faults::default();
         for (index, entry) in self.entries.iter().enumerate() {
             if entry.scalar == Scalar::Object {
-                let object = Node { entries: &self.entries, index };
+                let object = Node {
+                    entries: &self.entries,
+                    index,
+                };
                 object.each_repeated_member(&mut |member| faults.add(member, "is there twice"));
             }
         }
@@ -107,7 +112,10 @@ impl<'a> Document<'a> {
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_, 'a> {
-        Node { entries: &self.entries, index: 0 }
+        Node {
+            entries: &self.entries,
+            index: 0,
+        }
     }
 }
 
@@ -142,7 +150,10 @@ impl<'d, 'a> Node<'d, 'a> {
         let mut next = self.index + 1;
         let end = self.entry().map_or(0, |entry| entry.end);
         std::iter::from_fn(move || {
-            let child = Node { entries: self.entries, index: next };
+            let child = Node {
+                entries: self.entries,
+                index: next,
+            };
             (next < end).then(|| child.entry()).flatten().map(|entry| {
                 next = entry.end;
                 child
@@ -171,7 +182,9 @@ impl<'d, 'a> Node<'d, 'a> {
         let mut seen = BTreeSet::new();
         for (count, member) in self.children().enumerate() {
             let repeated = if few {
-                self.children().take(count).any(|earlier| earlier.key() == member.key())
+                self.children()
+                    .take(count)
+                    .any(|earlier| earlier.key() == member.key())
             } else {
                 !seen.insert(member.key().as_ref())
             };
@@ -185,13 +198,19 @@ impl<'d, 'a> Node<'d, 'a> {
     #[must_use]
     pub fn path(self) -> String {
         let mut path = String::from("$");
-        let mut at = Node { entries: self.entries, index: 0 };
+        let mut at = Node {
+            entries: self.entries,
+            index: 0,
+        };
         while at.index < self.index {
             let is_array = *at.scalar() == Scalar::Array;
-            let inside = at.children().enumerate().find(|(_, child)| {
-                child.entry().is_some_and(|entry| self.index < entry.end)
-            });
-            let Some((position, child)) = inside else { break };
+            let inside = at
+                .children()
+                .enumerate()
+                .find(|(_, child)| child.entry().is_some_and(|entry| self.index < entry.end));
+            let Some((position, child)) = inside else {
+                break;
+            };
             if is_array {
                 push_index(&mut path, position);
             } else {
@@ -241,21 +260,30 @@ impl Faults {
     /// Notes what is wrong with a node.
     pub fn add(&mut self, node: Node<'_, '_>, message: impl Into<Cow<'static, str>>) {
         if self.has_room() {
-            self.0.push(Fault { path: node.path(), message: message.into() });
+            self.0.push(Fault {
+                path: node.path(),
+                message: message.into(),
+            });
         }
     }
 
     /// Notes what is wrong with a member of a node that is not there.
     pub fn add_member(&mut self, node: Node<'_, '_>, key: &str, message: &'static str) {
         if self.has_room() {
-            self.0.push(Fault { path: node.path_of(key), message: Cow::Borrowed(message) });
+            self.0.push(Fault {
+                path: node.path_of(key),
+                message: Cow::Borrowed(message),
+            });
         }
     }
 
     fn has_room(&mut self) -> bool {
         if self.0.len() == MAX_FAULTS {
             let message = Cow::Borrowed("has more faults than are listed");
-            self.0.push(Fault { path: "$".to_owned(), message });
+            self.0.push(Fault {
+                path: "$".to_owned(),
+                message,
+            });
         }
         self.0.len() < MAX_FAULTS
     }
@@ -274,15 +302,14 @@ impl Faults {
         if self.0.is_empty() {
             return Ok(());
         }
-        Err(Error { code: Code::Invalid, faults: self.0 })
+        Err(Error {
+            code: Code::Invalid,
+            faults: self.0,
+        })
     }
 
     /// A required member; noted when it is missing.
-    pub fn required<'d, 'a>(
-        &mut self,
-        object: Node<'d, 'a>,
-        key: &str,
-    ) -> Option<Node<'d, 'a>> {
+    pub fn required<'d, 'a>(&mut self, object: Node<'d, 'a>, key: &str) -> Option<Node<'d, 'a>> {
         let member = object.member(key);
         if member.is_none() {
             self.add_member(object, key, "is required");
@@ -351,7 +378,11 @@ struct Reader<'r, 'a> {
 impl<'a> Reader<'_, 'a> {
     fn leaf<E>(self, scalar: Scalar<'a>) -> Result<(), E> {
         let end = self.entries.len() + 1;
-        self.entries.push(Entry { key: self.key, scalar, end });
+        self.entries.push(Entry {
+            key: self.key,
+            scalar,
+            end,
+        });
         Ok(())
     }
 
@@ -361,7 +392,11 @@ impl<'a> Reader<'_, 'a> {
             return Err(E::custom("deeper than 32 levels"));
         }
         let index = self.entries.len();
-        self.entries.push(Entry { key: std::mem::take(&mut self.key), scalar, end: index + 1 });
+        self.entries.push(Entry {
+            key: std::mem::take(&mut self.key),
+            scalar,
+            end: index + 1,
+        });
         Ok(index)
     }
 
@@ -426,7 +461,11 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
         let depth = self.depth + 1;
         loop {
             let key = Cow::Borrowed("");
-            let element = Reader { entries: &mut *self.entries, key, depth };
+            let element = Reader {
+                entries: &mut *self.entries,
+                key,
+                depth,
+            };
             if access.next_element_seed(element)?.is_none() {
                 return self.close(index);
             }
@@ -437,7 +476,11 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
         let index = self.open(Scalar::Object)?;
         let depth = self.depth + 1;
         while let Some(key) = access.next_key_seed(Key)? {
-            access.next_value_seed(Reader { entries: &mut *self.entries, key, depth })?;
+            access.next_value_seed(Reader {
+                entries: &mut *self.entries,
+                key,
+                depth,
+            })?;
         }
         self.close(index)
     }
@@ -450,7 +493,7 @@ impl<'a> DeserializeSeed<'a> for Key {
     type Value = Cow<'a, str>;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
+        deserializer.deserialize_any(self)
     }
 }
 
