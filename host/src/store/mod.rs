@@ -62,6 +62,11 @@ impl Partition {
         (fits && clean).then(|| Self(Arc::from(name)))
     }
 
+    /// The partition of a name that the host made itself.
+    pub(crate) fn named(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
     /// Its name.
     #[must_use]
     pub fn as_str(&self) -> &str {
