@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::clock::Clock;
 use crate::conditions::Conditions;
 use crate::config::Config;
@@ -26,6 +28,7 @@ pub struct App {
     pub conditions: Conditions,
     /// Clients, keys, tokens.
     pub tokens: Tokens,
+    ending: watch::Sender<bool>,
 }
 
 impl App {
@@ -43,7 +46,17 @@ impl App {
         let tokens = Tokens::start(&config, Arc::clone(&store), Arc::clone(&clock)).await?;
         let conditions = Conditions::start(Arc::clone(&store), Arc::clone(&clock)).await?;
         let decider = decider.await.map_err(|cause| Error::Bug(cause.to_string()))??;
-        Ok(Arc::new(Self { config, clock, store, decider, conditions, tokens }))
+        Ok(Arc::new(Self { config, clock, store, decider, conditions, tokens, ending: watch::Sender::new(false) }))
+    }
+
+    /// Becomes true when streams without end must end.
+    pub fn ending(&self) -> watch::Receiver<bool> {
+        self.ending.subscribe()
+    }
+
+    /// Ends streams without end, so that connections can.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
     }
 
     /// Every route there is. Those that are asked most come first.

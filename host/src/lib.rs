@@ -5,11 +5,13 @@
 //! (what is kept, and the promises), [`follow`] (how memory stays fresh).
 
 pub mod app;
+pub mod cli;
 pub mod clock;
 pub mod conditions;
 pub mod config;
 pub mod engine;
 pub mod error;
+pub mod etag;
 pub mod follow;
 pub mod http;
 pub mod store;

@@ -31,6 +31,7 @@ pub use self::reply::Reply;
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::etag::{Etag, Preconditions};
 use crate::tokens::permission::Permission;
 
 /// The largest body of most routes: 1 MiB.
@@ -151,47 +152,18 @@ impl Request {
 
     /// Whether the caller has this version already (`If-None-Match`, weak comparison).
     #[must_use]
-    pub fn has(&self, etag: &HeaderValue) -> bool {
+    pub fn has(&self, etag: &Etag) -> bool {
         tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*" || tag == etag)
     }
 
     /// What must hold before something is changed.
     #[must_use]
     pub fn preconditions(&self) -> Preconditions {
-        let has = |name| self.headers.contains_key(name);
+        let named = self.headers.contains_key(IF_MATCH);
         Preconditions {
-            tags: has(IF_MATCH)
-                .then(|| tags(&self.headers, &IF_MATCH).map(str::to_owned).collect()),
+            tags: named.then(|| tags(&self.headers, &IF_MATCH).map(str::to_owned).collect()),
             absent: tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*"),
         }
-    }
-}
-
-/// What a PUT or DELETE asks of what is there.
-#[derive(Clone, Debug, Default)]
-pub struct Preconditions {
-    tags: Option<Vec<String>>,
-    absent: bool,
-}
-
-impl Preconditions {
-    /// Nothing, when they hold for what is there, whose entity tag is `etag`.
-    ///
-    /// # Errors
-    /// [`Error::Outdated`] when they do not.
-    pub fn hold(&self, etag: Option<&HeaderValue>) -> Result<()> {
-        if self.absent && etag.is_some() {
-            return Err(Error::Outdated("it is there already".to_owned()));
-        }
-        let matched = match (&self.tags, etag) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(tags), Some(etag)) => tags.iter().any(|tag| tag == "*" || tag == etag),
-        };
-        if matched {
-            return Ok(());
-        }
-        Err(Error::Outdated("it is not the version of If-Match".to_owned()))
     }
 }
 

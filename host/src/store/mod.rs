@@ -330,6 +330,21 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     fn hints(&self, partition: &Partition) -> Hints;
 }
 
+/// Commits, and repeats with the same id as long as the outcome is unknown, a few times.
+///
+/// # Errors
+/// As [`Store::commit`]; [`CommitError::Unknown`] when it stays unknown.
+pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
+    const REPEATS: u32 = 3;
+    for _ in 0..REPEATS {
+        match store.commit(commit.clone()).await {
+            Err(CommitError::Unknown(_)) => {}
+            known => return known,
+        }
+    }
+    store.commit(commit).await
+}
+
 /// Which store to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreUrl {
