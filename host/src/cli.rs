@@ -15,14 +15,14 @@ use tracing_subscriber::EnvFilter;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Config, Flags, Loaded, Log};
-use crate::engine::MODULE_SHA256;
+use crate::error::Error;
 use crate::http::Listener;
 use crate::store::{self, StoreUrl};
 use crate::tokens::Credentials;
 
 /// Decides at the till: may this item be sold to this customer, on this project, and at which exchange rate.
 #[derive(Debug, Parser)]
-#[command(name = "tillgate", version, long_version = long_version(), arg_required_else_help = true)]
+#[command(name = "tillgate", version, long_version = LONG_VERSION, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -73,9 +73,8 @@ struct Demo {
     listen: Option<SocketAddr>,
 }
 
-fn long_version() -> String {
-    format!("{}\nengine sha256 {MODULE_SHA256}", env!("CARGO_PKG_VERSION"))
-}
+const LONG_VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), "\nengine sha256 ", env!("TILLGATE_ENGINE_SHA256"));
 
 /// Runs the command that the arguments name. Exit codes: 0 done, 1 failed, 2 not understood.
 #[must_use]
@@ -122,6 +121,15 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     serve_until_told(app, listener).await
 }
 
+/// An error with its causes: here it is the operator who reads it.
+fn explain(error: Error) -> String {
+    match error {
+        Error::Bug(cause) => cause,
+        Error::Unavailable(cause) => cause.to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// Opens a socket.
 async fn bind(address: SocketAddr) -> Result<Listener, String> {
     let bound = Listener::bind(address).await;
@@ -133,7 +141,7 @@ async fn start(mut config: Config, url: &StoreUrl, listener: &Listener) -> Resul
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
     let clock = Arc::new(SystemClock);
     let store = store::open(url, Arc::clone(&clock) as _)?;
-    App::start(config, store, clock).await.map_err(|cause| cause.to_string())
+    App::start(config, store, clock).await.map_err(explain)
 }
 
 fn announce(listener: &Listener) -> Result<(), String> {
@@ -143,7 +151,7 @@ fn announce(listener: &Listener) -> Result<(), String> {
 }
 
 async fn serve_until_told(app: Arc<App>, listener: Listener) -> Result<(), String> {
-    let table = App::table().map_err(|cause| cause.to_string())?;
+    let table = App::table().map_err(explain)?;
     let filter = crate::http::filter(Arc::clone(&app), table);
     let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
@@ -187,7 +195,7 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
 async fn write_operator(app: &App, file: &Path) -> Result<(), String> {
     let write = |credentials: &Credentials| write_credentials(app, credentials, file);
     let made = app.tokens.ensure_operator(write).await;
-    if made.map_err(|cause| format!("the operator's client was not made: {cause}"))? {
+    if made.map_err(|cause| format!("the operator's client was not made: {}", explain(cause)))? {
         tracing::info!(file = %file.display(), "the operator's credentials were written");
     }
     Ok(())

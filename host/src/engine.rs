@@ -192,7 +192,7 @@ fn tick(engine: &Engine) -> Result<(), EngineError> {
 }
 
 fn ended(cause: impl std::fmt::Display) -> EngineError {
-    EngineError::Ended(cause.to_string())
+    EngineError::Ended(format!("{cause:#}"))
 }
 
 /// What an instance's store holds: limits, and what the call in it has used.

@@ -84,11 +84,13 @@ impl Prepared {
         match (self, line) {
             (Self::Project(checks), "project") => {
                 let request = ProjectRequest::read(request)?;
-                write(&decide_on(Some(checks), &request.item), out);
+                out.push(OK);
+                decide_on(Some(checks), &request.item).write(out);
             }
             (Self::Catalog(catalog), "project") => {
                 let request = ProjectRequest::read(request)?;
-                write(&catalog.decide_on_project(&request), out);
+                out.push(OK);
+                catalog.decide_on_project(&request).write(out);
             }
             (Self::Catalog(catalog), "basket") => {
                 let request = BasketRequest::read(request)?;
@@ -96,12 +98,15 @@ impl Prepared {
                     Some(Self::Project(checks)) => Some(checks),
                     _ => None,
                 };
-                write(&catalog.decide_basket(&request, project), out);
+                out.push(OK);
+                catalog.decide_basket(&request, project).write(out);
             }
             (Self::Catalog(catalog), _) if line.starts_with("condition ") => {
                 let id = line.split_once(' ').map_or("", |(_, id)| id);
                 let request = ConditionRequest::read(request)?;
-                write(&catalog.decide(id, &request)?, out);
+                let decision = catalog.decide(id, &request)?;
+                out.push(OK);
+                decision.write(out);
             }
             (Self::Catalog(_), _) => {
                 let calls = "the call must be condition ID, project or basket";

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
-use super::{announce, bind, log_to_stderr, serve_until_told, start};
+use super::{announce, bind, explain as explain_error, log_to_stderr, serve_until_told, start};
 use crate::app::App;
 use crate::conditions::Owner;
 use crate::config::{Flags, Loaded};
@@ -58,7 +58,7 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
         None => bind_somewhere(config.listen).await?,
     };
     let app = start(config, &url, &listener).await?;
-    let credentials = fill(&app).await.map_err(|cause| cause.to_string())?;
+    let credentials = fill(&app).await.map_err(explain_error)?;
     announce(&listener)?;
     explain(&app, &credentials);
     serve_until_told(app, listener).await

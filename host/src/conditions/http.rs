@@ -326,14 +326,15 @@ impl Listener {
                 return Some(Event::default().id(sight.digest.clone()).data(data));
             }
             let [global, own] = &mut self.watches;
-            tokio::select! {
-                changed = global.changed() => changed.ok()?,
-                changed = own.changed() => changed.ok()?,
+            let silent = tokio::select! {
+                changed = global.changed() => changed.map(|()| false).ok()?,
+                changed = own.changed() => changed.map(|()| false).ok()?,
                 _ = self.ending.wait_for(|ending| *ending) => return None,
-                () = tokio::time::sleep(HEARTBEAT) => {
-                    self.may_listen().await.ok()?;
-                    return Some(Event::default().comment("still here"));
-                }
+                () = tokio::time::sleep(HEARTBEAT) => true,
+            };
+            if silent {
+                self.may_listen().await.ok()?;
+                return Some(Event::default().comment("still here"));
             }
         }
     }
