@@ -4,6 +4,7 @@
 //! the global one. It is done once, when the catalog is made, so a decision is one look-up.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::condition::{
     ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope, read_context,
@@ -46,6 +47,7 @@ impl Catalog {
                 let Some(list) = list.and_then(|list| faults.array(list)) else {
                     continue;
                 };
+                refuse_repeats(list, &mut faults);
                 conditions
                     .extend(list.children().filter_map(|node| {
                         EntityCondition::from_catalog(node, scope, &mut faults)
@@ -53,11 +55,18 @@ impl Catalog {
             }
             let list = root.member("projects").and_then(|list| faults.array(list));
             for node in list.into_iter().flat_map(Node::children) {
-                let id = faults.required(node, "projectId");
-                let id = id.and_then(|id| read_project_id(id, &mut faults));
+                let Some(node) = faults.object(node) else {
+                    continue;
+                };
+                let member = faults.required(node, "projectId");
+                let id = member.and_then(|id| read_project_id(id, &mut faults));
                 let project = Project::read(node, &mut faults);
-                if let Some(id) = id {
-                    insert(&mut projects, id, Checks::new(&project.restrictions));
+                let (Some(member), Some(id)) = (member, id) else {
+                    continue;
+                };
+                match projects.binary_search_by_key(&id, |(id, _)| *id) {
+                    Ok(_) => faults.add(member, "is there twice"),
+                    Err(place) => projects.insert(place, (id, Checks::new(&project.restrictions))),
                 }
             }
         }
@@ -177,15 +186,13 @@ impl Catalog {
     }
 }
 
-/// Puts a project in its place; the last of one id stays.
-fn insert(projects: &mut Vec<(ProjectId, Checks)>, id: ProjectId, checks: Checks) {
-    match projects.binary_search_by_key(&id, |(id, _)| *id) {
-        Ok(there) => {
-            if let Some(place) = projects.get_mut(there) {
-                place.1 = checks;
-            }
+/// Notes every condition that has the id of one before it: which of the two decides would be a guess.
+fn refuse_repeats(conditions: Node<'_, '_>, faults: &mut Faults) {
+    let mut seen = BTreeSet::new();
+    for id in conditions.children().filter_map(|node| node.member("id")) {
+        if id.text().is_some_and(|text| !seen.insert(text.as_ref())) {
+            faults.add(id, "is there twice");
         }
-        Err(place) => projects.insert(place, (id, checks)),
     }
 }
 

@@ -35,10 +35,20 @@ pub enum Scalar<'a> {
     Object,
 }
 
+/// Where a value stands in the one around it.
+#[derive(Clone, Debug)]
+enum Place<'a> {
+    /// The member of that name.
+    Member(Cow<'a, str>),
+    /// The element at that position; the whole is one too.
+    Element(usize),
+}
+
 #[derive(Clone, Debug)]
 struct Entry<'a> {
-    /// The member's name; empty for an element and for the whole.
-    key: Cow<'a, str>,
+    place: Place<'a>,
+    /// The index of the entry around this one; its own for the whole.
+    around: usize,
     scalar: Scalar<'a>,
     /// The index after the last entry inside this one.
     end: usize,
@@ -84,7 +94,8 @@ impl<'a> Document<'a> {
         let mut entries = Vec::with_capacity(16);
         let reader = Reader {
             entries: &mut entries,
-            key: Cow::Borrowed(""),
+            place: Place::Element(0),
+            around: 0,
             depth: 0,
         };
         reader.deserialize(deserializer)?;
@@ -145,6 +156,12 @@ impl<'d, 'a> Node<'d, 'a> {
         *self.scalar() == Scalar::Null
     }
 
+    /// Whether it is an object.
+    #[must_use]
+    pub fn is_object(self) -> bool {
+        *self.scalar() == Scalar::Object
+    }
+
     /// What is inside an array or an object, in order.
     pub fn children(self) -> impl Iterator<Item = Self> {
         let mut next = self.index + 1;
@@ -165,13 +182,16 @@ impl<'d, 'a> Node<'d, 'a> {
     #[must_use]
     pub fn key(self) -> &'d Cow<'a, str> {
         const NONE: &Cow<'static, str> = &Cow::Borrowed("");
-        self.entry().map_or(NONE, |entry| &entry.key)
+        match self.entry().map(|entry| &entry.place) {
+            Some(Place::Member(key)) => key,
+            Some(Place::Element(_)) | None => NONE,
+        }
     }
 
     /// The member of that name, when the node is an object that has it.
     #[must_use]
     pub fn member(self, key: &str) -> Option<Self> {
-        if *self.scalar() != Scalar::Object {
+        if !self.is_object() {
             return None;
         }
         self.children().find(|child| child.key() == key)
@@ -198,25 +218,19 @@ impl<'d, 'a> Node<'d, 'a> {
     #[must_use]
     pub fn path(self) -> String {
         let mut path = String::from("$");
-        let mut at = Node {
-            entries: self.entries,
-            index: 0,
-        };
-        while at.index < self.index {
-            let is_array = *at.scalar() == Scalar::Array;
-            let inside = at
-                .children()
-                .enumerate()
-                .find(|(_, child)| child.entry().is_some_and(|entry| self.index < entry.end));
-            let Some((position, child)) = inside else {
-                break;
-            };
-            if is_array {
-                push_index(&mut path, position);
-            } else {
-                push_member(&mut path, child.key());
+        let mut chain = Vec::new();
+        let mut index = self.index;
+        while index > 0
+            && let Some(entry) = self.entries.get(index)
+        {
+            chain.push(&entry.place);
+            index = entry.around;
+        }
+        for place in chain.into_iter().rev() {
+            match place {
+                Place::Member(key) => push_member(&mut path, key),
+                Place::Element(position) => push_index(&mut path, *position),
             }
-            at = child;
         }
         path
     }
@@ -319,7 +333,7 @@ impl Faults {
 
     /// The node, when it is an object; noted when it is not.
     pub fn object<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
-        if *node.scalar() == Scalar::Object {
+        if node.is_object() {
             return Some(node);
         }
         self.add(node, "must be an object");
@@ -388,7 +402,8 @@ pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
 /// Reads one value, and what is inside it, to the end of `entries`.
 struct Reader<'r, 'a> {
     entries: &'r mut Vec<Entry<'a>>,
-    key: Cow<'a, str>,
+    place: Place<'a>,
+    around: usize,
     depth: usize,
 }
 
@@ -396,7 +411,8 @@ impl<'a> Reader<'_, 'a> {
     fn leaf<E>(self, scalar: Scalar<'a>) -> Result<(), E> {
         let end = self.entries.len() + 1;
         self.entries.push(Entry {
-            key: self.key,
+            place: self.place,
+            around: self.around,
             scalar,
             end,
         });
@@ -410,11 +426,22 @@ impl<'a> Reader<'_, 'a> {
         }
         let index = self.entries.len();
         self.entries.push(Entry {
-            key: std::mem::take(&mut self.key),
+            place: std::mem::replace(&mut self.place, Place::Element(0)),
+            around: self.around,
             scalar,
             end: index + 1,
         });
         Ok(index)
+    }
+
+    /// A reader of what stands there in the array or object at `index`.
+    fn inside<'s>(&'s mut self, index: usize, place: Place<'a>) -> Reader<'s, 'a> {
+        Reader {
+            entries: &mut *self.entries,
+            place,
+            around: index,
+            depth: self.depth + 1,
+        }
     }
 
     fn close<E>(self, index: usize) -> Result<(), E> {
@@ -475,29 +502,20 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
 
     fn visit_seq<A: SeqAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
         let index = self.open(Scalar::Array)?;
-        let depth = self.depth + 1;
-        loop {
-            let key = Cow::Borrowed("");
-            let element = Reader {
-                entries: &mut *self.entries,
-                key,
-                depth,
-            };
-            if access.next_element_seed(element)?.is_none() {
-                return self.close(index);
-            }
+        let mut position = 0;
+        while access
+            .next_element_seed(self.inside(index, Place::Element(position)))?
+            .is_some()
+        {
+            position += 1;
         }
+        self.close(index)
     }
 
     fn visit_map<A: MapAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
         let index = self.open(Scalar::Object)?;
-        let depth = self.depth + 1;
         while let Some(key) = access.next_key_seed(Key)? {
-            access.next_value_seed(Reader {
-                entries: &mut *self.entries,
-                key,
-                depth,
-            })?;
+            access.next_value_seed(self.inside(index, Place::Member(key)))?;
         }
         self.close(index)
     }

@@ -475,12 +475,13 @@ impl Checks {
         };
         for Restriction { demand, exclusive } in restrictions {
             let (test, target) = demand.test();
+            let property = checks.property(test, target);
             let joined = checks.checks.iter().position(|check| {
-                check.test == test && !check.exclusive && !exclusive && *check.target == *target
+                check.test == test && check.property == property && !check.exclusive && !exclusive
             });
             let index = joined.unwrap_or(checks.checks.len());
             if joined.is_none() {
-                checks.open(test, target, *exclusive, seed);
+                checks.open(test, target, property, *exclusive, seed);
             }
             if let Some(check) = checks.checks.get_mut(index) {
                 demand.add_to(&mut check.values);
@@ -489,13 +490,17 @@ impl Checks {
         checks
     }
 
-    fn open(&mut self, test: Test, target: &str, exclusive: bool, seed: Seed) {
-        let property = match test {
+    /// The number of the property that a test looks at; that of none when it looks at the item.
+    fn property(&mut self, test: Test, target: &str) -> usize {
+        match test {
             Test::WhitelistedItems | Test::BlacklistedItems => usize::MAX,
             Test::Whitelist | Test::Blacklist | Test::Boolean => {
                 self.properties.get_or_add(target, self.properties.len())
             }
-        };
+        }
+    }
+
+    fn open(&mut self, test: Test, target: &str, property: usize, exclusive: bool, seed: Seed) {
         let values = Values {
             texts: Index::new(seed),
             yes: false,

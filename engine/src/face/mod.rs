@@ -95,8 +95,12 @@ impl Prepared {
             (Self::Catalog(catalog), "basket") => {
                 let request = BasketRequest::read(request)?;
                 let project = match project {
+                    None => None,
                     Some(Self::Project(checks)) => Some(checks),
-                    _ => None,
+                    Some(Self::Catalog(_)) => {
+                        let message = "the handle of the basket's project is of a catalog";
+                        return Err(Error::new(Code::UnknownHandle, "$", message));
+                    }
                 };
                 out.push(OK);
                 catalog.decide_basket(&request, project).write(out);
