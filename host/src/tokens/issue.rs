@@ -25,15 +25,13 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 
 /// The largest body of a token request: 8 KiB.
-const MAX_FORM: usize = 8 << 10;
+pub const MAX_FORM: usize = 8 << 10;
 
 /// Why there is no token.
 #[derive(Debug)]
 pub enum Refusal {
     /// The request is not one.
     Malformed(String),
-    /// Its body is larger than [`MAX_FORM`].
-    TooLarge,
     /// The client is not known, has not shown its secret, or may not have a token.
     UnknownClient,
     /// Another grant than `client_credentials` was asked for.
@@ -122,9 +120,6 @@ impl Tokens {
         form: &[u8],
         peer: IpAddr,
     ) -> Result<Issued, Refusal> {
-        if form.len() > MAX_FORM {
-            return Err(Refusal::TooLarge);
-        }
         let form = Form::parse(form)?;
         let shown = form.check_authentication(shown)?;
         let client = self.authenticate(shown, peer).await?;

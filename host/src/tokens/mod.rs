@@ -47,7 +47,7 @@ use tokio::sync::Semaphore;
 use self::client::{Client, Pepper, Status, random_secret};
 use self::client_id::{Claims, Software};
 pub use self::clients::ClientPage;
-pub use self::issue::{Issued, Refusal, Shown};
+pub use self::issue::{Issued, MAX_FORM, Refusal, Shown};
 use self::keys::{NewKey, Published, StoredKeys};
 use self::ledger::{Change, Kept, Ledger};
 use self::limits::{Registrations, WrongSecrets};

@@ -13,20 +13,14 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::{Access, Reply, Request, Route, Takes};
-use crate::tokens::{Refusal, Shown};
+use crate::tokens::{MAX_FORM, Refusal, Shown};
 
-/// What is read of a body before it is said to be too large: some more than may be, so that it is said here.
-const READ: usize = 64 << 10;
+const INVALID_REQUEST: &str = "invalid_request";
 
 /// The route.
 pub(super) fn route() -> Route {
-    Route::new(
-        Method::POST,
-        "/oauth2/token",
-        Access::Public,
-        Takes::Anything(READ),
-        token,
-    )
+    let body = Takes::Anything(MAX_FORM);
+    Route::new(Method::POST, "/oauth2/token", Access::Public, body, token).refusing(refused_by_http)
 }
 
 async fn token(app: Arc<App>, request: Request) -> Result<Reply> {
@@ -38,13 +32,21 @@ async fn token(app: Arc<App>, request: Request) -> Result<Reply> {
         let detail = "the body must be application/x-www-form-urlencoded";
         Err(Refusal::Malformed(detail.to_owned()))
     };
-    let reply = match answer {
-        Ok(issued) => Reply::of(StatusCode::OK, &issued)?,
-        Err(refusal) => refused(refusal, request.correlation),
-    };
-    Ok(reply
+    match answer {
+        Ok(issued) => Ok(uncached(Reply::of(StatusCode::OK, &issued)?)),
+        Err(refusal) => Ok(refused(refusal, request.correlation)),
+    }
+}
+
+/// Another method, a body that is too large or too slow, an answer that is not acceptable.
+fn refused_by_http(status: StatusCode, detail: &str, _: Uuid) -> Reply {
+    error(status, INVALID_REQUEST, detail)
+}
+
+fn uncached(reply: Reply) -> Reply {
+    reply
         .with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
-        .with(PRAGMA, HeaderValue::from_static("no-cache")))
+        .with(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
 fn is_form(headers: &HeaderMap) -> bool {
@@ -70,14 +72,8 @@ fn shown(headers: &HeaderMap) -> Option<Shown> {
 }
 
 fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
-    const REQUEST: &str = "invalid_request";
     match refusal {
-        Refusal::Malformed(detail) => error(StatusCode::BAD_REQUEST, REQUEST, &detail),
-        Refusal::TooLarge => error(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            REQUEST,
-            "the body must be at most 8192 bytes",
-        ),
+        Refusal::Malformed(detail) => error(StatusCode::BAD_REQUEST, INVALID_REQUEST, &detail),
         Refusal::UnknownClient => challenged(error(
             StatusCode::UNAUTHORIZED,
             "invalid_client",
@@ -90,7 +86,7 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
         ),
         Refusal::Audience(needed) => challenged(error(
             StatusCode::UNAUTHORIZED,
-            REQUEST,
+            INVALID_REQUEST,
             &format!("audience must be {needed}"),
         )),
         Refusal::Scope => error(
@@ -125,7 +121,7 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
 fn error(status: StatusCode, code: &str, description: &str) -> Reply {
     let description: String = description.chars().map(describable).collect();
     let body = json!({ "error": code, "error_description": description });
-    Reply::json(status, body.to_string().into())
+    uncached(Reply::json(status, body.to_string().into()))
 }
 
 /// What may stand in a description: RFC 6749, 5.2.
