@@ -9,4 +9,8 @@
 )]
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
+mod support {
+    pub mod host;
+}
+mod tokens;
 mod vectors;

@@ -16,3 +16,4 @@ pub mod follow;
 pub mod http;
 pub mod store;
 pub mod tokens;
+pub mod worker;

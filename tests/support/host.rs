@@ -43,13 +43,24 @@ impl Host {
 
     /// A host on a store, with a clock.
     pub async fn start_on(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self::start_configured(store, clock, |_| ()).await
+    }
+
+    /// The same, with other settings than the defaults.
+    pub async fn start_configured(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        configure: impl FnOnce(&mut Config),
+    ) -> Self {
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let flags = Flags {
             listen: Some(listener.address().unwrap()),
             store: Some("memory:".to_owned()),
             operator_file: None,
         };
-        Self::start_with(Loaded::read(None, &flags).unwrap().config, store, clock, listener).await
+        let mut config = Loaded::read(None, &flags).unwrap().config;
+        configure(&mut config);
+        Self::start_with(config, store, clock, listener).await
     }
 
     async fn start_with(

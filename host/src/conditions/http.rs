@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
 use crate::etag::Etag;
-use crate::http::{Access, Caller, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::tokens::permission::Permission as P;
 
 /// `Tillgate-Engine`: the SHA-256 of the module that decided.
@@ -339,10 +339,14 @@ impl Listener {
         }
     }
 
-    async fn may_listen(&self) -> Result<Caller> {
-        let caller = crate::http::caller::of(&self.app, &self.headers).await?;
-        caller.may(P::ConditionRead)?;
-        caller.may(P::ProjectRead)?;
-        Ok(caller)
+    /// Asks again who is asking. As a task of its own, since a stream must be shareable between threads.
+    async fn may_listen(&self) -> Result<()> {
+        let (app, headers) = (Arc::clone(&self.app), self.headers.clone());
+        let asked = tokio::spawn(async move {
+            let caller = crate::http::caller::of(&app, &headers).await?;
+            caller.may(P::ConditionRead)?;
+            caller.may(P::ProjectRead)
+        });
+        asked.await.map_err(|cause| Error::Bug(cause.to_string()))?
     }
 }

@@ -77,8 +77,12 @@ pub struct Route {
     pub access: Access,
     takes: Takes,
     gives: &'static str,
+    refuses: Refuse,
     handler: Arc<Handler>,
 }
+
+/// How an error of HTTP itself reads: a status and a sentence.
+type Refuse = fn(StatusCode, &str, Uuid) -> Reply;
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,8 +106,15 @@ impl Route {
         let handler = move |app, request| -> BoxFuture<'static, _> {
             Box::pin(handler(app, request))
         };
-        let gives = "application/json";
-        Self { method, path, access, takes, gives, handler: Arc::new(handler) }
+        let (gives, refuses) = ("application/json", Reply::problem as Refuse);
+        Self { method, path, access, takes, gives, refuses, handler: Arc::new(handler) }
+    }
+
+    /// The same, where errors of HTTP itself read otherwise: those of the whole path, whatever the method.
+    #[must_use]
+    pub const fn refusing(mut self, refuses: Refuse) -> Self {
+        self.refuses = refuses;
+        self
     }
 
     /// The same, answering another media type than JSON.
@@ -277,14 +288,13 @@ async fn dispatch<B: Buf>(
     let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
     let Some(route) = found.value.get(method.as_str()) else {
         let allow = found.value.keys().copied().collect::<Vec<_>>().join(", ");
-        let reply = Reply::problem(
-            StatusCode::METHOD_NOT_ALLOWED,
-            &format!("this path takes {allow}"),
-            correlation,
-        );
+        let refuses = found.value.values().next().map_or(Reply::problem as Refuse, |r| r.refuses);
+        let detail = format!("this path takes {allow}");
+        let reply = refuses(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
         let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
         return Err(Stop::Reply(reply.with(ALLOW, allow)));
     };
+    let refuse = |status, detail: &str| Stop::Reply((route.refuses)(status, detail, correlation));
     let params = found.params.iter().map(|(_, value)| percent_decode_str(value).decode_utf8());
     let params: Result<Vec<_>, _> = params.map(|param| param.map(|p| p.into_owned())).collect();
     let params = params

@@ -67,13 +67,19 @@ impl Permission {
     /// The permission of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|permission| permission.as_str() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|permission| permission.as_str() == name)
     }
 
     /// Whether only the platform's own clients may hold it.
     #[must_use]
     pub const fn platform_only(self) -> bool {
-        matches!(self, Self::GlobalConditionWrite | Self::RolesWrite | Self::TenantsWrite)
+        matches!(
+            self,
+            Self::GlobalConditionWrite | Self::RolesWrite | Self::TenantsWrite
+        )
     }
 
     const fn bit(self) -> u64 {
@@ -113,18 +119,27 @@ impl Permissions {
     /// Those that a tenant's own client may hold.
     #[must_use]
     pub fn without_platform_only(self) -> Self {
-        self.iter().filter(|permission| !permission.platform_only()).collect()
+        self.iter()
+            .filter(|permission| !permission.platform_only())
+            .collect()
     }
 
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
-        Permission::ALL.iter().copied().filter(move |permission| self.contains(*permission))
+        Permission::ALL
+            .iter()
+            .copied()
+            .filter(move |permission| self.contains(*permission))
     }
 }
 
 impl FromIterator<Permission> for Permissions {
     fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
-        Self(permissions.into_iter().fold(0, |set, permission| set | permission.bit()))
+        Self(
+            permissions
+                .into_iter()
+                .fold(0, |set, permission| set | permission.bit()),
+        )
     }
 }
 
@@ -144,7 +159,10 @@ const BUILT_IN: &[(&str, &[Permission])] = {
                 P::ProjectWrite,
             ],
         ),
-        ("ecs.evaluator", &[P::ConditionEvaluate, P::ProjectRestrictionEvaluate]),
+        (
+            "ecs.evaluator",
+            &[P::ConditionEvaluate, P::ProjectRestrictionEvaluate],
+        ),
         ("exr.viewer", &[P::RateRead]),
         (
             "exr.editor",
@@ -156,11 +174,19 @@ const BUILT_IN: &[(&str, &[Permission])] = {
                 P::ReferenceRateImport,
             ],
         ),
-        ("exr.subscriber", &[P::RatesChangedSubscribe, P::InitialStateCreate]),
+        (
+            "exr.subscriber",
+            &[P::RatesChangedSubscribe, P::InitialStateCreate],
+        ),
         ("exe.viewer", &[P::WebhookRead, P::DeliveryRead]),
         (
             "exe.editor",
-            &[P::WebhookRead, P::DeliveryRead, P::WebhookWrite, P::DeliveryReplay],
+            &[
+                P::WebhookRead,
+                P::DeliveryRead,
+                P::WebhookWrite,
+                P::DeliveryReplay,
+            ],
         ),
         ("exe.publisher", &[P::EventPublish]),
         (

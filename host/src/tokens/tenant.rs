@@ -3,9 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::store::Partition;
 
-/// The id of a tenant: 1 to 64 of `[A-Za-z0-9._-]` (`tokens.md`, "client_id").
+/// What stands in a path where no tenant is meant: a global template's place. Never a tenant's id.
+pub const NO_TENANT: &str = "_";
+
+/// What a tenant's id must be, for messages.
+pub const RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ - and not _ alone";
+
+/// The id of a tenant: 1 to 64 of `[A-Za-z0-9._-]` (`tokens.md`, "client_id"), and not [`NO_TENANT`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(Arc<str>);
 
@@ -13,7 +21,7 @@ impl TenantId {
     /// The id, when the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        is_name(text).then(|| Self(Arc::from(text)))
+        (is_name(text) && text != NO_TENANT).then(|| Self(Arc::from(text)))
     }
 
     /// The id as text.
@@ -38,6 +46,19 @@ impl fmt::Display for TenantId {
 impl fmt::Debug for TenantId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Serialize for TenantId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TenantId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).ok_or_else(|| de::Error::custom(RULE))
     }
 }
 
