@@ -15,5 +15,6 @@ pub mod face;
 mod index;
 pub mod json;
 pub mod restriction;
+pub mod signature;
 
 pub use self::error::{Code, Error, Fault};
