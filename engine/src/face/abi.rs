@@ -81,6 +81,12 @@ pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     })
 }
 
+/// Rate math, many calls at a time: a request as [`crate::rate::text`] has it, without a line before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_rates(len: usize) -> u64 {
+    exchange(len, |_, request, out| super::rates(request, out))
+}
+
 /// Forgets what a handle stands for; nothing when it stands for nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_release(handle: u32) {
@@ -129,22 +135,33 @@ impl Module {
     }
 }
 
-/// Runs a call on the first `len` bytes of the input, and says where its answer is: the pointer in the upper half, the
-/// length in the lower.
+/// Runs a call that begins with a line.
 fn call(
     len: usize,
     run: impl FnOnce(&mut Module, &str, &[u8], &mut Vec<u8>) -> Result<(), Error>,
+) -> u64 {
+    exchange(len, |module, input, out| {
+        let (line, text) = split(input)?;
+        run(module, line, text, out)
+    })
+}
+
+/// Runs something on the first `len` bytes of the input, and says where its answer is: the pointer in the upper half,
+/// the length in the lower.
+fn exchange(
+    len: usize,
+    run: impl FnOnce(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>,
 ) -> u64 {
     MODULE.with_borrow_mut(|module| {
         let input = std::mem::take(&mut module.input);
         let mut output = std::mem::take(&mut module.output);
         output.clear();
-        let result =
-            split(&input, len).and_then(|(line, text)| run(module, line, text, &mut output));
-        if let Err(error) = result {
+        let given = input.get(..len).ok_or_else(|| {
+            Error::new(Code::Invalid, "$", "is longer than the input buffer")
+        });
+        if let Err(error) = given.and_then(|given| run(module, given, &mut output)) {
             output.clear();
-            output.push(FAILED);
-            let _ = serde_json::to_writer(&mut output, &error);
+            super::answer(Err(error), &mut output);
         }
         debug_assert!(
             matches!(output.first(), Some(&(OK | FAILED))),
@@ -164,11 +181,8 @@ fn call(
     })
 }
 
-fn split(input: &[u8], len: usize) -> Result<(&str, &[u8]), Error> {
+fn split(input: &[u8]) -> Result<(&str, &[u8]), Error> {
     let refuse = |message| Error::new(Code::Invalid, "$", message);
-    let input = input
-        .get(..len)
-        .ok_or_else(|| refuse("is longer than the input buffer"))?;
     let newline = input.iter().position(|&byte| byte == b'\n');
     let (line, text) = newline
         .and_then(|at| input.split_at_checked(at))

@@ -36,6 +36,15 @@ impl JsPrepared {
     }
 }
 
+/// Rate math, many calls at a time: `0` and the answer's text, or `1` and the error's.
+#[wasm_bindgen]
+pub fn rates(request: &str) -> String {
+    let mut out = Vec::with_capacity(512);
+    let answered = super::rates(request.as_bytes(), &mut out);
+    super::answer(answered, &mut out);
+    text(out)
+}
+
 /// A sentence for an operator about a reason's code, `undefined` when it is none.
 #[wasm_bindgen]
 pub fn describe(reason: &str) -> Option<String> {

@@ -10,6 +10,7 @@
 //! | | `project` | `given.md` 2.3 | `ItemDecisionDto` |
 //! | | `basket` | a basket | a basket's decision |
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
+//! | rates | none | rate math | its answers |
 //!
 //! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] puts that into linear
 //! memory, [`js`] into strings and objects.
@@ -122,6 +123,17 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// Rate math; the answer is appended to `out`.
+pub fn rates(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    let begin = out.len();
+    out.push(OK);
+    let answered = crate::rate::text::answer(request, out);
+    if answered.is_err() {
+        out.truncate(begin);
+    }
+    answered
 }
 
 /// Appends an answer.
