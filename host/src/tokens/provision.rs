@@ -16,6 +16,9 @@ use crate::follow::Follow;
 /// The software of the operator's client.
 const OPERATOR_SOFTWARE: &str = "tillgate-operator";
 
+/// The most clients of one software that the host makes in a tenant.
+const MAX_PROVISIONED: u32 = 1_000;
+
 /// A client's id and secret, as they are shown once.
 #[derive(Clone)]
 pub struct Credentials {
@@ -48,42 +51,51 @@ impl Tokens {
         if self.ledger.get::<StoredTenant>(&key).await?.is_some() {
             return Ok(false);
         }
-        let (client, credentials) =
-            self.new_client(&self.platform, OPERATOR_SOFTWARE, vec![OPERATOR.to_owned()])?;
+        let roles = vec![OPERATOR.to_owned()];
+        let (client, credentials) = self.new_client(&self.platform, OPERATOR_SOFTWARE, 1, roles)?;
         keep(&credentials).map_err(|cause| {
             Error::Bug(format!(
                 "the operator's credentials were not written: {cause}"
             ))
         })?;
-        let made = self.put_authorized(&client, Some("the platform's tenant is there already"));
-        made.await?;
-        Ok(true)
+        if self.put_authorized(&client, true).await? {
+            return Ok(true);
+        }
+        let detail = "another host made the operator at the same moment: its credentials hold";
+        Err(Error::Conflict(detail.to_owned()))
     }
 
-    /// Makes a tenant, if it is not there, with an authorized client of these roles.
+    /// Makes a tenant, if it is not there, with one more authorized client of these roles.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the tenant has a client of this software already.
+    /// When the store is away.
     pub async fn provision(
         &self,
         tenant: &TenantId,
         software: &str,
         roles: &[&str],
     ) -> Result<Credentials> {
-        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
-        let (client, credentials) = self.new_client(tenant, software, roles)?;
-        self.put_authorized(&client, None).await?;
-        Ok(credentials)
+        let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+        // The version tells those of the same software apart: nothing else of them differs.
+        for version in 1..=MAX_PROVISIONED {
+            let (client, credentials) =
+                self.new_client(tenant, software, version, roles.clone())?;
+            if self.put_authorized(&client, false).await? {
+                return Ok(credentials);
+            }
+        }
+        Err(clients::taken())
     }
 
     fn new_client(
         &self,
         tenant: &TenantId,
         software: &str,
+        version: u32,
         roles: Vec<String>,
     ) -> Result<(Client, Credentials)> {
         let no_name = || Error::Bug(format!("{software} is no name of a software"));
-        let software = Software::new(software, "1").ok_or_else(no_name)?;
+        let software = Software::new(software, &version.to_string()).ok_or_else(no_name)?;
         let claims = Claims::new();
         let id = client_id::encode(&claims, &software, tenant)
             .ok_or_else(|| Error::Bug("the client's id is too long".to_owned()))?;
@@ -108,28 +120,31 @@ impl Tokens {
         ))
     }
 
-    /// Puts a client that nobody needs to authorize. `tenant_is_new` says what is wrong when its tenant is there.
-    async fn put_authorized(&self, client: &Client, tenant_is_new: Option<&str>) -> Result<()> {
+    /// Puts a client that nobody needs to authorize, unless it is there already, or `alone` its tenant; answers whether
+    /// it did.
+    async fn put_authorized(&self, client: &Client, alone: bool) -> Result<bool> {
+        let tenant_key = tenants::key(&client.tenant);
+        let key = client_key(&client.id);
         let plan = async || {
             let mut change = Change::default();
-            let key = tenants::key(&client.tenant);
-            let tenant: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
-            change.rests_on(&key, tenant.as_ref());
-            match (&tenant, tenant_is_new) {
-                (Some(_), Some(wrong)) => return Err(Error::Conflict(wrong.to_owned())),
-                (Some(_), None) => {}
-                (None, _) => change.put(&key, &StoredTenant::new(None, client.registered))?,
-            }
-            let key = client_key(&client.id);
-            if self.ledger.get::<Client>(&key).await?.is_some() {
-                return Err(clients::taken());
+            let tenant: Option<Kept<StoredTenant>> = self.ledger.get(&tenant_key).await?;
+            let there = self.ledger.get::<Client>(&key).await?.is_some();
+            if there || (alone && tenant.is_some()) {
+                return Ok((change, false));
             }
             change.rests_on::<Client>(&key, None);
+            change.rests_on(&tenant_key, tenant.as_ref());
+            if tenant.is_none() {
+                change.put(&tenant_key, &StoredTenant::new(None, client.registered))?;
+            }
             clients::put(&mut change, client)?;
-            Ok((change, ()))
+            Ok((change, true))
         };
-        self.ledger.change(plan).await?;
-        clients::audit("client.provisioned", &client.id, &client.tenant, "the host");
-        self.registry.catch_up().await
+        let put = self.ledger.change(plan).await?;
+        if put {
+            clients::audit("client.provisioned", &client.id, &client.tenant, "the host");
+            self.registry.catch_up().await?;
+        }
+        Ok(put)
     }
 }
