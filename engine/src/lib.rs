@@ -14,6 +14,8 @@ pub mod error;
 pub mod face;
 mod index;
 pub mod json;
+pub mod rate;
 pub mod restriction;
+pub mod signature;
 
 pub use self::error::{Code, Error, Fault};
