@@ -74,7 +74,7 @@ struct Demo {
 }
 
 const LONG_VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), "\nengine sha256 ", env!("TILLGATE_ENGINE_SHA256"));
+    concat!(env!("CARGO_PKG_VERSION"), "\nengine sha256 ", env!("ENGINE_SHA256"));
 
 /// Runs the command that the arguments name. Exit codes: 0 done, 1 failed, 2 not understood.
 #[must_use]

@@ -20,10 +20,10 @@ use wasmtime::{
 
 /// The module's bytes, the same that the npm package and the page decide with.
 pub const MODULE: &[u8] =
-    include_bytes!(concat!(env!("TILLGATE_ENGINE_DIR"), "/tillgate_bg.wasm"));
+    include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));
 
 /// The module's SHA-256, in hex.
-pub const MODULE_SHA256: &str = env!("TILLGATE_ENGINE_SHA256");
+pub const MODULE_SHA256: &str = env!("ENGINE_SHA256");
 
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;

@@ -128,7 +128,7 @@ pub fn keep_fresh<F: Follow>(followed: &Arc<F>, clock: Arc<dyn crate::clock::Clo
                 tracing::warn!(?partition, %cause, "memory could not be refreshed");
             }
             looks = looks.wrapping_add(1);
-            if looks % LOOKS_PER_TRIM == 0
+            if looks.is_multiple_of(LOOKS_PER_TRIM)
                 && let Err(cause) = followed.follower().trim(clock.now()).await
             {
                 tracing::warn!(%cause, "the log of changes could not be trimmed");

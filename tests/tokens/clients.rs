@@ -8,13 +8,19 @@ use super::fixture::{FORM, Service, messages, registration};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A status, how a client gets to it, and what authorizing and revoking it then answer, the second time too.
+type Row = (
+    &'static str,
+    &'static [&'static str],
+    [(u16, &'static str); 2],
+);
+
 #[tokio::test]
 async fn each_cell_of_the_status_table_holds() {
     let service = Service::start().await;
     service.open_tenant("acme", &[]).await;
     let operator = service.operator().await;
-    // How a client gets to a status, and what each call then answers: status code and status, the second time too.
-    let table: [(&str, &[&str], [(u16, &str); 2]); 3] = [
+    let table: [Row; 3] = [
         ("Pending", &[], [(200, "Authorized"), (200, "Revoked")]),
         (
             "Authorized",

@@ -54,7 +54,16 @@ impl Service {
 
     pub async fn configured(configure: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(StoppedClock::at(START));
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::on(store, clock, configure).await
+    }
+
+    /// A service on a store and a clock.
+    pub async fn on(
+        store: Arc<dyn Store>,
+        clock: Arc<StoppedClock>,
+        configure: impl FnOnce(&mut Config),
+    ) -> Self {
         let host = Host::start_configured(store.clone(), clock.clone(), configure).await;
         let kept = Mutex::new(None);
         let keep = |credentials: &Credentials| {

@@ -110,7 +110,7 @@ async fn a_new_key_is_published_at_once_signs_later_and_outlives_the_tokens_of_t
     service.clock.advance(Duration::from_secs(12));
     assert_eq!(
         kids(&service).await,
-        [second.clone()],
+        std::slice::from_ref(&second),
         "the last token of the old has expired"
     );
     let third = tokens.rotate_keys().await.unwrap();

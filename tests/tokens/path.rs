@@ -256,6 +256,31 @@ async fn a_client_that_was_deleted_and_registers_again_is_another() {
 }
 
 #[tokio::test]
+async fn an_old_token_stays_dead_on_a_host_that_learns_of_delete_and_return_at_once() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &["iam.admin"]).await;
+    let operator = service.operator().await;
+    let till = service.till("acme", 1).await;
+    let path = format!("/v1/tenants/acme/clients/{}", till.client_id);
+    let authorize = format!("{path}/authorize");
+    service.put(&authorize, &operator, Value::Null).await;
+    let old = service.token_of(&till).await;
+    let issuer = format!("{}/", service.host.url);
+    let configure = |config: &mut tillgate::config::Config| config.issuer = issuer;
+    let (store, clock) = (service.store.clone(), service.clock.clone());
+    let other = Host::start_configured(store, clock, configure).await;
+    assert!(other.app.tokens.verify(&old).await.is_ok());
+    service.delete(&path, &operator).await;
+    service.clock.advance(std::time::Duration::from_secs(1));
+    let again = service.till("acme", 1).await;
+    service.put(&authorize, &operator, Value::Null).await;
+    let new = service.token_of(&again).await;
+    other.app.tokens.tidy().await.unwrap();
+    assert!(other.app.tokens.verify(&old).await.is_err());
+    assert!(other.app.tokens.verify(&new).await.is_ok());
+}
+
+#[tokio::test]
 async fn the_metadata_says_where_everything_is() {
     let service = Service::start().await;
     let url = &service.host.url;

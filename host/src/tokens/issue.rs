@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
-use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use percent_encoding::percent_decode;
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
+use super::form::{Form, Shown};
 use super::keys::{Published, SigningKey, TOKEN_LIFE};
 use super::tenant::TenantId;
 use super::{Tokens, blocking, client_key};
@@ -49,39 +49,6 @@ pub enum Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Self::Failed(error)
-    }
-}
-
-/// Credentials as a client shows them.
-#[derive(Clone, Default)]
-pub struct Shown {
-    id: String,
-    secret: String,
-}
-
-impl std::fmt::Debug for Shown {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shown")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Shown {
-    /// The credentials of an `Authorization` header, if they are any: `Basic`, form-encoded (RFC 6749, 2.3.1) or plain.
-    /// Ids and secrets have no `%` and no `+`, so decoding what is plain leaves it as it is.
-    #[must_use]
-    pub fn of_header(header: &str) -> Option<Self> {
-        let (scheme, encoded) = header.split_once(' ')?;
-        if !scheme.eq_ignore_ascii_case("basic") {
-            return None;
-        }
-        let text = String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()?;
-        let (id, secret) = text.split_once(':')?;
-        Some(Self {
-            id: decode(id.as_bytes())?,
-            secret: decode(secret.as_bytes())?,
-        })
     }
 }
 
@@ -206,92 +173,6 @@ fn jwt(key: &Arc<SigningKey>, claims: &[u8]) -> Result<String> {
     jwt.push('.');
     BASE64_URL_SAFE_NO_PAD.encode_string(signature, &mut jwt);
     Ok(jwt)
-}
-
-/// A form's parameters, each once.
-struct Form(BTreeMap<String, String>);
-
-impl Form {
-    fn parse(body: &[u8]) -> Result<Self, Refusal> {
-        let mut parameters = BTreeMap::new();
-        for pair in body
-            .split(|byte| *byte == b'&')
-            .filter(|pair| !pair.is_empty())
-        {
-            let mut halves = pair.splitn(2, |byte| *byte == b'=');
-            let undecodable = || Refusal::Malformed("the body is no form".to_owned());
-            let name = halves.next().and_then(decode).ok_or_else(undecodable)?;
-            let value = halves
-                .next()
-                .map(|value| decode(value).ok_or_else(undecodable));
-            let value = value.transpose()?.unwrap_or_default();
-            // An empty scope asks for none, which is what there is.
-            if value.is_empty() && name != "scope" {
-                return Err(Refusal::Malformed(format!("{} has no value", known(&name))));
-            }
-            if parameters.contains_key(&name) {
-                return Err(Refusal::Malformed(format!(
-                    "{} is there twice",
-                    known(&name)
-                )));
-            }
-            parameters.insert(name, value);
-        }
-        Ok(Self(parameters))
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// The credentials to look at. A secret in the body is none (`client_secret_post`), and beside a header it is a
-    /// second way of authentication, which RFC 6749 refuses.
-    fn check_authentication(&self, shown: Option<Shown>) -> Result<Option<Shown>, Refusal> {
-        let Some(header) = &shown else {
-            return Ok(None);
-        };
-        if self.get("client_secret").is_some() {
-            let detail = "the client must authenticate in one way";
-            return Err(Refusal::Malformed(detail.to_owned()));
-        }
-        if self.get("client_id").is_some_and(|id| id != header.id) {
-            let detail = "client_id is not that of the Authorization header";
-            return Err(Refusal::Malformed(detail.to_owned()));
-        }
-        Ok(shown)
-    }
-}
-
-/// A parameter's name for a message: nothing of what was sent is repeated unless it is known.
-fn known(name: &str) -> &str {
-    let known = [
-        "grant_type",
-        "audience",
-        "scope",
-        "client_id",
-        "client_secret",
-    ];
-    known
-        .into_iter()
-        .find(|known| *known == name)
-        .unwrap_or("a parameter")
-}
-
-/// Decodes `application/x-www-form-urlencoded`; `None` for what is not.
-fn decode(text: &[u8]) -> Option<String> {
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
-        let digits = rest.get(at + 1..at + 3)?;
-        if !digits.iter().all(u8::is_ascii_hexdigit) {
-            return None;
-        }
-        rest = rest.get(at + 3..)?;
-    }
-    let spaced: Vec<u8> = text
-        .iter()
-        .map(|byte| if *byte == b'+' { b' ' } else { *byte })
-        .collect();
-    String::from_utf8(percent_decode(&spaced).collect()).ok()
 }
 
 fn is_id(text: &str) -> bool {

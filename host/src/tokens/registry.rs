@@ -4,8 +4,8 @@
 //! keeps slots, roles and keys as they are in the store (`follow.rs`). A token that was verified holds its client's
 //! slot, so asking it again costs no look-up, and revoking works at once. Unknown ids leave nothing behind.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,7 @@ impl Registry {
                 return Ok(None);
             };
             let standing = self.standing(client.record);
-            let mut clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
+            let mut clients = self.write();
             // Something changed while this was read: it may have been this client.
             if clients.taken_in == taken_in {
                 let new = || Arc::new(Slot::from_pointee(standing));
@@ -190,7 +190,9 @@ impl Registry {
             .into_iter()
             .map(|(role, stored)| (role, stored.permissions()));
         let roles = Roles(roles.collect());
-        let clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.write();
+        // Whoever reads a client right now gives it what the old roles hold: it must read again.
+        clients.taken_in = clients.taken_in.wrapping_add(1);
         for slot in clients.slots.values() {
             if let Some(standing) = slot.load_full() {
                 let permissions = roles.of(&standing.roles, standing.platform);
@@ -217,22 +219,40 @@ impl Registry {
     fn put(&self, id: &Arc<str>, entry: Option<Entry>) -> Result<()> {
         let client = entry.map(|entry| read::<Client>(id, &entry)).transpose()?;
         let standing = client.map(|client| Arc::new(self.standing(client.record)));
-        let mut clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
-        let slot = match standing {
-            Some(_) => clients.slots.get(id).cloned(),
-            None => clients.slots.remove(id),
+        let mut clients = self.write();
+        let Some(slot) = clients.slots.get(id) else {
+            return Ok(());
         };
-        if let Some(slot) = slot {
+        let registered = slot.load().as_ref().map(|standing| standing.registered);
+        // A client that came after one that was deleted has a slot of its own: no old token leads to it.
+        if standing.as_ref().map(|standing| standing.registered) == registered {
             slot.store(standing);
+        } else {
+            slot.store(None);
+            clients.slots.remove(id);
         }
         Ok(())
     }
 
-    /// Marks what is being read right now as perhaps stale; answers which clients are in memory.
-    fn begin_taking_in(&self) -> Vec<Arc<str>> {
-        let mut clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
+    fn write(&self) -> RwLockWriteGuard<'_, Clients> {
+        self.clients.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mark_stale(&self) {
+        let mut clients = self.write();
         clients.taken_in = clients.taken_in.wrapping_add(1);
-        clients.slots.keys().cloned().collect()
+    }
+
+    /// Those of these clients that are in memory; all that are, without a selection.
+    fn known(&self, ids: Option<&BTreeSet<&str>>) -> Vec<Arc<str>> {
+        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
+        match ids {
+            None => clients.slots.keys().cloned().collect(),
+            Some(ids) => {
+                let known = ids.iter().filter_map(|id| clients.slots.get_key_value(*id));
+                known.map(|(id, _)| Arc::clone(id)).collect()
+            }
+        }
     }
 }
 
@@ -254,12 +274,13 @@ impl Follow for Registry {
     }
 
     async fn take_in(&self, changed: Changed) -> Result<()> {
-        let known = self.begin_taking_in();
+        // What is being read right now may be stale; what is read from here on is not.
+        self.mark_stale();
         match changed {
             Changed::Everything => {
                 self.take_in_keys().await?;
                 self.take_in_roles().await?;
-                self.take_in_clients(&known).await
+                self.take_in_clients(&self.known(None)).await
             }
             Changed::Keys(keys) => {
                 if keys.iter().any(|key| key == KEYS) {
@@ -268,12 +289,9 @@ impl Follow for Registry {
                 if keys.iter().any(|key| key.starts_with(ROLE)) {
                     self.take_in_roles().await?;
                 }
-                let ids: std::collections::HashSet<&str> = keys
-                    .iter()
-                    .filter_map(|key| key.strip_prefix(CLIENT))
-                    .collect();
-                let changed = known.into_iter().filter(|id| ids.contains(id.as_ref()));
-                self.take_in_clients(&changed.collect::<Vec<_>>()).await
+                let ids = keys.iter().filter_map(|key| key.strip_prefix(CLIENT));
+                self.take_in_clients(&self.known(Some(&ids.collect())))
+                    .await
             }
         }
     }

@@ -13,7 +13,10 @@ use super::body;
 use super::keys::{JWKS_MAX_AGE, Published};
 use crate::app::App;
 use crate::error::Result;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Reply, Request, Route, Takes};
+
+/// The largest body of a registration: 64 KiB, since anyone may send one.
+const MAX_REGISTRATION: usize = 64 << 10;
 
 /// The routes.
 pub fn routes() -> Vec<Route> {
@@ -39,7 +42,7 @@ pub fn routes() -> Vec<Route> {
             Method::POST,
             "/v1/registration",
             public,
-            Takes::Json(MAX_BODY),
+            Takes::Json(MAX_REGISTRATION),
             register,
         ),
     ];
