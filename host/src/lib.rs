@@ -1,1 +1,4 @@
 //! .
+
+pub mod clock;
+pub mod store;
