@@ -1,0 +1,12 @@
+//! The tests of the product: one binary, one module a subject.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+#![allow(unreachable_pub, reason = "nothing outside can reach a test")]
+
+mod store;
