@@ -12,5 +12,10 @@
 mod support {
     pub mod host;
 }
+
+mod bad_input;
+mod conditions;
+mod program;
+mod store;
 mod tokens;
 mod vectors;

@@ -117,8 +117,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let listener = bind(config.listen).await?;
     let app = start(config, &url, &listener).await?;
     write_operator(&app, &operator_file).await?;
-    announce(&listener)?;
-    serve_until_told(app, listener).await
+    serve_until_told(app, listener, || ()).await
 }
 
 /// An error with its causes: here it is the operator who reads it.
@@ -144,17 +143,20 @@ async fn start(mut config: Config, url: &StoreUrl, listener: &Listener) -> Resul
     App::start(config, store, clock).await.map_err(explain)
 }
 
-fn announce(listener: &Listener) -> Result<(), String> {
-    let address = listener.address().map_err(|cause| cause.to_string())?;
-    println!("listening on http://{address}");
-    Ok(())
-}
-
-async fn serve_until_told(app: Arc<App>, listener: Listener) -> Result<(), String> {
+/// Says where it listens, and what else there is to say, and serves until a signal comes. Signals are listened for
+/// before anyone can know that it is there.
+async fn serve_until_told(
+    app: Arc<App>,
+    listener: Listener,
+    explain_more: impl FnOnce(),
+) -> Result<(), String> {
     let table = App::table().map_err(explain)?;
     let filter = crate::http::filter(Arc::clone(&app), table);
     let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
+    let address = listener.address().map_err(|cause| cause.to_string())?;
+    println!("listening on http://{address}");
+    explain_more();
     let told = async {
         tokio::select! {
             _ = terminate.recv() => {}

@@ -1,5 +1,5 @@
 //! What the benches ask: the inputs of the figures in README.
-#![allow(dead_code, reason = "each bench takes what it needs")]
+#![allow(dead_code, unreachable_pub, reason = "each bench takes what it needs")]
 
 /// A catalog with an age and a license condition.
 pub const CATALOG: &str = r#"{"global":[{"id":"alcohol","rule":"AGE_RESTRICTION","scope":"GLOBAL","enabled":true,"condition_value":{"minimum_age":18}}],"tenant":[{"id":"tobacco","rule":"LICENSE_REQUIREMENT","scope":"TENANT","enabled":true,"condition_value":{}}]}"#;

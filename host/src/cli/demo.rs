@@ -1,11 +1,12 @@
 //! `tillgate demo`: the product on a temporary store, with a shop's conditions and a project to ask about.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
-use super::{announce, bind, explain as explain_error, log_to_stderr, serve_until_told, start};
+use super::{bind, explain as explain_error, log_to_stderr, serve_until_told, start};
 use crate::app::App;
 use crate::conditions::Owner;
 use crate::config::{Flags, Loaded};
@@ -59,9 +60,8 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
     };
     let app = start(config, &url, &listener).await?;
     let credentials = fill(&app).await.map_err(explain_error)?;
-    announce(&listener)?;
-    explain(&app, &credentials);
-    serve_until_told(app, listener).await
+    let explained = Arc::clone(&app);
+    serve_until_told(app, listener, || explain(&explained, &credentials)).await
 }
 
 async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {

@@ -4,8 +4,8 @@
 //! [`Commit`] is atomic within one partition and nothing spans two; state, message and job that belong together
 //! therefore live in one partition and move in one commit (`platform.md`, "Store").
 //!
-//! Two real implementations, [`embedded`] and (in its own issue) Redis, and [`memory`] for tests, pass one conformance
-//! suite (`tests/store.rs`). Features know this file only; no feature knows a store, no store knows a feature.
+//! Two real implementations, [`EmbeddedStore`] and (in its own issue) Redis, and [`MemoryStore`] for tests, pass one
+//! conformance suite (`tests/store.rs`). Features know this file only; no feature knows a store, no store knows a feature.
 //!
 //! What every implementation promises:
 //!
@@ -15,13 +15,17 @@
 //!   `repeated` set. Only effects are remembered; a conflict may be tried again with the same id.
 //! * `revision` counts the commits of a partition that took effect: 1, 2, 3, without gaps. An entry carries the
 //!   revision of the commit that last put it.
-//! * Publish times strictly increase within a partition, over restarts and when the clock goes back.
+//! * Publish times strictly increase from each commit of a partition to its next, over restarts and when the clock goes
+//!   back. The messages of one commit share its time: a commit is one moment.
 //! * Positions of a log are opaque, unique, ordered as they were appended, and never used again, trimmed or not.
 //! * Keys are ordered by their bytes. Every read is bounded by the caller's `max`.
 //! * A due job is given to one worker until its lease ends; settling with any other lease than the newest is
-//!   [`CommitError::LeaseLost`].
+//!   [`CommitError::LeaseLost`]. Leases of a partition only grow, even when a job goes and another of its id comes. A
+//!   worker that is late but was not replaced may still settle.
 
+mod commit;
 mod embedded;
+mod hints;
 mod memory;
 
 use std::fmt;
@@ -58,7 +62,9 @@ impl Partition {
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let fits = !name.is_empty() && name.len() <= MAX_NAME_BYTES;
-        let clean = !name.chars().any(|c| c.is_control() || matches!(c, '{' | '}'));
+        let clean = !name
+            .chars()
+            .any(|c| c.is_control() || matches!(c, '{' | '}'));
         (fits && clean).then(|| Self(Arc::from(name)))
     }
 
@@ -148,7 +154,8 @@ pub enum Op {
         /// What to do.
         body: Bytes,
     },
-    /// Ends a claim. [`CommitError::LeaseLost`] when `lease` is not the job's newest, or the job is gone.
+    /// Ends a claim, once. [`CommitError::LeaseLost`] when `lease` is not the job's newest, was settled already, or the
+    /// job is gone.
     Settle {
         /// Which queue.
         queue: String,
@@ -291,7 +298,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError>;
 
     /// The entries of `keys`, in that order, of one state of the partition.
-    async fn get(&self, partition: &Partition, keys: &[String]) -> Result<Vec<Option<Entry>>, Unavailable>;
+    async fn get(
+        &self,
+        partition: &Partition,
+        keys: &[String],
+    ) -> Result<Vec<Option<Entry>>, Unavailable>;
 
     /// Up to `max` entries whose key starts with `prefix` and comes after `after`, by key.
     async fn scan(
@@ -303,7 +314,13 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     ) -> Result<Page, Unavailable>;
 
     /// Up to `max` messages of a log after a position, oldest first.
-    async fn read(&self, partition: &Partition, log: &str, after: Position, max: usize) -> Result<Slice, Unavailable>;
+    async fn read(
+        &self,
+        partition: &Partition,
+        log: &str,
+        after: Position,
+        max: usize,
+    ) -> Result<Slice, Unavailable>;
 
     /// Drops up to `max` of the oldest messages published before `before`; answers how many went.
     async fn trim(
@@ -314,7 +331,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> Result<usize, Unavailable>;
 
-    /// Claims up to `max` jobs that are due and not under a lease, each until `lease` from now.
+    /// Claims up to `max` jobs that are due and not under a lease, each until `lease` from now; at most [`MAX_OPS`] at
+    /// once, since a claim is a change.
     async fn claim(
         &self,
         partition: &Partition,
@@ -324,7 +342,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     ) -> Result<Claimed, Unavailable>;
 
     /// Every partition with a commit, after `after`, by name; up to `max`.
-    async fn partitions(&self, after: Option<&str>, max: usize) -> Result<Vec<Partition>, Unavailable>;
+    async fn partitions(
+        &self,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Partition>, Unavailable>;
 
     /// Something that changes when the partition does.
     fn hints(&self, partition: &Partition) -> Hints;
@@ -361,7 +383,9 @@ impl FromStr for StoreUrl {
         match text.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
-            _ => Err(format!("{text:?} is not a store: use embedded:FOLDER or memory:")),
+            _ => Err(format!(
+                "{text:?} is not a store: use embedded:FOLDER or memory:"
+            )),
         }
     }
 }
@@ -383,52 +407,5 @@ pub fn open(url: &StoreUrl, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Str
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new(clock))),
         StoreUrl::Embedded(folder) => Ok(Arc::new(EmbeddedStore::open(folder, clock)?)),
-    }
-}
-
-impl Commit {
-    /// What every implementation refuses before it does anything.
-    fn refusal(&self) -> Option<CommitError> {
-        let mut bytes = 0;
-        let mut names_fit = true;
-        let mut name = |text: &str| {
-            names_fit &= !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.contains('\0');
-            bytes += text.len();
-        };
-        for check in &self.checks {
-            match check {
-                Check::Absent(key) | Check::At(key, _) => name(key),
-            }
-        }
-        let mut payload = 0;
-        for op in &self.ops {
-            match op {
-                Op::Put { key, value } => {
-                    name(key);
-                    payload += value.len();
-                }
-                Op::Delete { key } => name(key),
-                Op::Append { log, attributes, body } => {
-                    name(log);
-                    payload += body.len() + attributes.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>();
-                }
-                Op::Enqueue { queue, job, body, .. } => {
-                    name(queue);
-                    name(job);
-                    payload += body.len();
-                }
-                Op::Settle { queue, job, .. } => {
-                    name(queue);
-                    name(job);
-                }
-            }
-        }
-        if !names_fit {
-            return Some(CommitError::Refused("a name is empty, too long or holds NUL"));
-        }
-        if self.ops.len() > MAX_OPS || self.checks.len() > MAX_OPS {
-            return Some(CommitError::Refused("more than 1,000 ops or checks"));
-        }
-        (bytes + payload > MAX_COMMIT_BYTES).then_some(CommitError::Refused("more than 32 MiB"))
     }
 }

@@ -1,0 +1,356 @@
+//! `kill -9` of a process in the middle of commits: nothing acknowledged is lost, nothing is half
+//! there, and nothing is done twice.
+//!
+//! The process is this test binary again, running the one test `child`, which does nothing unless it
+//! is told what to do. It says on stdout what was acknowledged, after it was.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use super::fixture::*;
+use super::folders::copy_of;
+use tempfile::TempDir;
+use tillgate::clock::{Clock, SystemClock};
+use tillgate::store::{Commit, CommitId, EmbeddedStore, Partition, Position, Store};
+
+const ROUNDS: u32 = 12;
+const TASKS: u128 = 6;
+
+/// What a child is to do, and in which folder.
+const TASK: &str = "TILLGATE_TEST_TASK";
+const FOLDER: &str = "TILLGATE_TEST_FOLDER";
+
+/// Marks the lines that a child says from those of the test runner.
+const MARK: &str = "child: ";
+
+/// This test binary again, in a process of its own; killed when dropped.
+pub struct Child {
+    process: std::process::Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Child {
+    pub fn start(task: &str, folder: &Path) -> Self {
+        Self::run(Command::new(std::env::current_exe().unwrap()), task, folder)
+    }
+
+    /// The same where a file can have 8 MiB at most, and a write beyond that fails.
+    pub fn start_on_small_disk(task: &str, folder: &Path) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 16384; exec \"$0\" \"$@\""]);
+        shell.arg(std::env::current_exe().unwrap());
+        Self::run(shell, task, folder)
+    }
+
+    fn run(mut command: Command, task: &str, folder: &Path) -> Self {
+        command.args([
+            "--exact",
+            "store::crashes::child",
+            "--nocapture",
+            "--test-threads=1",
+        ]);
+        command
+            .env(TASK, task)
+            .env(FOLDER, folder)
+            .stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        Self { process, lines }
+    }
+
+    /// The next thing it says, `None` when it has ended.
+    pub fn line(&mut self) -> Option<String> {
+        let mut lines = self.lines.by_ref().map(Result::unwrap);
+        // The test runner's own words stand before the first of ours, without a line's end.
+        lines.find_map(|line| line.split_once(MARK).map(|(_, said)| said.to_owned()))
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _already_gone = self.process.kill();
+        let _status = self.process.wait();
+    }
+}
+
+/// Not a test: what a [`Child`] runs.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how a test talks to its child")]
+fn child() {
+    let Ok(task) = std::env::var(TASK) else {
+        return;
+    };
+    let folder = std::env::var(FOLDER).unwrap();
+    let store = EmbeddedStore::open(Path::new(&folder), Arc::new(SystemClock)).unwrap();
+    match task.as_str() {
+        "hold" => hold(store),
+        "work" => block_on(work(store)),
+        "fill" => block_on(fill(store)),
+        _ => panic!("{task}"),
+    }
+}
+
+fn say(line: impl std::fmt::Display) {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{MARK}{line}").unwrap();
+    stdout.flush().unwrap();
+}
+
+/// Keeps the store open until it is killed.
+fn hold(_store: EmbeddedStore) {
+    say("open");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Commits from several tasks at once, claims and trims between them, until it is killed.
+async fn work(store: EmbeddedStore) {
+    let store = Arc::new(store);
+    let tasks = (0..TASKS).map(|task| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            loop {
+                let id = CommitId(CommitId::random().0 / TASKS * TASKS + task);
+                store.commit(whole(id)).await.unwrap();
+                say(format_args!("{:032x}", id.0));
+            }
+        })
+    });
+    let mut tasks: Vec<_> = tasks.collect();
+    tasks.push(tokio::spawn(async move {
+        loop {
+            store
+                .claim(&home(CommitId(0)), "queue", MINUTE, 3)
+                .await
+                .unwrap();
+            let old = commit([append("noise", "m"), put("noise", "m"), delete("noise")]);
+            store
+                .commit(Commit {
+                    partition: home(CommitId(0)),
+                    ..old
+                })
+                .await
+                .unwrap();
+            store
+                .trim(&home(CommitId(0)), "noise", SystemClock.now(), 2)
+                .await
+                .unwrap();
+        }
+    }));
+    futures_util::future::join_all(tasks).await;
+}
+
+/// Commits until it has failed a few times, and says how each went.
+async fn fill(store: EmbeddedStore) {
+    let mut failures = 0;
+    while failures < 5 {
+        let id = CommitId::random();
+        let mut large = whole(id);
+        large
+            .ops
+            .push(put(format!("filler/{:032x}", id.0), vec![b'x'; 100_000]));
+        match store.commit(large).await {
+            Ok(_) => say(format_args!("done {:032x}", id.0)),
+            Err(error) => {
+                say(format_args!("failed {error}"));
+                failures += 1;
+            }
+        }
+    }
+}
+
+/// Where a commit goes: few partitions, so that each has a history.
+fn home(id: CommitId) -> Partition {
+    named(if id.0.is_multiple_of(2) {
+        "even"
+    } else {
+        "odd"
+    })
+}
+
+/// A commit of a row, a message and a job that all bear its id.
+fn whole(id: CommitId) -> Commit {
+    let name = format!("{:032x}", id.0);
+    let job = enqueue("queue", &name, START);
+    let ops = vec![
+        put(format!("row/{name}"), name.clone()),
+        append("log", name),
+        job,
+    ];
+    Commit {
+        partition: home(id),
+        id,
+        checks: Vec::new(),
+        ops,
+    }
+}
+
+pub fn id_of(text: &str) -> CommitId {
+    CommitId(u128::from_str_radix(text, 16).unwrap())
+}
+
+/// What of the acknowledged commits is missing, and what is half there.
+pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<String> {
+    let mut losses = Vec::new();
+    let mut whole = BTreeSet::new();
+    for partition in store.partitions(None, usize::MAX).await.unwrap() {
+        let page = store
+            .scan(&partition, "row/", None, usize::MAX)
+            .await
+            .unwrap();
+        let rows: BTreeSet<_> = page
+            .entries
+            .iter()
+            .map(|(_, entry)| text(&entry.value))
+            .collect();
+        let slice = store
+            .read(&partition, "log", Position(0), usize::MAX)
+            .await
+            .unwrap();
+        let messages: BTreeSet<_> = slice.messages.iter().map(|m| text(&m.body)).collect();
+        if messages.len() < slice.messages.len() {
+            losses.push(format!("{partition:?}: a message is there twice"));
+        }
+        let mut jobs = BTreeSet::new();
+        loop {
+            let claimed = store
+                .claim(&partition, "queue", HOUR * 99, usize::MAX)
+                .await
+                .unwrap();
+            if claimed.jobs.is_empty() {
+                break;
+            }
+            jobs.extend(claimed.jobs.iter().map(|job| text(&job.body)));
+        }
+        for half in rows
+            .symmetric_difference(&messages)
+            .chain(messages.symmetric_difference(&jobs))
+        {
+            losses.push(format!("{half} is half there"));
+        }
+        whole.extend(rows);
+    }
+    let missing = acknowledged.iter().map(|id| format!("{:032x}", id.0));
+    losses.extend(
+        missing
+            .filter(|id| !whole.contains(id))
+            .map(|id| format!("{id} is lost")),
+    );
+    losses
+}
+
+/// A store over which all leases of earlier looks have ended.
+fn open_later(folder: &Path, round: u32) -> EmbeddedStore {
+    let clock = clock();
+    clock.set(SystemClock.now().plus(HOUR * 100 * (round + 1)));
+    EmbeddedStore::open(folder, clock).unwrap()
+}
+
+#[test]
+fn a_killed_process_loses_nothing_it_acknowledged() {
+    let folder = TempDir::new().unwrap();
+    let mut acknowledged = Vec::new();
+    for round in 0..ROUNDS {
+        let mut child = Child::start("work", folder.path());
+        let random = CommitId::random().0;
+        // At some moment: after some acknowledgements and a few microseconds.
+        let first = acknowledged.len();
+        for _ in 0..random % 100 {
+            acknowledged.push(id_of(&child.line().unwrap()));
+        }
+        for _ in 0..(random >> 64) % 2_000_000 {
+            std::hint::spin_loop();
+        }
+        child.kill();
+        while let Some(line) = child.line() {
+            acknowledged.push(id_of(&line));
+        }
+        // What is looked at is a copy, so that looking does not mend what the next round finds.
+        let (copy, _file) = copy_of(folder.path());
+        let store = open_later(copy.path(), round);
+        assert_eq!(
+            block_on(losses(&store, &acknowledged)),
+            Vec::<String>::new()
+        );
+        for id in &acknowledged[first..] {
+            assert!(block_on(store.commit(whole(*id))).unwrap().repeated);
+        }
+        assert_eq!(
+            block_on(losses(
+                &open_again(store, copy.path(), round),
+                &acknowledged
+            )),
+            [""; 0]
+        );
+    }
+    assert!(acknowledged.len() > 100, "the children did next to nothing");
+}
+
+fn open_again(store: EmbeddedStore, folder: &Path, round: u32) -> EmbeddedStore {
+    drop(store);
+    open_later(folder, round + 1)
+}
+
+#[test]
+fn a_process_killed_at_its_first_start_leaves_a_folder_that_opens() {
+    for _ in 0..ROUNDS {
+        let folder = TempDir::new().unwrap();
+        let mut child = Child::start("hold", folder.path());
+        for _ in 0..CommitId::random().0 % 20_000_000 {
+            std::hint::spin_loop();
+        }
+        child.kill();
+        block_on(open_later(folder.path(), 0).commit(commit([put("row", "1")]))).unwrap();
+    }
+}
+
+/// The control: the check above sees each kind of loss.
+#[test]
+fn the_check_for_losses_sees_them() {
+    let folder = TempDir::new().unwrap();
+    let all: Vec<CommitId> = (0..10).map(|_| CommitId::random()).collect();
+    let store = open_later(folder.path(), 0);
+    for id in &all {
+        block_on(store.commit(whole(*id))).unwrap();
+    }
+    assert_eq!(block_on(losses(&store, &all)), [""; 0]);
+    drop(store);
+
+    let name = format!("{:032x}", all[3].0);
+    let in_its_home = |ops: Vec<tillgate::store::Op>| Commit {
+        partition: home(all[3]),
+        ..commit(ops)
+    };
+    let harm = |ops: Vec<tillgate::store::Op>| {
+        let (copy, _file) = copy_of(folder.path());
+        let store = open_later(copy.path(), 1);
+        block_on(store.commit(in_its_home(ops))).unwrap();
+        block_on(losses(&store, &all))
+    };
+    let (half, lost) = (format!("{name} is half there"), format!("{name} is lost"));
+    assert_eq!(harm(vec![delete(&format!("row/{name}"))]), [half, lost]);
+    assert_eq!(
+        harm(vec![append("log", "ff")]),
+        ["ff is half there", "ff is half there"]
+    );
+    assert_eq!(
+        harm(vec![enqueue("queue", "ff", START)]),
+        ["ff is half there"]
+    );
+    assert_eq!(harm(vec![append("log", name)]).len(), 1);
+
+    let (copy, _file) = copy_of(folder.path());
+    let never = CommitId::random();
+    let found = block_on(losses(&open_later(copy.path(), 1), &[never]));
+    assert_eq!(found, [format!("{:032x} is lost", never.0)]);
+}

@@ -1,0 +1,259 @@
+//! A fresh store with a stopped clock, and short words for what tests say to it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+use tillgate::clock::{Clock, StoppedClock, Timestamp};
+use tillgate::store::{
+    Check, Claimed, Commit, CommitError, CommitId, Committed, EmbeddedStore, Entry, Job, Lease,
+    MemoryStore, Op, Page, Partition, Position, Revision, Slice, Store,
+};
+
+/// When a test's clock stands: the start of 2026.
+pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+pub const SECOND: Duration = Duration::from_secs(1);
+pub const MINUTE: Duration = Duration::from_secs(60);
+pub const HOUR: Duration = Duration::from_secs(3_600);
+
+/// An open store and its clock.
+pub struct Opened {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<StoppedClock>,
+    /// Last, so that it goes after the store.
+    _folder: Option<TempDir>,
+}
+
+pub fn memory() -> Opened {
+    let clock = clock();
+    Opened {
+        store: Arc::new(MemoryStore::new(clock.clone())),
+        clock,
+        _folder: None,
+    }
+}
+
+pub fn embedded() -> Opened {
+    let (clock, folder) = (clock(), TempDir::new().unwrap());
+    let store = EmbeddedStore::open(folder.path(), clock.clone()).unwrap();
+    Opened {
+        store: Arc::new(store),
+        clock,
+        _folder: Some(folder),
+    }
+}
+
+pub fn clock() -> Arc<StoppedClock> {
+    Arc::new(StoppedClock::at(START))
+}
+
+/// Runs a behaviour on a store.
+pub fn run<F: Future<Output = ()>>(opened: Opened, behaviour: impl FnOnce(Opened) -> F) {
+    block_on(behaviour(opened));
+}
+
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+impl Opened {
+    /// Commits, which must take effect.
+    pub async fn commit(&self, ops: impl Into<Vec<Op>>) -> Committed {
+        let committed = self.store.commit(commit(ops)).await.unwrap();
+        assert!(!committed.repeated);
+        committed
+    }
+
+    /// Commits, which may fail.
+    pub async fn attempt(&self, commit: Commit) -> Result<Committed, CommitError> {
+        self.store.commit(commit).await
+    }
+
+    pub async fn entry(&self, key: &str) -> Option<Entry> {
+        self.entry_in(&partition(), key).await
+    }
+
+    pub async fn entry_in(&self, partition: &Partition, key: &str) -> Option<Entry> {
+        self.store
+            .get(partition, &[key.to_owned()])
+            .await
+            .unwrap()
+            .remove(0)
+    }
+
+    /// The value of a key, as text.
+    pub async fn text(&self, key: &str) -> Option<String> {
+        self.entry(key).await.map(|entry| text(&entry.value))
+    }
+
+    pub async fn scan(&self, prefix: &str, after: Option<&str>, max: usize) -> Page {
+        self.store
+            .scan(&partition(), prefix, after, max)
+            .await
+            .unwrap()
+    }
+
+    pub async fn read(&self, log: &str, after: Position, max: usize) -> Slice {
+        self.store
+            .read(&partition(), log, after, max)
+            .await
+            .unwrap()
+    }
+
+    /// The bodies of a log, as text.
+    pub async fn bodies(&self, log: &str) -> Vec<String> {
+        let slice = self.read(log, Position::default(), usize::MAX).await;
+        slice
+            .messages
+            .iter()
+            .map(|message| text(&message.body))
+            .collect()
+    }
+
+    pub async fn trim(&self, log: &str, before: Timestamp, max: usize) -> usize {
+        self.store
+            .trim(&partition(), log, before, max)
+            .await
+            .unwrap()
+    }
+
+    pub async fn claim(&self, queue: &str, lease: Duration, max: usize) -> Claimed {
+        self.store
+            .claim(&partition(), queue, lease, max)
+            .await
+            .unwrap()
+    }
+
+    /// Claims one job for a minute, which must be due.
+    pub async fn claim_one(&self, queue: &str) -> Job {
+        let mut claimed = self.claim(queue, MINUTE, 1).await;
+        assert_eq!(claimed.jobs.len(), 1, "nothing was due");
+        claimed.jobs.remove(0)
+    }
+
+    /// Nothing has happened to this store yet.
+    pub async fn assert_untouched(&self) {
+        assert_eq!(self.store.partitions(None, 9).await.unwrap(), []);
+        assert_eq!(self.scan("", None, 9).await, Page::default());
+        assert_eq!(
+            self.read("log", Position::default(), 9).await,
+            Slice::default()
+        );
+        assert_eq!(self.claim("queue", MINUTE, 9).await, Claimed::default());
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// The partition of tests that need only one.
+pub fn partition() -> Partition {
+    named("tenant")
+}
+
+pub fn named(name: &str) -> Partition {
+    Partition::new(name).unwrap()
+}
+
+/// A commit of [`partition`] with an id of its own.
+pub fn commit(ops: impl Into<Vec<Op>>) -> Commit {
+    let id = CommitId::random();
+    Commit {
+        partition: partition(),
+        id,
+        checks: Vec::new(),
+        ops: ops.into(),
+    }
+}
+
+/// The same, if a check holds.
+pub fn commit_if(checks: impl Into<Vec<Check>>, ops: impl Into<Vec<Op>>) -> Commit {
+    Commit {
+        checks: checks.into(),
+        ..commit(ops)
+    }
+}
+
+pub fn absent(key: &str) -> Check {
+    Check::Absent(key.to_owned())
+}
+
+pub fn at(key: &str, revision: Revision) -> Check {
+    Check::At(key.to_owned(), revision)
+}
+
+pub fn put(key: impl Into<String>, value: impl Into<Bytes>) -> Op {
+    Op::Put {
+        key: key.into(),
+        value: value.into(),
+    }
+}
+
+pub fn delete(key: &str) -> Op {
+    Op::Delete {
+        key: key.to_owned(),
+    }
+}
+
+pub fn append(log: &str, body: impl Into<Bytes>) -> Op {
+    append_with(log, &[], body)
+}
+
+pub fn append_with(log: &str, attributes: &[(&str, &str)], body: impl Into<Bytes>) -> Op {
+    let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+    let attributes = attributes.iter().map(owned).collect();
+    Op::Append {
+        log: log.to_owned(),
+        attributes,
+        body: body.into(),
+    }
+}
+
+/// Enqueues a job with its own id as its body.
+pub fn enqueue(queue: &str, job: &str, due: Timestamp) -> Op {
+    let body = Bytes::from(job.to_owned());
+    Op::Enqueue {
+        queue: queue.to_owned(),
+        job: job.to_owned(),
+        due,
+        body,
+    }
+}
+
+pub fn settle(queue: &str, job: &str, lease: Lease, next: Option<Timestamp>) -> Op {
+    Op::Settle {
+        queue: queue.to_owned(),
+        job: job.to_owned(),
+        lease,
+        next,
+    }
+}
+
+pub fn lost(queue: &str, job: &str) -> Result<Committed, CommitError> {
+    Err(CommitError::LeaseLost {
+        queue: queue.to_owned(),
+        job: job.to_owned(),
+    })
+}
+
+pub fn text(bytes: &Bytes) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+pub fn keys(page: &Page) -> Vec<&str> {
+    page.entries.iter().map(|(key, _)| key.as_str()).collect()
+}
+
+pub fn ids(jobs: &[Job]) -> Vec<&str> {
+    jobs.iter().map(|job| job.id.as_str()).collect()
+}

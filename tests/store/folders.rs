@@ -1,0 +1,315 @@
+//! The embedded store's folder: what is made, what is refused, and what is said about it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::crashes::Child;
+use super::fixture::*;
+use tempfile::TempDir;
+use tillgate::store::{self, EmbeddedStore, Partition, Position, Store, StoreUrl};
+
+fn open(folder: &Path) -> EmbeddedStore {
+    EmbeddedStore::open(folder, clock()).unwrap()
+}
+
+/// Why a folder cannot be opened; names the folder.
+fn refusal(folder: &Path) -> String {
+    let message = EmbeddedStore::open(folder, clock()).unwrap_err();
+    assert!(message.contains(&folder.display().to_string()), "{message}");
+    message
+}
+
+fn mode(path: impl AsRef<Path>) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// A folder with a closed store of one row, and the store's file.
+fn closed() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    block_on(open(folder.path()).commit(commit([put("row", "1")]))).unwrap();
+    let file = folder.path().join("tillgate.redb");
+    (folder, file)
+}
+
+#[test]
+fn a_missing_folder_is_made_and_only_ours() {
+    let parent = TempDir::new().unwrap();
+    let folder = parent.path().join("a/b");
+    let _store = open(&folder);
+    assert_eq!(mode(&folder), 0o700);
+    assert_eq!(mode(folder.join("tillgate.redb")), 0o600);
+}
+
+#[test]
+fn the_file_is_only_ours_in_a_folder_that_is_not() {
+    let folder = TempDir::new().unwrap();
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let _store = open(folder.path());
+    assert_eq!(mode(folder.path()), 0o755);
+    assert_eq!(mode(folder.path().join("tillgate.redb")), 0o600);
+}
+
+#[test]
+fn a_folder_behind_a_link_is_opened() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("real")).unwrap();
+    symlink("real", folder.path().join("link")).unwrap();
+    let _store = open(&folder.path().join("link"));
+    assert!(refusal(&folder.path().join("real")).contains("is open in another process"));
+}
+
+#[test]
+fn a_folder_is_opened_once_at_a_time() {
+    let folder = TempDir::new().unwrap();
+    let first = open(folder.path());
+    let expected = format!(
+        "the folder {} is open in another process",
+        folder.path().display()
+    );
+    assert_eq!(refusal(folder.path()), expected);
+    drop(first);
+    drop(open(folder.path()));
+}
+
+#[test]
+fn a_folder_that_another_process_has_open_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let mut other = Child::start("hold", folder.path());
+    assert_eq!(other.line().unwrap(), "open");
+    assert!(refusal(folder.path()).contains("is open in another process"));
+    other.kill();
+    drop(open(folder.path()));
+}
+
+#[test]
+fn a_path_that_is_a_file_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    assert!(refusal(&file).contains("cannot make"));
+    assert!(refusal(&file.join("below")).contains("cannot make"));
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused() {
+    let folder = TempDir::new().unwrap();
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o555)).unwrap();
+    // Modes do not bind the superuser; a file system of the kernel's does.
+    let binds = fs::write(folder.path().join("probe"), "").is_err();
+    let folder = if binds {
+        folder.path()
+    } else {
+        Path::new("/proc/self/fdinfo")
+    };
+    assert!(refusal(folder).contains("cannot write"));
+}
+
+#[test]
+fn a_file_that_is_no_store_is_refused_and_left_alone() {
+    for contents in [&b""[..], b"x", &[0; 100_000], &[b'x'; 100_000]] {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("tillgate.redb");
+        fs::write(&file, contents).unwrap();
+        let message = refusal(folder.path());
+        assert!(message.contains("damaged"), "{message}");
+        assert!(fs::read(&file).unwrap() == contents);
+    }
+}
+
+#[test]
+fn a_truncated_store_is_refused() {
+    let (folder, file) = closed();
+    let length = fs::metadata(&file).unwrap().len();
+    for keep in [1, 64, 320, 4_096, length / 2] {
+        let (copy, damaged) = copy_of(folder.path());
+        fs::OpenOptions::new()
+            .write(true)
+            .open(&damaged)
+            .unwrap()
+            .set_len(keep)
+            .unwrap();
+        let message = refusal(copy.path());
+        assert!(message.contains("damaged"), "{keep}: {message}");
+    }
+    assert_eq!(fs::metadata(&file).unwrap().len(), length);
+}
+
+#[test]
+fn a_store_of_another_format_is_refused() {
+    let (folder, file) = closed();
+    {
+        let database = redb::Database::open(&file).unwrap();
+        let tx = database.begin_write().unwrap();
+        let about = redb::TableDefinition::<&str, u64>::new("about");
+        tx.open_table(about).unwrap().insert("format", 999).unwrap();
+        tx.commit().unwrap();
+    }
+    assert!(refusal(folder.path()).contains("another version (format 999, this one reads 1)"));
+}
+
+#[test]
+fn a_database_that_is_not_a_store_is_refused() {
+    let folder = TempDir::new().unwrap();
+    drop(redb::Database::create(folder.path().join("tillgate.redb")).unwrap());
+    assert!(refusal(folder.path()).contains("something else than a store"));
+}
+
+#[test]
+fn a_first_start_that_was_cut_short_is_made_good() {
+    for leftover in [&b""[..], &[0; 50_000], b"anything"] {
+        let folder = TempDir::new().unwrap();
+        let unfinished = folder.path().join("tillgate.redb.new");
+        fs::write(&unfinished, leftover).unwrap();
+        block_on(open(folder.path()).commit(commit([put("row", "1")]))).unwrap();
+        assert!(!unfinished.exists());
+    }
+}
+
+/// Whatever a disk did to the file, the store answers what is right or an error; it does not panic
+/// and does not hang.
+#[test]
+fn a_damaged_store_never_panics() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path());
+    block_on(async {
+        for n in 0..20 {
+            let row = put(format!("row-{n}"), vec![b'v'; 500]);
+            let job = enqueue("queue", &n.to_string(), START);
+            store
+                .commit(commit([row, append("log", vec![b'm'; 500]), job]))
+                .await
+                .unwrap();
+        }
+    });
+    drop(store);
+    let length = fs::metadata(folder.path().join("tillgate.redb"))
+        .unwrap()
+        .len();
+
+    let mut seed = 1_u64;
+    let mut random = move |below: u64| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut noticed = 0;
+    for _ in 0..60 {
+        let (copy, file) = copy_of(folder.path());
+        let mut bytes = fs::read(&file).unwrap();
+        for _ in 0..=random(4) {
+            // Mostly where the data is, which is at the start.
+            let place = if random(2) == 0 {
+                random(length)
+            } else {
+                random(length.min(65_536))
+            };
+            for byte in bytes
+                .iter_mut()
+                .skip(usize::try_from(place).unwrap())
+                .take(64)
+            {
+                *byte ^= u8::try_from(1 + random(255)).unwrap();
+            }
+        }
+        fs::write(&file, bytes).unwrap();
+        let opened = std::panic::catch_unwind(|| EmbeddedStore::open(copy.path(), clock()));
+        match opened.expect("opening panicked") {
+            Err(_) => noticed += 1,
+            Ok(store) => noticed += usize::from(block_on(use_everything(&store)).is_err()),
+        }
+    }
+    assert!(noticed > 0, "no damage was done");
+}
+
+async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
+    let (partition, say) = (partition(), |error: store::Unavailable| error.to_string());
+    store.scan(&partition, "", None, 99).await.map_err(say)?;
+    store
+        .read(&partition, "log", Position(0), 99)
+        .await
+        .map_err(say)?;
+    store.partitions(None, 99).await.map_err(say)?;
+    store
+        .claim(&partition, "queue", MINUTE, 99)
+        .await
+        .map_err(say)?;
+    store
+        .trim(&partition, "log", START.plus(HOUR), 99)
+        .await
+        .map_err(say)?;
+    let everything = [
+        put("row", "1"),
+        append("log", "m"),
+        enqueue("queue", "job", START),
+    ];
+    store
+        .commit(commit(everything))
+        .await
+        .map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// A copy of a closed store's folder, and of its file.
+pub fn copy_of(folder: &Path) -> (TempDir, PathBuf) {
+    let copy = TempDir::new().unwrap();
+    let file = copy.path().join("tillgate.redb");
+    fs::copy(folder.join("tillgate.redb"), &file).unwrap();
+    (copy, file)
+}
+
+#[test]
+fn a_url_says_which_store_to_open() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("embedded:{}", folder.path().display());
+    let parsed: StoreUrl = url.parse().unwrap();
+    assert_eq!(parsed.to_string(), url);
+    let embedded = store::open(&parsed, clock()).unwrap();
+    block_on(embedded.commit(commit([put("row", "1")]))).unwrap();
+    assert!(folder.path().join("tillgate.redb").exists());
+    assert!(
+        store::open(&parsed, clock())
+            .unwrap_err()
+            .contains("is open in another process")
+    );
+
+    let memory: StoreUrl = "memory:".parse().unwrap();
+    block_on(store::open(&memory, clock()).unwrap().commit(commit([]))).unwrap();
+    for wrong in [
+        "",
+        "memory",
+        "memory:x",
+        "embedded:",
+        "embedded",
+        "sqlite:x",
+    ] {
+        assert!(
+            wrong
+                .parse::<StoreUrl>()
+                .unwrap_err()
+                .contains("embedded:FOLDER"),
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn a_partitions_name_fits_every_store() {
+    for name in ["a", "tenant 1", "ä", &"a".repeat(512)] {
+        assert_eq!(Partition::new(name).unwrap().as_str(), name);
+    }
+    for name in [
+        "",
+        "a{",
+        "}b",
+        "a\nb",
+        "a\0b",
+        "\u{7f}",
+        &"a".repeat(513),
+        &"ä".repeat(257),
+    ] {
+        assert_eq!(Partition::new(name), None, "{name:?}");
+    }
+}

@@ -1,0 +1,279 @@
+//! What is still there when the embedded store is closed and opened again.
+
+use std::path::Path;
+
+use super::fixture::*;
+use futures_util::FutureExt;
+use tempfile::TempDir;
+use tillgate::clock::{StoppedClock, Timestamp};
+use tillgate::store::{
+    Claimed, Commit, CommitError, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
+};
+
+/// A store whose clock stands at `now`.
+fn open(folder: &Path, now: Timestamp) -> EmbeddedStore {
+    EmbeddedStore::open(folder, std::sync::Arc::new(StoppedClock::at(now))).unwrap()
+}
+
+async fn commit_to(store: &EmbeddedStore, ops: impl Into<Vec<tillgate::store::Op>>) -> Committed {
+    store.commit(commit(ops)).await.unwrap()
+}
+
+#[test]
+fn everything_is_there_after_a_restart() {
+    let folder = TempDir::new().unwrap();
+    let (p, other) = (partition(), named("other"));
+    let once = commit([
+        put("a", "1"),
+        append_with("log", &[("x", "y")], "m"),
+        enqueue("queue", "job", START),
+    ]);
+    let look = async |store: &EmbeddedStore| {
+        let page = store.scan(&p, "", None, 99).await.unwrap();
+        let slice = store.read(&p, "log", Position(0), 99).await.unwrap();
+        (page, slice, store.partitions(None, 99).await.unwrap())
+    };
+    block_on(async {
+        let store = open(folder.path(), START);
+        let first = store.commit(once.clone()).await.unwrap();
+        commit_to(&store, [put("b", ""), delete("a"), put("c", "3")]).await;
+        store
+            .commit(Commit {
+                partition: other.clone(),
+                ..commit([put("z", "")])
+            })
+            .await
+            .unwrap();
+        let before = look(&store).await;
+        drop(store);
+
+        let store = open(folder.path(), START);
+        assert_eq!(look(&store).await, before);
+        let again = store.commit(once).await.unwrap();
+        assert_eq!(
+            again,
+            Committed {
+                repeated: true,
+                ..first
+            }
+        );
+        assert_eq!(commit_to(&store, []).await.revision, Revision(3));
+        assert_eq!(
+            store
+                .claim(&p, "queue", MINUTE, 9)
+                .await
+                .unwrap()
+                .jobs
+                .len(),
+            1
+        );
+    });
+}
+
+#[test]
+fn publish_times_increase_over_restarts_with_the_clock_set_back() {
+    let folder = TempDir::new().unwrap();
+    block_on(async {
+        let mut last = Timestamp::default();
+        for now in [
+            START,
+            START.minus(HOUR),
+            START.minus(HOUR * 2),
+            Timestamp(0),
+        ] {
+            let store = open(folder.path(), now);
+            for _ in 0..3 {
+                let at = commit_to(&store, [append("log", "m")]).await.at;
+                assert!(at > last);
+                last = at;
+            }
+        }
+    });
+}
+
+#[test]
+fn positions_are_not_used_again_after_a_trim_and_a_restart() {
+    let folder = TempDir::new().unwrap();
+    block_on(async {
+        let store = open(folder.path(), START);
+        let old = commit_to(&store, [append("log", "1"), append("log", "2")])
+            .await
+            .positions;
+        assert_eq!(
+            store
+                .trim(&partition(), "log", START.plus(HOUR), 9)
+                .await
+                .unwrap(),
+            2
+        );
+        drop(store);
+        let store = open(folder.path(), START);
+        let slice = store
+            .read(&partition(), "log", Position(0), 9)
+            .await
+            .unwrap();
+        assert_eq!((slice.last, slice.trimmed), (old[1], old[1]));
+        assert!(commit_to(&store, [append("log", "3")]).await.positions[0] > old[1]);
+    });
+}
+
+#[test]
+fn a_lease_lasts_over_a_restart_and_leases_still_grow() {
+    let folder = TempDir::new().unwrap();
+    block_on(async {
+        let store = open(folder.path(), START);
+        commit_to(
+            &store,
+            [enqueue("queue", "a", START), enqueue("queue", "b", START)],
+        )
+        .await;
+        let claimed = store
+            .claim(&partition(), "queue", MINUTE, 2)
+            .await
+            .unwrap()
+            .jobs;
+        drop(store);
+
+        let store = open(folder.path(), START);
+        let nothing = Claimed {
+            jobs: Vec::new(),
+            next_due: Some(START.plus(MINUTE)),
+        };
+        assert_eq!(
+            store.claim(&partition(), "queue", MINUTE, 9).await.unwrap(),
+            nothing
+        );
+        commit_to(&store, [settle("queue", "a", claimed[0].lease, None)]).await;
+        drop(store);
+
+        let store = open(folder.path(), START.plus(HOUR));
+        let again = store
+            .claim(&partition(), "queue", MINUTE, 9)
+            .await
+            .unwrap()
+            .jobs;
+        assert_eq!((ids(&again), again[0].attempt), (vec!["b"], 2));
+        assert!(again[0].lease > claimed[0].lease && again[0].lease > claimed[1].lease);
+        let late = store
+            .commit(commit([settle("queue", "b", claimed[1].lease, None)]))
+            .await;
+        assert_eq!(late, lost("queue", "b"));
+    });
+}
+
+#[test]
+fn ids_are_remembered_over_restarts_as_long_as_promised() {
+    let folder = TempDir::new().unwrap();
+    let once = commit([append("log", "m")]);
+    block_on(async {
+        open(folder.path(), START)
+            .commit(once.clone())
+            .await
+            .unwrap();
+        for minutes in 1..=3 {
+            let store = open(folder.path(), START.plus(REMEMBER / 3 * minutes));
+            commit_to(&store, []).await;
+            assert!(store.commit(once.clone()).await.unwrap().repeated);
+        }
+    });
+}
+
+#[test]
+fn what_was_asked_before_the_store_is_dropped_is_done() {
+    let folder = TempDir::new().unwrap();
+    block_on(async {
+        let store = open(folder.path(), START);
+        for n in 0..100 {
+            // Asked, but nobody waits for the answer.
+            assert!(
+                store
+                    .commit(commit([put(format!("{n:03}"), "")]))
+                    .now_or_never()
+                    .is_none()
+            );
+        }
+        drop(store);
+        let store = open(folder.path(), START);
+        let page = store.scan(&partition(), "", None, 999).await.unwrap();
+        assert_eq!(page.entries.len(), 100);
+    });
+}
+
+#[test]
+fn a_hundred_restarts_change_nothing() {
+    let folder = TempDir::new().unwrap();
+    block_on(async {
+        commit_to(
+            &open(folder.path(), START),
+            [put("a", "1"), append("log", "m")],
+        )
+        .await;
+        for _ in 0..100 {
+            let store = open(folder.path(), START);
+            assert_eq!(
+                store
+                    .scan(&partition(), "", None, 9)
+                    .await
+                    .unwrap()
+                    .entries
+                    .len(),
+                1
+            );
+        }
+        let store = open(folder.path(), START);
+        assert_eq!(commit_to(&store, []).await.revision, Revision(2));
+    });
+}
+
+/// The disk fills up in the middle of commits. See `crashes::fill`.
+#[test]
+fn a_full_disk_is_said_and_loses_nothing() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path(), START));
+    let mut child = super::crashes::Child::start_on_small_disk("fill", folder.path());
+    let (mut acknowledged, mut failures) = (Vec::new(), Vec::new());
+    while let Some(line) = child.line() {
+        match line.split_once(' ').unwrap() {
+            ("done", id) => acknowledged.push(super::crashes::id_of(id)),
+            ("failed", why) => failures.push(why.to_owned()),
+            _ => panic!("{line}"),
+        }
+    }
+    assert!(!acknowledged.is_empty());
+    assert!(failures.len() > 1, "the disk never filled up");
+    assert!(
+        failures
+            .iter()
+            .all(|why| why.contains(&*folder.path().to_string_lossy())),
+        "{failures:?}"
+    );
+    for later in &failures[1..] {
+        assert!(later.starts_with("the store is away"), "{failures:?}");
+    }
+
+    let store = open(folder.path(), START);
+    assert_eq!(
+        block_on(super::crashes::losses(&store, &acknowledged)),
+        Vec::<String>::new()
+    );
+    block_on(commit_to(&store, [put("goes", "on")]));
+}
+
+#[test]
+fn a_conflict_is_no_reason_to_stop() {
+    let folder = TempDir::new().unwrap();
+    block_on(async {
+        let store = open(folder.path(), START);
+        commit_to(&store, [put("a", "1")]).await;
+        for _ in 0..10 {
+            let conflict = store
+                .commit(commit_if([absent("a")], [put("a", "2")]))
+                .await;
+            assert_eq!(conflict, Err(CommitError::Conflict(absent("a"))));
+        }
+        assert_eq!(
+            commit_to(&store, [put("a", "3")]).await.revision,
+            Revision(2)
+        );
+    });
+}
