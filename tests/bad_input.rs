@@ -13,7 +13,12 @@ const RESTRICTIONS: &str = "/api/v1/project-restrictions/evaluate";
 const BASKET: &str = "/api/v1/evaluations";
 
 /// Method, path, body, and the paths of every fault, in order.
-type Fault = (&'static str, &'static str, &'static str, &'static [&'static str]);
+type Fault = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
 
 const FAULTS: &[Fault] = &[
     // What is no JSON.
@@ -22,14 +27,39 @@ const FAULTS: &[Fault] = &[
     ("POST", AGE, "null", &["$"]),
     ("POST", AGE, "[]", &["$"]),
     ("POST", AGE, "\u{feff}{}", &["$"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{}} {}"#, &["$"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{}} {}"#,
+        &["$"],
+    ),
     ("POST", AGE, r#"{"item":{"id":"a"},"context":{},}"#, &["$"]),
-    ("POST", AGE, r#"{"item":{"id":"\ud800"},"context":{}}"#, &["$"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"\ud800"},"context":{}}"#,
+        &["$"],
+    ),
     ("POST", AGE, "{'item':{'id':'a'},'context':{}}", &["$"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":018}}}"#, &["$"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":NaN}}}"#, &["$"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":018}}}"#,
+        &["$"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":NaN}}}"#,
+        &["$"],
+    ),
     // Members that are there twice.
-    ("POST", AGE, r#"{"item":{"id":"a"},"item":{"id":"b"},"context":{}}"#, &["$.item"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"item":{"id":"b"},"context":{}}"#,
+        &["$.item"],
+    ),
     (
         "POST",
         AGE,
@@ -38,22 +68,70 @@ const FAULTS: &[Fault] = &[
     ),
     // Requests about conditions.
     ("POST", AGE, "{}", &["$.item", "$.context"]),
-    ("POST", AGE, r#"{"item":null,"context":null}"#, &["$.item", "$.context"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":null,"context":null}"#,
+        &["$.item", "$.context"],
+    ),
     ("POST", AGE, r#"{"item":{},"context":{}}"#, &["$.item.id"]),
-    ("POST", AGE, r#"{"item":{"id":""},"context":[]}"#, &["$.item.id", "$.context"]),
-    ("POST", AGE, r#"{"item":{"id":7},"context":{"customer":"x"}}"#, &["$.item.id", "$.context.customer"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":""},"context":[]}"#,
+        &["$.item.id", "$.context"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":7},"context":{"customer":"x"}}"#,
+        &["$.item.id", "$.context.customer"],
+    ),
     (
         "POST",
         AGE,
         r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":17.5,"licenses":"x"}}}"#,
-        &["$.context.customer.customer_age", "$.context.customer.licenses"],
+        &[
+            "$.context.customer.customer_age",
+            "$.context.customer.licenses",
+        ],
     ),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":17.0}}}"#, &["$.context.customer.customer_age"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":"17"}}}"#, &["$.context.customer.customer_age"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":-1}}}"#, &["$.context.customer.customer_age"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":151}}}"#, &["$.context.customer.customer_age"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":1e400}}}"#, &["$"]),
-    ("POST", AGE, r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":99999999999999999999}}}"#, &["$.context.customer.customer_age"]),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":17.0}}}"#,
+        &["$.context.customer.customer_age"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":"17"}}}"#,
+        &["$.context.customer.customer_age"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":-1}}}"#,
+        &["$.context.customer.customer_age"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":151}}}"#,
+        &["$.context.customer.customer_age"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":1e400}}}"#,
+        &["$"],
+    ),
+    (
+        "POST",
+        AGE,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":99999999999999999999}}}"#,
+        &["$.context.customer.customer_age"],
+    ),
     (
         "POST",
         AGE,
@@ -64,11 +142,26 @@ const FAULTS: &[Fault] = &[
             "$.context.customer.licenses[3].id",
         ],
     ),
-    ("POST", "/api/v1/conditions/a%20b/evaluate", "{}", &["$.conditionId"]),
-    ("POST", "/api/v1/conditions/a%0Ab/evaluate", "{}", &["$.conditionId"]),
+    (
+        "POST",
+        "/api/v1/conditions/a%20b/evaluate",
+        "{}",
+        &["$.conditionId"],
+    ),
+    (
+        "POST",
+        "/api/v1/conditions/a%0Ab/evaluate",
+        "{}",
+        &["$.conditionId"],
+    ),
     // Requests about projects.
     ("POST", RESTRICTIONS, "{}", &["$.projectId", "$.item"]),
-    ("POST", RESTRICTIONS, r#"{"projectId":"x","item":{"id":"a"}}"#, &["$.projectId"]),
+    (
+        "POST",
+        RESTRICTIONS,
+        r#"{"projectId":"x","item":{"id":"a"}}"#,
+        &["$.projectId"],
+    ),
     (
         "POST",
         RESTRICTIONS,
@@ -108,27 +201,66 @@ const FAULTS: &[Fault] = &[
     ),
     // Conditions.
     ("PUT", CONDITION, "{}", &["$.rule", "$.condition_value"]),
-    ("PUT", CONDITION, r#"{"rule":"AGE","condition_value":[]}"#, &["$.rule", "$.condition_value"]),
-    ("PUT", CONDITION, r#"{"rule":"AGE_RESTRICTION","condition_value":{}}"#, &["$.condition_value.minimum_age"]),
+    (
+        "PUT",
+        CONDITION,
+        r#"{"rule":"AGE","condition_value":[]}"#,
+        &["$.rule", "$.condition_value"],
+    ),
+    (
+        "PUT",
+        CONDITION,
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{}}"#,
+        &["$.condition_value.minimum_age"],
+    ),
     (
         "PUT",
         CONDITION,
         r#"{"rule":"AGE_RESTRICTION","enabled":"yes","condition_value":{"minimum_age":18.0,"maximum_age":99}}"#,
-        &["$.enabled", "$.condition_value.maximum_age", "$.condition_value.minimum_age"],
+        &[
+            "$.enabled",
+            "$.condition_value.maximum_age",
+            "$.condition_value.minimum_age",
+        ],
     ),
-    ("PUT", CONDITION, r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":151}}"#, &["$.condition_value.minimum_age"]),
-    ("PUT", CONDITION, r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":-1}}"#, &["$.condition_value.minimum_age"]),
-    ("PUT", CONDITION, r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{"minimum_age":18}}"#, &["$.condition_value.minimum_age"]),
+    (
+        "PUT",
+        CONDITION,
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":151}}"#,
+        &["$.condition_value.minimum_age"],
+    ),
+    (
+        "PUT",
+        CONDITION,
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":-1}}"#,
+        &["$.condition_value.minimum_age"],
+    ),
+    (
+        "PUT",
+        CONDITION,
+        r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{"minimum_age":18}}"#,
+        &["$.condition_value.minimum_age"],
+    ),
     (
         "PUT",
         CONDITION,
         r#"{"id":"other","scope":"GLOBAL","rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
         &["$.id", "$.scope"],
     ),
-    ("PUT", "/api/v1/entity-conditions/a%2Fb", r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#, &["$.conditionId"]),
+    (
+        "PUT",
+        "/api/v1/entity-conditions/a%2Fb",
+        r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
+        &["$.conditionId"],
+    ),
     // Projects.
     ("PUT", PROJECT, "{}", &["$.restrictions"]),
-    ("PUT", PROJECT, r#"{"name":3,"restrictions":{}}"#, &["$.name", "$.restrictions"]),
+    (
+        "PUT",
+        PROJECT,
+        r#"{"name":3,"restrictions":{}}"#,
+        &["$.name", "$.restrictions"],
+    ),
     (
         "PUT",
         PROJECT,
@@ -153,10 +285,20 @@ const FAULTS: &[Fault] = &[
             "$.projectId",
         ],
     ),
-    ("PUT", "/api/v1/projects/nine", r#"{"restrictions":[]}"#, &["$.projectId"]),
+    (
+        "PUT",
+        "/api/v1/projects/nine",
+        r#"{"restrictions":[]}"#,
+        &["$.projectId"],
+    ),
     ("GET", "/api/v1/projects/nine", "", &["$.projectId"]),
     ("DELETE", "/api/v1/projects/nine", "", &["$.projectId"]),
-    ("GET", "/api/v1/entity-conditions/%F0%9F%8D%BA", "", &["$.conditionId"]),
+    (
+        "GET",
+        "/api/v1/entity-conditions/%F0%9F%8D%BA",
+        "",
+        &["$.conditionId"],
+    ),
 ];
 
 /// Method, path, role, body, status.
@@ -169,26 +311,104 @@ const REFUSALS: &[Refusal] = &[
     ("GET", "/api/v1", "ecs.editor", "", 404),
     ("GET", "/api/v1/entity-conditions/", "ecs.editor", "", 404),
     ("GET", "/api/v2/entity-conditions", "ecs.editor", "", 404),
-    ("GET", "/api/v1/entity-conditions/unknown", "ecs.editor", "", 404),
-    ("DELETE", "/api/v1/entity-conditions/unknown", "ecs.editor", "", 404),
-    ("GET", "/api/v1/projects/00000000-0000-0000-0000-000000000000", "ecs.editor", "", 404),
-    ("GET", "/api/v1/projects/00000000-0000-0000-0000-000000000000/restrictions", "ecs.editor", "", 404),
-    ("DELETE", "/api/v1/projects/00000000-0000-0000-0000-000000000000", "ecs.editor", "", 404),
-    ("POST", "/api/v1/conditions/unknown/evaluate", "ecs.evaluator", r#"{"item":{"id":"a"},"context":{}}"#, 404),
-    ("PUT", "/api/v1/entity-conditions/global-18", "ecs.editor", LICENSE, 409),
-    ("DELETE", "/api/v1/entity-conditions/global-18", "ecs.editor", "", 409),
+    (
+        "GET",
+        "/api/v1/entity-conditions/unknown",
+        "ecs.editor",
+        "",
+        404,
+    ),
+    (
+        "DELETE",
+        "/api/v1/entity-conditions/unknown",
+        "ecs.editor",
+        "",
+        404,
+    ),
+    (
+        "GET",
+        "/api/v1/projects/00000000-0000-0000-0000-000000000000",
+        "ecs.editor",
+        "",
+        404,
+    ),
+    (
+        "GET",
+        "/api/v1/projects/00000000-0000-0000-0000-000000000000/restrictions",
+        "ecs.editor",
+        "",
+        404,
+    ),
+    (
+        "DELETE",
+        "/api/v1/projects/00000000-0000-0000-0000-000000000000",
+        "ecs.editor",
+        "",
+        404,
+    ),
+    (
+        "POST",
+        "/api/v1/conditions/unknown/evaluate",
+        "ecs.evaluator",
+        r#"{"item":{"id":"a"},"context":{}}"#,
+        404,
+    ),
+    (
+        "PUT",
+        "/api/v1/entity-conditions/global-18",
+        "ecs.editor",
+        LICENSE,
+        409,
+    ),
+    (
+        "DELETE",
+        "/api/v1/entity-conditions/global-18",
+        "ecs.editor",
+        "",
+        409,
+    ),
     ("PUT", CONDITION, "ecs.viewer", LICENSE, 403),
-    ("DELETE", "/api/v1/entity-conditions/age-18", "ecs.viewer", "", 403),
-    ("POST", AGE, "ecs.viewer", r#"{"item":{"id":"a"},"context":{}}"#, 403),
+    (
+        "DELETE",
+        "/api/v1/entity-conditions/age-18",
+        "ecs.viewer",
+        "",
+        403,
+    ),
+    (
+        "POST",
+        AGE,
+        "ecs.viewer",
+        r#"{"item":{"id":"a"},"context":{}}"#,
+        403,
+    ),
     ("POST", RESTRICTIONS, "ecs.editor", "{}", 403),
     ("POST", BASKET, "ecs.editor", "{}", 403),
     ("GET", "/api/v1/entity-conditions", "ecs.evaluator", "", 403),
     ("GET", "/api/v1/catalog", "ecs.evaluator", "", 403),
     ("PUT", PROJECT, "ecs.viewer", r#"{"restrictions":[]}"#, 403),
-    ("PUT", "/api/v1/global-entity-conditions/new", "ecs.editor", LICENSE, 403),
-    ("DELETE", "/api/v1/global-entity-conditions/global-18", "ecs.editor", "", 403),
+    (
+        "PUT",
+        "/api/v1/global-entity-conditions/new",
+        "ecs.editor",
+        LICENSE,
+        403,
+    ),
+    (
+        "DELETE",
+        "/api/v1/global-entity-conditions/global-18",
+        "ecs.editor",
+        "",
+        403,
+    ),
     ("POST", "/api/v1/entity-conditions", "ecs.editor", "{}", 405),
-    ("PATCH", "/api/v1/entity-conditions/age-18", "ecs.editor", "{}", 405),
+    (
+        "PATCH",
+        "/api/v1/entity-conditions/age-18",
+        "ecs.editor",
+        "{}",
+        405,
+    ),
     ("PUT", AGE, "ecs.evaluator", "{}", 405),
     ("DELETE", "/api/v1/catalog", "ecs.editor", "", 405),
     ("GET", "/api/v1/evaluations", "ecs.evaluator", "", 405),
@@ -225,7 +445,10 @@ fn assert_problem(status: u16, problem: &Value) {
     assert_eq!(problem["statusCode"], status, "{problem}");
     assert_eq!(problem["error"], problem["title"], "{problem}");
     assert_eq!(problem["message"].is_array(), status == 400, "{problem}");
-    assert!(problem["detail"].is_string() && problem["type"].is_string(), "{problem}");
+    assert!(
+        problem["detail"].is_string() && problem["type"].is_string(),
+        "{problem}"
+    );
 }
 
 #[tokio::test]
@@ -235,7 +458,9 @@ async fn every_fault_of_a_body_is_named_and_nothing_is_changed() {
     for (method, path, body, expected) in FAULTS {
         let method = method.parse().unwrap();
         let request = shop.host.request(method, path, &shop.all);
-        let request = request.header("content-type", "application/json").body(*body);
+        let request = request
+            .header("content-type", "application/json")
+            .body(*body);
         let (status, problem) = read(request.send().await.unwrap()).await;
         assert_eq!(status, 400, "{path} {body}: {problem}");
         assert_problem(status, &problem);
@@ -258,7 +483,9 @@ async fn every_refusal_has_its_status_and_changes_nothing() {
     for (method, path, role, body, expected) in REFUSALS {
         let token = shop.host.token("shop", &[role]).await;
         let request = shop.host.request(method.parse().unwrap(), path, &token);
-        let request = request.header("content-type", "application/json").body(*body);
+        let request = request
+            .header("content-type", "application/json")
+            .body(*body);
         let response = request.send().await.unwrap();
         let allow = response.headers().get("allow").cloned();
         let challenge = response.headers().get("www-authenticate").cloned();
@@ -274,7 +501,9 @@ async fn every_refusal_has_its_status_and_changes_nothing() {
 #[tokio::test]
 async fn a_path_says_what_methods_it_takes() {
     let shop = Shop::open().await;
-    let request = shop.host.request(Method::PATCH, "/api/v1/entity-conditions/age-18", &shop.all);
+    let request = shop
+        .host
+        .request(Method::PATCH, "/api/v1/entity-conditions/age-18", &shop.all);
     let response = request.send().await.unwrap();
     assert_eq!(response.headers()["allow"], "DELETE, GET, PUT");
 }
@@ -299,7 +528,10 @@ async fn who_shows_no_token_of_ours_is_not_let_in() {
         (&[&two_spaces], "Bearer error=\"invalid_token\""),
         (&[&long], "Bearer error=\"invalid_token\""),
         (&[&good, &good], "Bearer error=\"invalid_token\""),
-        (&["Basic dXNlcjpwYXNz", &good], "Bearer error=\"invalid_token\""),
+        (
+            &["Basic dXNlcjpwYXNz", &good],
+            "Bearer error=\"invalid_token\"",
+        ),
     ];
     for (headers, challenge) in rows {
         let mut request = shop.host.http.get(&url);
@@ -308,10 +540,18 @@ async fn who_shows_no_token_of_ours_is_not_let_in() {
         }
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 401, "{headers:?}");
-        assert_eq!(response.headers()["www-authenticate"], challenge, "{headers:?}");
+        assert_eq!(
+            response.headers()["www-authenticate"],
+            challenge,
+            "{headers:?}"
+        );
         assert_problem(401, &read(response).await.1);
     }
-    let lower = shop.host.http.get(&url).header("authorization", good.replace("Bearer", "bEaReR"));
+    let lower = shop
+        .host
+        .http
+        .get(&url)
+        .header("authorization", good.replace("Bearer", "bEaReR"));
     assert_eq!(lower.send().await.unwrap().status(), 200);
 }
 
@@ -331,7 +571,9 @@ async fn only_json_in_plain_is_taken_and_only_json_is_given() {
     ];
     for (name, value, expected) in rows {
         let request = shop.host.request(Method::POST, AGE, &shop.all);
-        let request = request.header(name, value).body(r#"{"item":{"id":"a"},"context":{}}"#);
+        let request = request
+            .header(name, value)
+            .body(r#"{"item":{"id":"a"},"context":{}}"#);
         let (status, body) = read(request.send().await.unwrap()).await;
         assert_eq!(status, expected, "{name}: {value}: {body}");
     }
@@ -340,17 +582,26 @@ async fn only_json_in_plain_is_taken_and_only_json_is_given() {
 #[tokio::test]
 async fn a_body_larger_than_its_route_takes_is_refused_however_it_is_sent() {
     let shop = Shop::open().await;
-    let large = format!(r#"{{"item":{{"id":"a"}},"context":{{}},"x":"{}"}}"#, "y".repeat(1 << 20));
+    let large = format!(
+        r#"{{"item":{{"id":"a"}},"context":{{}},"x":"{}"}}"#,
+        "y".repeat(1 << 20)
+    );
     for chunked in [false, true] {
         let body = if chunked {
-            let chunks: Vec<_> = large.as_bytes().chunks(1 << 16).map(<[u8]>::to_vec).collect();
+            let chunks: Vec<_> = large
+                .as_bytes()
+                .chunks(1 << 16)
+                .map(<[u8]>::to_vec)
+                .collect();
             let chunks = chunks.into_iter().map(Ok::<_, std::io::Error>);
             reqwest::Body::wrap_stream(futures_util::stream::iter(chunks))
         } else {
             large.clone().into()
         };
         let request = shop.host.request(Method::POST, AGE, &shop.all);
-        let request = request.header("content-type", "application/json").body(body);
+        let request = request
+            .header("content-type", "application/json")
+            .body(body);
         let (status, problem) = read(request.send().await.unwrap()).await;
         assert_eq!(status, 413, "chunked: {chunked}");
         assert_problem(413, &problem);
@@ -364,7 +615,9 @@ async fn many_faults_are_listed_up_to_a_hundred() {
     let item = format!(r#"{{"id":"a","conditionIds":["{ids}"]}}"#);
     let body = format!(r#"{{"items":[{item},{item}],"context":{{}}}}"#);
     let request = shop.host.request(Method::POST, BASKET, &shop.all);
-    let request = request.header("content-type", "application/json").body(body);
+    let request = request
+        .header("content-type", "application/json")
+        .body(body);
     let (status, problem) = read(request.send().await.unwrap()).await;
     assert_eq!(status, 400);
     let messages = problem["message"].as_array().unwrap();

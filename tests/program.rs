@@ -68,7 +68,10 @@ fn a_second_program_on_the_same_folder_says_so() {
     let _first = Program::serve(folder.path());
     let store = format!("embedded:{}", folder.path().display());
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", &store];
-    let second = Command::new(env!("CARGO_BIN_EXE_tillgate")).args(arguments).output().unwrap();
+    let second = Command::new(env!("CARGO_BIN_EXE_tillgate"))
+        .args(arguments)
+        .output()
+        .unwrap();
     assert_eq!(second.status.code(), Some(1));
     let told = String::from_utf8(second.stderr).unwrap();
     assert!(told.contains("another process"), "{told}");
@@ -89,7 +92,10 @@ fn what_is_wrong_with_the_configuration_is_named() {
         ("colour = 'red'", "colour"),
         ("listen = 'here'", "listen"),
         ("store = 'nowhere:'", "embedded:FOLDER"),
-        ("[tokens]\nregistrations_per_minute = -1", "registrations_per_minute"),
+        (
+            "[tokens]\nregistrations_per_minute = -1",
+            "registrations_per_minute",
+        ),
         ("listen = ", "TOML"),
     ];
     for (content, named) in rows {
@@ -107,7 +113,10 @@ fn what_is_wrong_with_the_configuration_is_named() {
 
 #[test]
 fn the_version_names_the_module() {
-    let program = Command::new(env!("CARGO_BIN_EXE_tillgate")).arg("--version").output().unwrap();
+    let program = Command::new(env!("CARGO_BIN_EXE_tillgate"))
+        .arg("--version")
+        .output()
+        .unwrap();
     let told = String::from_utf8(program.stdout).unwrap();
     assert!(told.contains(tillgate::engine::MODULE_SHA256), "{told}");
 }

@@ -1,5 +1,9 @@
 //! Requests a second at 64 connections: a decision, beside a bare warp route that echoes the same body.
-#![allow(missing_docs, clippy::unwrap_used, reason = "a bench fails by panicking")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a bench fails by panicking"
+)]
 
 use std::time::{Duration, Instant};
 
@@ -38,13 +42,18 @@ async fn connect(address: &str, request: &[u8]) -> Vec<(TcpStream, usize)> {
         let whole = loop {
             len += connection.read(&mut answer[len..]).await.unwrap();
             let text = std::str::from_utf8(&answer[..len]).unwrap();
-            let Some(head) = text.find("\r\n\r\n") else { continue };
+            let Some(head) = text.find("\r\n\r\n") else {
+                continue;
+            };
             assert!(text.starts_with("HTTP/1.1 200"), "{text}");
             let length = text.to_lowercase().find("content-length: ").unwrap();
             let length = text[length + 16..].split("\r\n").next().unwrap();
             break head + 4 + length.parse::<usize>().unwrap();
         };
-        connection.read_exact(&mut answer[..whole - len]).await.unwrap();
+        connection
+            .read_exact(&mut answer[..whole - len])
+            .await
+            .unwrap();
         connections.push((connection, whole));
     }
     connections
@@ -62,17 +71,24 @@ async fn run(connections: &mut [(TcpStream, usize)], request: &[u8], iterations:
         }
     });
     futures_util::future::join_all(asked).await;
-    begin.elapsed().mul_f64(iterations as f64 / (each * CONNECTIONS) as f64)
+    begin
+        .elapsed()
+        .mul_f64(iterations as f64 / (each * CONNECTIONS) as f64)
 }
 
 fn requests(c: &mut Criterion) {
     let serving = Runtime::new().unwrap();
-    let asking = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let asking = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let mut group = c.benchmark_group("http");
     group.throughput(Throughput::Elements(1));
 
     let echo = warp::post()
-        .and(warp::path!("api" / "v1" / "conditions" / String / "evaluate"))
+        .and(warp::path!(
+            "api" / "v1" / "conditions" / String / "evaluate"
+        ))
         .and(warp::body::bytes())
         .map(|_: String, body: bytes::Bytes| warp::http::Response::new(body));
     let listener = serving.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -91,7 +107,9 @@ fn requests(c: &mut Criterion) {
             "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 },
         });
         let path = "/api/v1/entity-conditions/alcohol";
-        let put = host.send(reqwest::Method::PUT, path, &token, &condition).await;
+        let put = host
+            .send(reqwest::Method::PUT, path, &token, &condition)
+            .await;
         assert_eq!(put.0, 201);
         (host, token)
     });

@@ -1,5 +1,9 @@
 //! What a decision costs in the module under wasmtime, the boundary included. `tests/bench` puts it beside the native.
-#![allow(missing_docs, clippy::unwrap_used, reason = "a bench fails by panicking")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a bench fails by panicking"
+)]
 
 use std::hint::black_box;
 
@@ -15,18 +19,30 @@ fn decide(c: &mut Criterion) {
     let catalog = Source::catalog(samples::CATALOG.into());
     let age = samples::AGE_REQUEST.as_bytes();
     group.bench_function("age_json", |b| {
-        b.iter(|| decider.ask(Question::Condition(&catalog, "alcohol"), black_box(age)).unwrap());
+        b.iter(|| {
+            decider
+                .ask(Question::Condition(&catalog, "alcohol"), black_box(age))
+                .unwrap()
+        });
     });
     let five = Source::project(samples::five_restrictions().into());
     let item = samples::ITEM_REQUEST.as_bytes();
     group.bench_function("five_restrictions_json", |b| {
-        b.iter(|| decider.ask(Question::Project(&five), black_box(item)).unwrap());
+        b.iter(|| {
+            decider
+                .ask(Question::Project(&five), black_box(item))
+                .unwrap()
+        });
     });
     for ids in [10, 100_000] {
         let whitelist = Source::project(samples::whitelist(ids).into());
         let listed = samples::LISTED_REQUEST.as_bytes();
         group.bench_function(format!("whitelist_{ids}_json"), |b| {
-            b.iter(|| decider.ask(Question::Project(&whitelist), black_box(listed)).unwrap());
+            b.iter(|| {
+                decider
+                    .ask(Question::Project(&whitelist), black_box(listed))
+                    .unwrap()
+            });
         });
     }
     group.bench_function("compile", |b| b.iter(|| Decider::new(MODULE, 1).unwrap()));

@@ -45,8 +45,18 @@ impl App {
         let decider = tokio::task::spawn_blocking(move || Decider::new(MODULE, threads + 2));
         let tokens = Tokens::start(&config, Arc::clone(&store), Arc::clone(&clock)).await?;
         let conditions = Conditions::start(Arc::clone(&store), Arc::clone(&clock)).await?;
-        let decider = decider.await.map_err(|cause| Error::Bug(cause.to_string()))??;
-        Ok(Arc::new(Self { config, clock, store, decider, conditions, tokens, ending: watch::Sender::new(false) }))
+        let decider = decider
+            .await
+            .map_err(|cause| Error::Bug(cause.to_string()))??;
+        Ok(Arc::new(Self {
+            config,
+            clock,
+            store,
+            decider,
+            conditions,
+            tokens,
+            ending: watch::Sender::new(false),
+        }))
     }
 
     /// Becomes true when streams without end must end.

@@ -1,5 +1,9 @@
 //! The command line: arguments → configuration → app. The only place that prints to stdout.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line prints"
+)]
 
 mod demo;
 
@@ -73,8 +77,11 @@ struct Demo {
     listen: Option<SocketAddr>,
 }
 
-const LONG_VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), "\nengine sha256 ", env!("ENGINE_SHA256"));
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nengine sha256 ",
+    env!("ENGINE_SHA256")
+);
 
 /// Runs the command that the arguments name. Exit codes: 0 done, 1 failed, 2 not understood.
 #[must_use]
@@ -98,13 +105,27 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|cause| cause.to_string())?.block_on(command)
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime
+        .map_err(|cause| cause.to_string())?
+        .block_on(command)
 }
 
 async fn serve(arguments: Serve) -> Result<(), String> {
-    let Serve { listen, store, config, operator_file, print_config } = arguments;
-    let flags = Flags { listen, store, operator_file };
+    let Serve {
+        listen,
+        store,
+        config,
+        operator_file,
+        print_config,
+    } = arguments;
+    let flags = Flags {
+        listen,
+        store,
+        operator_file,
+    };
     let loaded = Loaded::read(config.as_deref(), &flags)?;
     if print_config {
         println!("{}", loaded.describe().trim_end());
@@ -136,7 +157,11 @@ async fn bind(address: SocketAddr) -> Result<Listener, String> {
 }
 
 /// Puts the app together on a store and a socket.
-async fn start(mut config: Config, url: &StoreUrl, listener: &Listener) -> Result<Arc<App>, String> {
+async fn start(
+    mut config: Config,
+    url: &StoreUrl,
+    listener: &Listener,
+) -> Result<Arc<App>, String> {
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
     let clock = Arc::new(SystemClock);
     let store = store::open(url, Arc::clone(&clock) as _)?;
@@ -172,7 +197,9 @@ async fn serve_until_told(
 fn log_to_stderr(log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_new(&log.level)
         .map_err(|cause| format!("log.level is no filter: {cause}"))?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     if log.format == "json" {
         lines.json().init();
     } else {

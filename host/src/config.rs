@@ -96,11 +96,19 @@ impl Loaded {
 
     fn describe_table(&self, prefix: &str, table: &serde_json::Value, text: &mut String) {
         let members = table.as_object().into_iter().flatten();
-        let (tables, settings): (Vec<_>, Vec<_>) = members.partition(|(_, value)| value.is_object());
+        let (tables, settings): (Vec<_>, Vec<_>) =
+            members.partition(|(_, value)| value.is_object());
         for (key, value) in settings {
             let path = format!("{prefix}{key}");
-            let source = self.sources.find_metadata(&path).map_or("unknown", |from| &from.name);
-            let source = if source == "TOML source string" { "default" } else { source };
+            let source = self
+                .sources
+                .find_metadata(&path)
+                .map_or("unknown", |from| &from.name);
+            let source = if source == "TOML source string" {
+                "default"
+            } else {
+                source
+            };
             text.push_str(&format!("{key} = {value}  # {source}\n"));
         }
         for (key, value) in tables {

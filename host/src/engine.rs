@@ -19,8 +19,7 @@ use wasmtime::{
 };
 
 /// The module's bytes, the same that the npm package and the page decide with.
-pub const MODULE: &[u8] =
-    include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));
+pub const MODULE: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));
 
 /// The module's SHA-256, in hex.
 pub const MODULE_SHA256: &str = env!("ENGINE_SHA256");
@@ -66,7 +65,10 @@ impl Source {
         hasher.update(kind);
         hasher.update(&text);
         let mut digest = [0; 16];
-        digest.iter_mut().zip(hasher.finalize()).for_each(|(place, byte)| *place = byte);
+        digest
+            .iter_mut()
+            .zip(hasher.finalize())
+            .for_each(|(place, byte)| *place = byte);
         Self { kind, text, digest }
     }
 
@@ -110,7 +112,10 @@ pub struct Decider {
 
 impl std::fmt::Debug for Decider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Decider").field("made", &self.made).field("ended", &self.ended).finish()
+        f.debug_struct("Decider")
+            .field("made", &self.made)
+            .field("ended", &self.ended)
+            .finish()
     }
 }
 
@@ -121,12 +126,16 @@ impl Decider {
     /// When it is not the module, or cannot be compiled here.
     pub fn new(module: &[u8], threads: usize) -> Result<Self, EngineError> {
         let mut config = Config::new();
-        config.epoch_interruption(true).cranelift_opt_level(OptLevel::Speed);
+        config
+            .epoch_interruption(true)
+            .cranelift_opt_level(OptLevel::Speed);
         let engine = Engine::new(&config).map_err(ended)?;
         let module = Module::new(&engine, module).map_err(ended)?;
         let mut linker = Linker::new(&engine);
         // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
-        linker.define_unknown_imports_as_traps(&module).map_err(ended)?;
+        linker
+            .define_unknown_imports_as_traps(&module)
+            .map_err(ended)?;
         let module = linker.instantiate_pre(&module).map_err(ended)?;
         tick(&engine)?;
         let decider = Self {
@@ -144,7 +153,10 @@ impl Decider {
     /// How many instances were made, and how many of them trapped or ran into a limit.
     #[must_use]
     pub fn instances(&self) -> (u64, u64) {
-        (self.made.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed))
+        (
+            self.made.load(Ordering::Relaxed),
+            self.ended.load(Ordering::Relaxed),
+        )
     }
 
     /// Asks the module; `request` is the JSON text of the question. Answers the JSON text of the decision.
@@ -187,8 +199,12 @@ fn tick(engine: &Engine) -> Result<(), EngineError> {
             std::thread::sleep(TICK);
         }
     };
-    let thread = std::thread::Builder::new().name("epoch".to_owned()).spawn(run);
-    thread.map(drop).map_err(|cause| EngineError::Ended(cause.to_string()))
+    let thread = std::thread::Builder::new()
+        .name("epoch".to_owned())
+        .spawn(run);
+    thread
+        .map(drop)
+        .map_err(|cause| EngineError::Ended(cause.to_string()))
 }
 
 fn ended(cause: impl std::fmt::Display) -> EngineError {
@@ -241,7 +257,14 @@ struct Prepared {
 impl Instance {
     fn new(engine: &Engine, module: &InstancePre<State>) -> Result<Self, EngineError> {
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY_LIMIT).build();
-        let mut store = Store::new(engine, State { limits, budget: DEADLINE, seen: None });
+        let mut store = Store::new(
+            engine,
+            State {
+                limits,
+                budget: DEADLINE,
+                seen: None,
+            },
+        );
         store.limiter(|state| &mut state.limits);
         store.epoch_deadline_callback(|mut context| {
             if context.data_mut().may_go_on() {
@@ -259,13 +282,23 @@ impl Instance {
             .and_then(|version| version.call(&mut store, ()))
             .map_err(ended)?;
         if version != tillgate_engine::face::abi::VERSION {
-            return Err(EngineError::Ended(format!("the module's ABI is version {version}")));
+            return Err(EngineError::Ended(format!(
+                "the module's ABI is version {version}"
+            )));
         }
         Ok(Self {
-            input: instance.get_typed_func(&mut store, "tillgate_input").map_err(ended)?,
-            prepare: instance.get_typed_func(&mut store, "tillgate_prepare").map_err(ended)?,
-            evaluate: instance.get_typed_func(&mut store, "tillgate_evaluate").map_err(ended)?,
-            release: instance.get_typed_func(&mut store, "tillgate_release").map_err(ended)?,
+            input: instance
+                .get_typed_func(&mut store, "tillgate_input")
+                .map_err(ended)?,
+            prepare: instance
+                .get_typed_func(&mut store, "tillgate_prepare")
+                .map_err(ended)?,
+            evaluate: instance
+                .get_typed_func(&mut store, "tillgate_evaluate")
+                .map_err(ended)?,
+            release: instance
+                .get_typed_func(&mut store, "tillgate_release")
+                .map_err(ended)?,
             memory,
             store,
             prepared: HashMap::new(),
@@ -305,7 +338,10 @@ impl Instance {
     ) -> Result<Bytes, EngineError> {
         let len = self.write(line, request)?;
         self.allow(DEADLINE);
-        let answer = self.evaluate.call(&mut self.store, (handle, len)).map_err(ended)?;
+        let answer = self
+            .evaluate
+            .call(&mut self.store, (handle, len))
+            .map_err(ended)?;
         self.read(answer)
     }
 
@@ -323,7 +359,11 @@ impl Instance {
         let handle = serde_json::from_slice(&answer).map_err(ended)?;
         let bytes = source.text.len();
         self.prepared_bytes += bytes;
-        let prepared = Prepared { handle, bytes, last_call: self.calls };
+        let prepared = Prepared {
+            handle,
+            bytes,
+            last_call: self.calls,
+        };
         self.prepared.insert(source.digest, prepared);
         Ok(handle)
     }
@@ -331,15 +371,22 @@ impl Instance {
     /// Releases what was used longest ago until `bytes` more fit. What this call has already used stays.
     fn make_room(&mut self, bytes: usize) -> Result<(), EngineError> {
         while self.prepared_bytes + bytes > PREPARED_LIMIT {
-            let idle = self.prepared.iter().filter(|(_, kept)| kept.last_call < self.calls);
-            let Some(digest) = idle.min_by_key(|(_, kept)| kept.last_call).map(|(key, _)| *key)
+            let idle = self
+                .prepared
+                .iter()
+                .filter(|(_, kept)| kept.last_call < self.calls);
+            let Some(digest) = idle
+                .min_by_key(|(_, kept)| kept.last_call)
+                .map(|(key, _)| *key)
             else {
                 break;
             };
             if let Some(kept) = self.prepared.remove(&digest) {
                 self.prepared_bytes -= kept.bytes;
                 self.allow(DEADLINE);
-                self.release.call(&mut self.store, kept.handle).map_err(ended)?;
+                self.release
+                    .call(&mut self.store, kept.handle)
+                    .map_err(ended)?;
             }
         }
         Ok(())
@@ -361,7 +408,11 @@ impl Instance {
         let at = usize::try_from(at).map_err(ended)?;
         let memory = self.memory.data_mut(&mut self.store);
         let mut rest = memory.get_mut(at..).unwrap_or_default();
-        for part in line.iter().map(|part| part.as_bytes()).chain([b"\n".as_slice(), text]) {
+        for part in line
+            .iter()
+            .map(|part| part.as_bytes())
+            .chain([b"\n".as_slice(), text])
+        {
             let (place, after) = rest
                 .split_at_mut_checked(part.len())
                 .ok_or_else(|| EngineError::Ended("the input buffer is too small".to_owned()))?;
@@ -375,7 +426,9 @@ impl Instance {
     fn read(&self, answer: u64) -> Result<Bytes, EngineError> {
         let at = usize::try_from(answer >> 32).map_err(ended)?;
         let len = usize::try_from(answer & u64::from(u32::MAX)).map_err(ended)?;
-        let answer = at.checked_add(len).and_then(|end| self.memory.data(&self.store).get(at..end));
+        let answer = at
+            .checked_add(len)
+            .and_then(|end| self.memory.data(&self.store).get(at..end));
         match answer.and_then(<[u8]>::split_first) {
             Some((&tillgate_engine::face::OK, json)) => Ok(Bytes::copy_from_slice(json)),
             Some((_, json)) => Err(refusal(json)),

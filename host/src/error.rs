@@ -48,13 +48,20 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 fn list(faults: &[Fault]) -> String {
-    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
+    faults
+        .iter()
+        .map(Fault::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 impl Error {
     /// One fault of the input.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Invalid(vec![Fault { path: path.into(), message: message.into().into() }])
+        Self::Invalid(vec![Fault {
+            path: path.into(),
+            message: message.into().into(),
+        }])
     }
 }
 

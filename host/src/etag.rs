@@ -47,6 +47,8 @@ impl Preconditions {
         if matched {
             return Ok(());
         }
-        Err(Error::Outdated("it is not the version of If-Match".to_owned()))
+        Err(Error::Outdated(
+            "it is not the version of If-Match".to_owned(),
+        ))
     }
 }

@@ -61,7 +61,11 @@ impl Follower {
     /// A follower of a partition that has seen nothing yet.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, partition: Partition) -> Self {
-        Self { store, partition, position: Mutex::new(None) }
+        Self {
+            store,
+            partition,
+            position: Mutex::new(None),
+        }
     }
 
     /// The partition.
@@ -71,7 +75,12 @@ impl Follower {
     }
 
     async fn trim(&self, now: Timestamp) -> Result<()> {
-        while self.store.trim(&self.partition, CHANGES, now.minus(KEEP), PAGE).await? == PAGE {}
+        while self
+            .store
+            .trim(&self.partition, CHANGES, now.minus(KEEP), PAGE)
+            .await?
+            == PAGE
+        {}
         Ok(())
     }
 }
@@ -87,7 +96,11 @@ pub trait Follow: Send + Sync + 'static {
     /// Takes in all that changed until now.
     fn catch_up(&self) -> impl Future<Output = Result<()>> + Send {
         async {
-            let Follower { store, partition, position } = self.follower();
+            let Follower {
+                store,
+                partition,
+                position,
+            } = self.follower();
             let mut position = position.lock().await;
             loop {
                 let (after, max) = position.map_or((Position::default(), 0), |at| (at, PAGE));
@@ -122,7 +135,9 @@ pub fn keep_fresh<F: Follow>(followed: &Arc<F>, clock: Arc<dyn crate::clock::Clo
                 // The store gives no more hints: it is closed.
                 tokio::time::sleep(LOOK).await;
             }
-            let Some(followed) = followed.upgrade() else { return };
+            let Some(followed) = followed.upgrade() else {
+                return;
+            };
             if let Err(cause) = followed.catch_up().await {
                 let partition = followed.follower().partition();
                 tracing::warn!(?partition, %cause, "memory could not be refreshed");

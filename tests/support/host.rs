@@ -52,7 +52,9 @@ impl Host {
         clock: Arc<dyn Clock>,
         configure: impl FnOnce(&mut Config),
     ) -> Self {
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
+            .await
+            .unwrap();
         let flags = Flags {
             listen: Some(listener.address().unwrap()),
             store: Some("memory:".to_owned()),
@@ -73,29 +75,59 @@ impl Host {
         let app = App::start(config, store, clock).await.unwrap();
         let filter = tillgate::http::filter(Arc::clone(&app), App::table().unwrap());
         let serving = tokio::spawn(listener.serve(filter, std::future::pending()));
-        Self { app, url, http: Client::new(), serving }
+        Self {
+            app,
+            url,
+            http: Client::new(),
+            serving,
+        }
     }
 
     /// A client of a tenant with these roles.
     pub async fn client(&self, tenant: &str, roles: &[&str]) -> Credentials {
         let tenant = TenantId::new(tenant).unwrap();
-        self.app.tokens.provision(&tenant, "test", roles).await.unwrap()
+        self.app
+            .tokens
+            .provision(&tenant, "test", roles)
+            .await
+            .unwrap()
     }
 
     /// An access token of a client of a tenant with these roles.
     pub async fn token(&self, tenant: &str, roles: &[&str]) -> String {
         let client = self.client(tenant, roles).await;
-        token(&self.http, &self.url, &client.client_id, &client.client_secret).await
+        token(
+            &self.http,
+            &self.url,
+            &client.client_id,
+            &client.client_secret,
+        )
+        .await
     }
 
     /// A request to a path.
     pub fn request(&self, method: Method, path: &str, token: &str) -> RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.url)).bearer_auth(token)
+        self.http
+            .request(method, format!("{}{path}", self.url))
+            .bearer_auth(token)
     }
 
     /// Sends JSON and answers the status and the JSON that comes back.
-    pub async fn send(&self, method: Method, path: &str, token: &str, body: &Value) -> (u16, Value) {
-        read(self.request(method, path, token).json(body).send().await.unwrap()).await
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+        body: &Value,
+    ) -> (u16, Value) {
+        read(
+            self.request(method, path, token)
+                .json(body)
+                .send()
+                .await
+                .unwrap(),
+        )
+        .await
     }
 
     /// The status and JSON of a path.
@@ -108,7 +140,11 @@ impl Host {
 pub async fn read(response: Response) -> (u16, Value) {
     let status = response.status().as_u16();
     let body = response.bytes().await.unwrap();
-    let json = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
+    let json = if body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(&body).unwrap()
+    };
     (status, json)
 }
 
@@ -161,7 +197,10 @@ impl Program {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().expect("it prints where it listens").unwrap();
-        let url = first.strip_prefix("listening on ").expect("the first line").to_owned();
+        let url = first
+            .strip_prefix("listening on ")
+            .expect("the first line")
+            .to_owned();
         let mut printed = String::new();
         while !until.is_empty() {
             let line = lines.next().expect("it prints more").unwrap();
@@ -170,7 +209,11 @@ impl Program {
                 break;
             }
         }
-        Self { child, url, printed }
+        Self {
+            child,
+            url,
+            printed,
+        }
     }
 
     /// `kill -9`.
@@ -182,7 +225,13 @@ impl Program {
     /// SIGTERM; answers the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
         self.child.wait().unwrap().code()
     }
 }

@@ -156,9 +156,9 @@ fn exchange(
         let input = std::mem::take(&mut module.input);
         let mut output = std::mem::take(&mut module.output);
         output.clear();
-        let given = input.get(..len).ok_or_else(|| {
-            Error::new(Code::Invalid, "$", "is longer than the input buffer")
-        });
+        let given = input
+            .get(..len)
+            .ok_or_else(|| Error::new(Code::Invalid, "$", "is longer than the input buffer"));
         if let Err(error) = given.and_then(|given| run(module, given, &mut output)) {
             output.clear();
             super::answer(Err(error), &mut output);

@@ -24,13 +24,25 @@ const TENANT: &str = "demo";
 pub(super) const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
 const GLOBAL_CONDITIONS: &[(&str, &str)] = &[
-    ("alcohol", r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":18}}"#),
-    ("tobacco", r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#),
+    (
+        "alcohol",
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":18}}"#,
+    ),
+    (
+        "tobacco",
+        r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
+    ),
 ];
 
 const OWN_CONDITIONS: &[(&str, &str)] = &[
-    ("energy-drink", r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":15}}"#),
-    ("pesticide", r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#),
+    (
+        "energy-drink",
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":15}}"#,
+    ),
+    (
+        "pesticide",
+        r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
+    ),
 ];
 
 const RESTRICTIONS: &str = r#"{
@@ -50,7 +62,10 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
     let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
     let folder = folder.map_err(|cause| format!("no temporary folder: {cause}"))?;
     let url = StoreUrl::Embedded(folder.path().join("store"));
-    let flags = Flags { store: Some(url.to_string()), ..Flags::default() };
+    let flags = Flags {
+        store: Some(url.to_string()),
+        ..Flags::default()
+    };
     let mut config = Loaded::read(None, &flags)?.config;
     "warn".clone_into(&mut config.log.level);
     log_to_stderr(&config.log)?;
@@ -74,23 +89,36 @@ async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
 async fn fill(app: &App) -> Result<Credentials> {
     let tenant = TenantId::new(TENANT).ok_or_else(|| Error::Bug("no tenant id".to_owned()))?;
     let roles = ["ecs.editor", "ecs.evaluator", "iam.admin"];
-    let credentials = app.tokens.provision(&tenant, "tillgate-demo", &roles).await?;
+    let credentials = app
+        .tokens
+        .provision(&tenant, "tillgate-demo", &roles)
+        .await?;
     let own = Owner::Tenant(&tenant);
-    let global = GLOBAL_CONDITIONS.iter().map(|condition| (Owner::Platform, condition));
+    let global = GLOBAL_CONDITIONS
+        .iter()
+        .map(|condition| (Owner::Platform, condition));
     let conditions = global.chain(OWN_CONDITIONS.iter().map(|condition| (own, condition)));
     let anything = Preconditions::default();
     for (owner, (id, body)) in conditions {
         let id = ConditionId::new(id).ok_or_else(|| Error::Bug("no condition id".to_owned()))?;
-        app.conditions.put_condition(owner, id, body.as_bytes(), &anything).await?;
+        app.conditions
+            .put_condition(owner, id, body.as_bytes(), &anything)
+            .await?;
     }
     let project = ProjectId::new(PROJECT).ok_or_else(|| Error::Bug("no project id".to_owned()))?;
-    app.conditions.put_project(&tenant, project, RESTRICTIONS.as_bytes(), &anything).await?;
+    app.conditions
+        .put_project(&tenant, project, RESTRICTIONS.as_bytes(), &anything)
+        .await?;
     Ok(credentials)
 }
 
 fn explain(app: &App, credentials: &Credentials) {
     let url = app.config.public_url();
-    let Credentials { client_id, client_secret, .. } = credentials;
+    let Credentials {
+        client_id,
+        client_secret,
+        ..
+    } = credentials;
     let audience = &app.config.audience;
     println!(
         r#"

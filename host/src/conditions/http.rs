@@ -70,9 +70,27 @@ pub fn routes() -> Vec<Route> {
             none,
             list_conditions,
         ),
-        Route::new(Method::GET, CONDITION, Access::With(P::ConditionRead), none, get_condition),
-        Route::new(Method::PUT, CONDITION, Access::With(P::ConditionWrite), json, put_own),
-        Route::new(Method::DELETE, CONDITION, Access::With(P::ConditionDelete), none, delete_own),
+        Route::new(
+            Method::GET,
+            CONDITION,
+            Access::With(P::ConditionRead),
+            none,
+            get_condition,
+        ),
+        Route::new(
+            Method::PUT,
+            CONDITION,
+            Access::With(P::ConditionWrite),
+            json,
+            put_own,
+        ),
+        Route::new(
+            Method::DELETE,
+            CONDITION,
+            Access::With(P::ConditionDelete),
+            none,
+            delete_own,
+        ),
         Route::new(
             Method::PUT,
             GLOBAL_CONDITION,
@@ -94,7 +112,13 @@ pub fn routes() -> Vec<Route> {
             none,
             list_projects,
         ),
-        Route::new(Method::GET, PROJECT, Access::With(P::ProjectRead), none, get_project),
+        Route::new(
+            Method::GET,
+            PROJECT,
+            Access::With(P::ProjectRead),
+            none,
+            get_project,
+        ),
         Route::new(
             Method::GET,
             "/api/v1/projects/{projectId}/restrictions",
@@ -109,7 +133,13 @@ pub fn routes() -> Vec<Route> {
             Takes::Json(MAX_PROJECT),
             put_project,
         ),
-        Route::new(Method::DELETE, PROJECT, Access::With(P::ProjectWrite), none, delete_project),
+        Route::new(
+            Method::DELETE,
+            PROJECT,
+            Access::With(P::ProjectWrite),
+            none,
+            delete_project,
+        ),
         Route::new(
             Method::GET,
             "/api/v1/catalog",
@@ -139,8 +169,7 @@ fn condition_id(request: &Request) -> Result<ConditionId> {
 }
 
 fn project_id(request: &Request) -> Result<ProjectId> {
-    ProjectId::new(request.param(0)?)
-        .ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))
+    ProjectId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))
 }
 
 /// The answer to a GET: the body, or that the caller has it already.
@@ -225,7 +254,9 @@ async fn put_global(app: Arc<App>, request: Request) -> Result<Reply> {
 async fn put_condition(app: &App, request: &Request, owner: Owner<'_>) -> Result<Reply> {
     let id = condition_id(request)?;
     let preconditions = request.preconditions();
-    let put = app.conditions.put_condition(owner, id, &request.body, &preconditions);
+    let put = app
+        .conditions
+        .put_condition(owner, id, &request.body, &preconditions);
     let (outcome, stored) = put.await?;
     Ok(written(outcome, &stored.etag, &stored.json))
 }
@@ -241,7 +272,9 @@ async fn delete_global(app: Arc<App>, request: Request) -> Result<Reply> {
 
 async fn delete_condition(app: &App, request: &Request, owner: Owner<'_>) -> Result<Reply> {
     let id = condition_id(request)?;
-    app.conditions.delete_condition(owner, &id, &request.preconditions()).await?;
+    app.conditions
+        .delete_condition(owner, &id, &request.preconditions())
+        .await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
@@ -272,7 +305,9 @@ async fn put_project(app: Arc<App>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
-    let put = app.conditions.put_project(tenant, id, &request.body, &preconditions);
+    let put = app
+        .conditions
+        .put_project(tenant, id, &request.body, &preconditions);
     let (outcome, stored) = put.await?;
     Ok(written(outcome, &stored.etag, stored.json()))
 }
@@ -280,7 +315,9 @@ async fn put_project(app: Arc<App>, request: Request) -> Result<Reply> {
 async fn delete_project(app: Arc<App>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
-    app.conditions.delete_project(tenant, id, &request.preconditions()).await?;
+    app.conditions
+        .delete_project(tenant, id, &request.preconditions())
+        .await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

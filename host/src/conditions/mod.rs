@@ -17,8 +17,8 @@ use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
 use tillgate_engine::json::Document;
 use tillgate_engine::restriction::{Project, ProjectId};
 
-pub use self::shelf::{StoredCondition, StoredProject};
 use self::shelf::{Shelf, condition_key, project_key};
+pub use self::shelf::{StoredCondition, StoredProject};
 pub use self::sight::Sight;
 use crate::clock::Clock;
 use crate::engine::{Decider, Question};
@@ -100,7 +100,12 @@ impl Conditions {
         let global = Arc::new(Shelf::new(Arc::clone(&store), partition, Scope::Global));
         global.catch_up().await?;
         keep_fresh(&global, Arc::clone(&clock));
-        Ok(Self { store, clock, global, tenants: RwLock::default() })
+        Ok(Self {
+            store,
+            clock,
+            global,
+            tenants: RwLock::default(),
+        })
     }
 
     /// What is kept for a tenant; read from the store the first time.
@@ -108,7 +113,12 @@ impl Conditions {
     /// # Errors
     /// When the store is away.
     pub async fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>> {
-        let known = self.tenants.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let known = self
+            .tenants
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(id)
+            .cloned();
         if let Some(known) = known {
             return Ok(known);
         }
@@ -121,7 +131,12 @@ impl Conditions {
             let global = Arc::clone(&self.global);
             let sight = Sight::new(id, global.content(), shelf.content());
             let sight = arc_swap::ArcSwap::from_pointee(sight);
-            Arc::new(Tenant { id: id.clone(), shelf, global, sight })
+            Arc::new(Tenant {
+                id: id.clone(),
+                shelf,
+                global,
+                sight,
+            })
         });
         Ok(Arc::clone(tenant))
     }
@@ -163,7 +178,8 @@ impl Conditions {
     ) -> Result<()> {
         let key = condition_key(id.as_str());
         self.refuse_global(owner, &key).await?;
-        self.delete(owner, &key, "no condition has this id", preconditions).await
+        self.delete(owner, &key, "no condition has this id", preconditions)
+            .await
     }
 
     /// Creates or replaces a project from a PUT's body.
@@ -195,7 +211,13 @@ impl Conditions {
         preconditions: &Preconditions,
     ) -> Result<()> {
         let owner = Owner::Tenant(tenant);
-        self.delete(owner, &project_key(id), "no project has this id", preconditions).await
+        self.delete(
+            owner,
+            &project_key(id),
+            "no project has this id",
+            preconditions,
+        )
+        .await
     }
 
     /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
@@ -206,7 +228,9 @@ impl Conditions {
         let partition = self.global.follower().partition();
         let found = self.store.get(partition, &[key.to_owned()]).await?;
         if found.iter().any(Option::is_some) {
-            return Err(Error::Conflict("this id is a global condition's".to_owned()));
+            return Err(Error::Conflict(
+                "this id is a global condition's".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -218,11 +242,18 @@ impl Conditions {
         value: &Bytes,
         preconditions: &Preconditions,
     ) -> Result<Written> {
-        let op = Op::Put { key: key.to_owned(), value: value.clone() };
+        let op = Op::Put {
+            key: key.to_owned(),
+            value: value.clone(),
+        };
         let before = self.change(owner, key, op, |current| {
             preconditions.hold(current.map(|text| etag::of_text(text)).as_ref())
         });
-        Ok(if before.await? { Written::Replaced } else { Written::Created })
+        Ok(if before.await? {
+            Written::Replaced
+        } else {
+            Written::Created
+        })
     }
 
     async fn delete(
@@ -232,7 +263,9 @@ impl Conditions {
         missing: &str,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        let op = Op::Delete { key: key.to_owned() };
+        let op = Op::Delete {
+            key: key.to_owned(),
+        };
         let change = self.change(owner, key, op, |current| match current {
             None => Err(Error::NotFound(missing.to_owned())),
             Some(current) => preconditions.hold(Some(&etag::of_text(current))),
@@ -276,7 +309,9 @@ impl Conditions {
                 }
             }
         }
-        Err(Error::Conflict("it is being changed by others all the time".to_owned()))
+        Err(Error::Conflict(
+            "it is being changed by others all the time".to_owned(),
+        ))
     }
 }
 
@@ -300,7 +335,9 @@ pub fn evaluate_condition(
 pub fn evaluate_project(decider: &Decider, sight: &Sight, request: &[u8]) -> Result<Bytes> {
     let project = named_project(sight, request);
     // A project that is not there is asked of the conditions, which have no project: it is unreachable.
-    let source = project.as_ref().map_or(&sight.conditions, |project| &project.source);
+    let source = project
+        .as_ref()
+        .map_or(&sight.conditions, |project| &project.source);
     Ok(decider.ask(Question::Project(source), request)?)
 }
 

@@ -47,7 +47,11 @@ impl StoredCondition {
     pub(super) fn new(condition: EntityCondition) -> Result<Self> {
         let json: Bytes = to_json(&condition)?;
         let etag = etag::of_text(&json);
-        Ok(Self { condition, json, etag })
+        Ok(Self {
+            condition,
+            json,
+            etag,
+        })
     }
 
     fn read(json: Bytes, scope: Scope) -> Result<Self> {
@@ -57,7 +61,11 @@ impl StoredCondition {
         faults.none_or_error()?;
         let condition = read.ok_or_else(|| Error::Bug("a stored condition is none".to_owned()))?;
         let etag = etag::of_text(&json);
-        Ok(Self { condition, json, etag })
+        Ok(Self {
+            condition,
+            json,
+            etag,
+        })
     }
 }
 
@@ -79,7 +87,11 @@ impl StoredProject {
 
     fn read(id: ProjectId, json: Bytes) -> Self {
         let etag = etag::of_text(&json);
-        Self { id, source: Source::project(json), etag }
+        Self {
+            id,
+            source: Source::project(json),
+            etag,
+        }
     }
 
     /// The JSON of `{ "restrictions": [...] }`.
@@ -105,7 +117,9 @@ impl StoredProject {
 }
 
 fn to_json(value: &impl serde::Serialize) -> Result<Bytes> {
-    serde_json::to_vec(value).map(Bytes::from).map_err(|cause| Error::Bug(cause.to_string()))
+    serde_json::to_vec(value)
+        .map(Bytes::from)
+        .map_err(|cause| Error::Bug(cause.to_string()))
 }
 
 /// What a partition holds.
@@ -131,7 +145,8 @@ impl Content {
         } else if let Some(id) = key.strip_prefix(PROJECT).and_then(ProjectId::new) {
             match value {
                 Some(json) => {
-                    self.projects.insert(id, Arc::new(StoredProject::read(id, json)));
+                    self.projects
+                        .insert(id, Arc::new(StoredProject::read(id, json)));
                 }
                 None => drop(self.projects.remove(&id)),
             }
@@ -178,7 +193,10 @@ impl Shelf {
             let mut after: Option<String> = None;
             loop {
                 let partition = self.follower.partition();
-                let page = self.store.scan(partition, prefix, after.as_deref(), PAGE).await?;
+                let page = self
+                    .store
+                    .scan(partition, prefix, after.as_deref(), PAGE)
+                    .await?;
                 after = page.entries.last().map(|(key, _)| key.clone());
                 for (key, entry) in page.entries {
                     content.set(&key, Some(entry.value), self.scope)?;

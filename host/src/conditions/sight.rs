@@ -41,7 +41,9 @@ impl Sight {
         hasher.update(tenant.as_str());
         hasher.update([0]);
         hasher.update(&text);
-        own.projects.values().for_each(|project| hasher.update(project.etag.as_bytes()));
+        own.projects
+            .values()
+            .for_each(|project| hasher.update(project.etag.as_bytes()));
         let digest = hasher.finalize();
         text.insert(0, b'{');
         text.push(b'}');
@@ -69,7 +71,10 @@ impl Sight {
     #[must_use]
     pub fn condition(&self, id: &ConditionId) -> Option<&Arc<StoredCondition>> {
         let id = id.as_str();
-        self.global.conditions.get(id).or_else(|| self.own.conditions.get(id))
+        self.global
+            .conditions
+            .get(id)
+            .or_else(|| self.own.conditions.get(id))
     }
 
     /// A project of the tenant.
@@ -99,7 +104,10 @@ impl Sight {
     pub fn projects(&self) -> &Bytes {
         self.projects.get_or_init(|| {
             let mut text = Vec::new();
-            write_array(self.own.projects.values().map(|stored| stored.json()), &mut text);
+            write_array(
+                self.own.projects.values().map(|stored| stored.json()),
+                &mut text,
+            );
             text.into()
         })
     }

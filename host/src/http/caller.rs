@@ -43,7 +43,9 @@ impl Caller {
         if self.permissions.contains(permission) {
             return Ok(());
         }
-        Err(Error::Denied(format!("the permission {permission} is needed")))
+        Err(Error::Denied(format!(
+            "the permission {permission} is needed"
+        )))
     }
 }
 
@@ -60,10 +62,14 @@ pub async fn of(app: &App, headers: &HeaderMap) -> Result<Caller> {
 fn bearer(headers: &HeaderMap) -> Result<&str> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
     let header = all.next().ok_or(Error::Unauthenticated(NO_TOKEN))?;
-    let token = header.to_str().ok().filter(|_| all.next().is_none()).and_then(|header| {
-        let (scheme, token) = header.split_once(' ')?;
-        let fits = !token.is_empty() && token.len() <= MAX_TOKEN;
-        (scheme.eq_ignore_ascii_case("bearer") && fits).then_some(token)
-    });
+    let token = header
+        .to_str()
+        .ok()
+        .filter(|_| all.next().is_none())
+        .and_then(|header| {
+            let (scheme, token) = header.split_once(' ')?;
+            let fits = !token.is_empty() && token.len() <= MAX_TOKEN;
+            (scheme.eq_ignore_ascii_case("bearer") && fits).then_some(token)
+        });
     token.ok_or(Error::Unauthenticated(NO_BEARER))
 }

@@ -103,11 +103,18 @@ impl Route {
         F: Fn(Arc<App>, Request) -> A + Send + Sync + 'static,
         A: Future<Output = Result<Reply>> + Send + 'static,
     {
-        let handler = move |app, request| -> BoxFuture<'static, _> {
-            Box::pin(handler(app, request))
-        };
+        let handler =
+            move |app, request| -> BoxFuture<'static, _> { Box::pin(handler(app, request)) };
         let (gives, refuses) = ("application/json", Reply::problem as Refuse);
-        Self { method, path, access, takes, gives, refuses, handler: Arc::new(handler) }
+        Self {
+            method,
+            path,
+            access,
+            takes,
+            gives,
+            refuses,
+            handler: Arc::new(handler),
+        }
     }
 
     /// The same, where errors of HTTP itself read otherwise: those of the whole path, whatever the method.
@@ -149,7 +156,9 @@ impl Request {
     /// # Errors
     /// [`Error::Bug`] on a public route.
     pub fn caller(&self) -> Result<&Caller> {
-        self.caller.as_ref().ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
+        self.caller
+            .as_ref()
+            .ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
     }
 
     /// A parameter of the path.
@@ -179,8 +188,13 @@ impl Request {
 }
 
 fn tags<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> impl Iterator<Item = &'h str> {
-    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(|tag| tag.trim().trim_start_matches("W/"))
+    let values = headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    values
+        .flat_map(|value| value.split(','))
+        .map(|tag| tag.trim().trim_start_matches("W/"))
 }
 
 /// All routes, by path and method.
@@ -204,7 +218,12 @@ impl Table {
                 Method::DELETE => "DELETE",
                 _ => return Err(Error::Bug(format!("{route:?} has an unusual method"))),
             };
-            if by_path.entry(route.path).or_default().insert(name, route).is_some() {
+            if by_path
+                .entry(route.path)
+                .or_default()
+                .insert(name, route)
+                .is_some()
+            {
                 return Err(Error::Bug("a route is there twice".to_owned()));
             }
         }
@@ -221,8 +240,11 @@ impl Table {
 pub fn filter(
     app: Arc<App>,
     table: Arc<Table>,
-) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection> + Clone + Send + Sync + 'static
-{
+) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
++ Clone
++ Send
++ Sync
++ 'static {
     let query = warp::query::raw().or(warp::any().map(String::new)).unify();
     warp::method()
         .and(warp::path::full())
@@ -233,7 +255,13 @@ pub fn filter(
         .then(move |method, path, query, headers, peer: Peer, body| {
             let (app, table) = (Arc::clone(&app), Arc::clone(&table));
             async move {
-                let head = Head { method, path, query, headers, peer: peer.0 };
+                let head = Head {
+                    method,
+                    path,
+                    query,
+                    headers,
+                    peer: peer.0,
+                };
                 answer(app, &table, head, body).await
             }
         })
@@ -284,21 +312,37 @@ async fn dispatch<B: Buf>(
 ) -> Result<Reply, Stop> {
     let refuse = |status, detail: &str| Stop::Reply(Reply::problem(status, detail, correlation));
     let found = table.paths.at(head.path.as_str());
-    let found = found.map_err(|_| refuse(StatusCode::NOT_FOUND, "there is nothing at this path"))?;
-    let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
+    let found =
+        found.map_err(|_| refuse(StatusCode::NOT_FOUND, "there is nothing at this path"))?;
+    let method = if head.method == Method::HEAD {
+        &Method::GET
+    } else {
+        &head.method
+    };
     let Some(route) = found.value.get(method.as_str()) else {
         let allow = found.value.keys().copied().collect::<Vec<_>>().join(", ");
-        let refuses = found.value.values().next().map_or(Reply::problem as Refuse, |r| r.refuses);
+        let refuses = found
+            .value
+            .values()
+            .next()
+            .map_or(Reply::problem as Refuse, |r| r.refuses);
         let detail = format!("this path takes {allow}");
         let reply = refuses(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
         let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
         return Err(Stop::Reply(reply.with(ALLOW, allow)));
     };
     let refuse = |status, detail: &str| Stop::Reply((route.refuses)(status, detail, correlation));
-    let params = found.params.iter().map(|(_, value)| percent_decode_str(value).decode_utf8());
+    let params = found
+        .params
+        .iter()
+        .map(|(_, value)| percent_decode_str(value).decode_utf8());
     let params: Result<Vec<_>, _> = params.map(|param| param.map(|p| p.into_owned())).collect();
-    let params = params
-        .map_err(|_| refuse(StatusCode::BAD_REQUEST, "the path must be percent-encoded UTF-8"))?;
+    let params = params.map_err(|_| {
+        refuse(
+            StatusCode::BAD_REQUEST,
+            "the path must be percent-encoded UTF-8",
+        )
+    })?;
 
     let caller = authorize(&app, route.access, &head.headers).await?;
     if !accepts(&head.headers, route.gives) {
@@ -318,19 +362,34 @@ async fn dispatch<B: Buf>(
     };
     let body = match limit {
         0 => Bytes::new(),
-        limit => read(&head.headers, body, limit).await.map_err(|unread| match unread {
-            Unread::TooLarge => {
-                let detail = format!("the body must be at most {limit} bytes");
-                refuse(StatusCode::PAYLOAD_TOO_LARGE, &detail)
-            }
-            Unread::TooSlow => refuse(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
-            Unread::Broken => refuse(StatusCode::BAD_REQUEST, "the body did not arrive whole"),
-        })?,
+        limit => read(&head.headers, body, limit)
+            .await
+            .map_err(|unread| match unread {
+                Unread::TooLarge => {
+                    let detail = format!("the body must be at most {limit} bytes");
+                    refuse(StatusCode::PAYLOAD_TOO_LARGE, &detail)
+                }
+                Unread::TooSlow => refuse(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
+                Unread::Broken => refuse(StatusCode::BAD_REQUEST, "the body did not arrive whole"),
+            })?,
     };
 
     let private = caller.is_some();
-    let Head { query, headers, peer, .. } = head;
-    let request = Request { params, query, headers, peer, correlation, body, caller };
+    let Head {
+        query,
+        headers,
+        peer,
+        ..
+    } = head;
+    let request = Request {
+        params,
+        query,
+        headers,
+        peer,
+        correlation,
+        body,
+        caller,
+    };
     let handled = (route.handler)(app, request).await;
     let mut reply = handled.unwrap_or_else(|error| Reply::error(&error, correlation));
     if private {
@@ -350,7 +409,9 @@ async fn authorize(app: &App, access: Access, headers: &HeaderMap) -> Result<Opt
         Access::All(permissions) => permissions.iter().try_for_each(|p| caller.may(*p))?,
         Access::Either(permissions) => {
             if !permissions.iter().any(|p| caller.permissions.contains(*p)) {
-                permissions.first().map_or(Ok(()), |first| caller.may(*first))?;
+                permissions
+                    .first()
+                    .map_or(Ok(()), |first| caller.may(*first))?;
             }
         }
     }
@@ -369,7 +430,9 @@ async fn read<B: Buf>(
     body: impl Stream<Item = Result<B, warp::Error>> + Send,
     limit: usize,
 ) -> Result<Bytes, Unread> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length: usize| length > limit) {
         return Err(Unread::TooLarge);
     }
@@ -395,13 +458,20 @@ async fn read<B: Buf>(
 
 /// The caller's correlation id when it is a UUID, otherwise a new one.
 fn correlation(headers: &HeaderMap) -> Uuid {
-    let sent = headers.get(reply::CORRELATION_ID).and_then(|value| value.to_str().ok());
-    let sent = sent.filter(|text| text.len() == 36).and_then(|text| Uuid::try_parse(text).ok());
+    let sent = headers
+        .get(reply::CORRELATION_ID)
+        .and_then(|value| value.to_str().ok());
+    let sent = sent
+        .filter(|text| text.len() == 36)
+        .and_then(|text| Uuid::try_parse(text).ok());
     sent.unwrap_or_else(Uuid::new_v4)
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let accepted = headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let mut codings = accepted.flat_map(|value| value.split(','));
     codings.any(|coding| {
         let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
@@ -425,14 +495,21 @@ fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
         || ranges.any(|range| {
             range == "*/*"
                 || range.eq_ignore_ascii_case(media_type)
-                || range.strip_suffix("/*").is_some_and(|named| named == family)
+                || range
+                    .strip_suffix("/*")
+                    .is_some_and(|named| named == family)
         })
 }
 
 /// Whether the body may be JSON: of that type or of none, and not compressed.
 fn is_json(headers: &HeaderMap) -> bool {
     let json = headers.get(CONTENT_TYPE).is_none_or(|value| {
-        let media_type = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+        let media_type = value
+            .to_str()
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default();
         media_type.trim().eq_ignore_ascii_case("application/json")
     });
     let plain = headers

@@ -42,14 +42,22 @@ impl Reply {
     /// An answer without a body.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Body::Whole(Bytes::new()) }
+        Self {
+            status,
+            headers: HeaderMap::new(),
+            body: Body::Whole(Bytes::new()),
+        }
     }
 
     /// JSON that is there already.
     #[must_use]
     pub fn json(status: StatusCode, body: Bytes) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Body::Whole(body) }
-            .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        Self {
+            status,
+            headers: HeaderMap::new(),
+            body: Body::Whole(body),
+        }
+        .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
     }
 
     /// Something as JSON.
@@ -65,7 +73,11 @@ impl Reply {
     #[must_use]
     pub fn stream(response: warp::reply::Response) -> Self {
         let body = Body::Stream(Box::new(response));
-        Self { status: StatusCode::OK, headers: HeaderMap::new(), body }
+        Self {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            body,
+        }
     }
 
     /// With a header, in place of any of its name.
@@ -131,10 +143,12 @@ impl Reply {
         if let Body::Whole(bytes) = &mut self.body
             && bytes.len() >= COMPRESS_FROM
         {
-            self.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+            self.headers
+                .insert(VARY, HeaderValue::from_static("accept-encoding"));
             if gzip && let Some(smaller) = compress(bytes) {
                 *bytes = smaller;
-                self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                self.headers
+                    .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
         }
         let mut response = match self.body {
@@ -159,7 +173,9 @@ impl Reply {
 
     /// Keeps what was asked for with a token out of shared caches.
     pub fn keep_private(&mut self) {
-        self.headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        self.headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
     }
 }
 
@@ -181,8 +197,10 @@ fn problem(
         "error": phrase,
         "message": message,
     });
-    Reply::json(status, body.to_string().into())
-        .with(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"))
+    Reply::json(status, body.to_string().into()).with(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/problem+json"),
+    )
 }
 
 /// No error code where no token was sent (RFC 6750, section 3).
@@ -196,5 +214,9 @@ fn challenge(detail: &str) -> HeaderValue {
 fn compress(bytes: &[u8]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
     encoder.write_all(bytes).ok()?;
-    encoder.finish().ok().filter(|smaller| smaller.len() < bytes.len()).map(Bytes::from)
+    encoder
+        .finish()
+        .ok()
+        .filter(|smaller| smaller.len() < bytes.len())
+        .map(Bytes::from)
 }

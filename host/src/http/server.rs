@@ -80,19 +80,18 @@ impl Listener {
     }
 }
 
-fn connect<F>(
-    filter: &F,
-    socket: tokio::net::TcpStream,
-    peer: Peer,
-    connections: &GracefulShutdown,
-) where
+fn connect<F>(filter: &F, socket: tokio::net::TcpStream, peer: Peer, connections: &GracefulShutdown)
+where
     F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
         + Clone
         + Send
         + Sync
         + 'static,
 {
-    let service = WithPeer { inner: warp::service(filter.clone()), peer };
+    let service = WithPeer {
+        inner: warp::service(filter.clone()),
+        peer,
+    };
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
