@@ -79,7 +79,7 @@ fn compile(root: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
         .args(["--profile", "module", "--target", TARGET, "--quiet"])
         .arg("--target-dir")
         .arg(&target)
-        .env("CARGO_ENCODED_RUSTFLAGS", remap(root)?);
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(root)?);
     // The outer build's wrapper (clippy) and flags are not for the module: its bytes must not depend on them.
     for name in [
         "RUSTC_WORKSPACE_WRAPPER",
@@ -95,14 +95,17 @@ fn compile(root: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
     Ok(target.join(TARGET).join("module/tillgate_engine.wasm"))
 }
 
-/// Paths of this machine do not belong in the module: the same sources give the same bytes elsewhere.
-fn remap(root: &Path) -> Result<String, Box<dyn Error>> {
+/// The compiler's flags. Paths of this machine do not belong in the module: the same sources give the same bytes
+/// elsewhere.
+fn flags(root: &Path) -> Result<String, Box<dyn Error>> {
     let home = env::var("CARGO_HOME").or_else(|_| env::var("HOME").map(|home| home + "/.cargo"))?;
     let from = |path: &str, to: &str| format!("--remap-path-prefix={path}={to}");
     let root = root
         .to_str()
         .ok_or("the path of the workspace is not UTF-8")?;
-    Ok([from(root, "tillgate"), from(&home, "cargo")].join("\u{1f}"))
+    // Signatures are made once a delivery: small code serves them better than unrolled rounds.
+    let sha2 = "--cfg=sha2_backend_soft=\"compact\"".to_owned();
+    Ok([from(root, "tillgate"), from(&home, "cargo"), sha2].join("\u{1f}"))
 }
 
 /// `rust-toolchain.toml` names the target; where rustup does not install it by itself, this does.

@@ -87,6 +87,12 @@ pub extern "C" fn tillgate_rates(len: usize) -> u64 {
     exchange(len, |_, request, out| super::rates(request, out))
 }
 
+/// Makes or checks a webhook's signature: a request as [`crate::signature`] has it, without a line before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_signature(len: usize) -> u64 {
+    exchange(len, |_, request, out| super::signature(request, out))
+}
+
 /// Forgets what a handle stands for; nothing when it stands for nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_release(handle: u32) {

@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::*;
 
 use super::{FAILED, Prepared};
 use crate::decision::Reason;
+use crate::error::Error;
 
 /// A catalog or a project that was prepared.
 #[wasm_bindgen(js_name = Prepared)]
@@ -39,16 +40,26 @@ impl JsPrepared {
 /// Rate math, many calls at a time: `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn rates(request: &str) -> String {
-    let mut out = Vec::with_capacity(512);
-    let answered = super::rates(request.as_bytes(), &mut out);
-    super::answer(answered, &mut out);
-    text(out)
+    exchange(request, super::rates)
+}
+
+/// Makes or checks a webhook's signature: `0` and the answer's text, or `1` and the error's.
+#[wasm_bindgen]
+pub fn signature(request: &str) -> String {
+    exchange(request, super::signature)
 }
 
 /// A sentence for an operator about a reason's code, `undefined` when it is none.
 #[wasm_bindgen]
 pub fn describe(reason: &str) -> Option<String> {
     Reason::from_code(reason).map(|reason| reason.description().to_owned())
+}
+
+fn exchange(request: &str, run: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>) -> String {
+    let mut out = Vec::with_capacity(512);
+    let answered = run(request.as_bytes(), &mut out);
+    super::answer(answered, &mut out);
+    text(out)
 }
 
 fn to_object(value: &impl serde::Serialize) -> JsValue {

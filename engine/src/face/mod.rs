@@ -10,7 +10,8 @@
 //! | | `project` | `given.md` 2.3 | `ItemDecisionDto` |
 //! | | `basket` | a basket | a basket's decision |
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
-//! | rates | none | rate math | its answers |
+//! | rates | none | rate math, many calls | their answers |
+//! | signature | none | what to sign or check | the signature, or whether it is one |
 //!
 //! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] puts that into linear
 //! memory, [`js`] into strings and objects.
@@ -125,11 +126,30 @@ impl Prepared {
     }
 }
 
-/// Rate math; the answer is appended to `out`.
+/// Rate math, many calls at a time ([`crate::rate::text`]); the answer is appended to `out`.
+///
+/// # Errors
+/// [`Code::Invalid`] naming all that is wrong with the request.
 pub fn rates(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    framed(request, out, crate::rate::text::answer)
+}
+
+/// Makes or checks a webhook's signature ([`crate::signature`]); the answer is appended to `out`.
+///
+/// # Errors
+/// [`Code::Invalid`] naming all that is wrong with the request.
+pub fn signature(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    framed(request, out, crate::signature::answer)
+}
+
+fn framed(
+    request: &[u8],
+    out: &mut Vec<u8>,
+    run: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let begin = out.len();
     out.push(OK);
-    let answered = crate::rate::text::answer(request, out);
+    let answered = run(request, out);
     if answered.is_err() {
         out.truncate(begin);
     }
