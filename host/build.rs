@@ -1,1 +1,140 @@
-fn main(){}
+//! Builds the one module: the engine for wasm32, then its JavaScript glue, by wasm-bindgen as a library.
+//!
+//! What comes out, `tillgate.wasm` and `tillgate.js`, is embedded in the host from `OUT_DIR` and laid in `js/engine/`,
+//! from where the npm package and the tests take it: the same bytes for all. The nested build has a target folder of
+//! its own, since the outer one is locked by the cargo that runs this.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use sha2::{Digest, Sha256};
+use wasm_bindgen_cli_support::Bindgen;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let host = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let root = host
+        .parent()
+        .ok_or("the host is a folder of the workspace")?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    for input in [
+        "engine/src",
+        "engine/Cargo.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
+        println!("cargo::rerun-if-changed={}", root.join(input).display());
+    }
+
+    let module = compile(root, &out)?;
+    let glue = out.join("glue");
+    Bindgen::new()
+        .input_path(module)
+        .out_name("tillgate")
+        .web(true)?
+        .typescript(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(&glue)?;
+
+    let wasm = fs::read(glue.join("tillgate_bg.wasm"))?;
+    let digest: String = Sha256::digest(&wasm)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    println!("cargo::rustc-env=TILLGATE_ENGINE_SHA256={digest}");
+    println!("cargo::rustc-env=TILLGATE_ENGINE_DIR={}", glue.display());
+    lay(&glue, &root.join("js/engine"))
+}
+
+/// Builds the engine for wasm32 and answers where the raw module is.
+fn compile(root: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    add_target()?;
+    // Beside `target/debug` and `target/release`, whose build folders `OUT_DIR` is in.
+    let target = out
+        .ancestors()
+        .nth(4)
+        .ok_or("OUT_DIR is deep in the target folder")?;
+    let target = target.join("module");
+    let cargo = env::var("CARGO")?;
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(root)
+        .args([
+            "rustc",
+            "--package",
+            "tillgate-engine",
+            "--lib",
+            "--crate-type",
+            "cdylib",
+        ])
+        .args(["--profile", "module", "--target", TARGET, "--quiet"])
+        .arg("--target-dir")
+        .arg(&target)
+        .env("CARGO_ENCODED_RUSTFLAGS", remap(root)?);
+    // The outer build's wrapper (clippy) and flags are not for the module: its bytes must not depend on them.
+    for name in [
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTC_WRAPPER",
+        "RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+    ] {
+        command.env_remove(name);
+    }
+    if !command.status()?.success() {
+        return Err("the engine did not build for wasm32".into());
+    }
+    Ok(target.join(TARGET).join("module/tillgate_engine.wasm"))
+}
+
+/// Paths of this machine do not belong in the module: the same sources give the same bytes elsewhere.
+fn remap(root: &Path) -> Result<String, Box<dyn Error>> {
+    let home = env::var("CARGO_HOME").or_else(|_| env::var("HOME").map(|home| home + "/.cargo"))?;
+    let from = |path: &str, to: &str| format!("--remap-path-prefix={path}={to}");
+    let root = root
+        .to_str()
+        .ok_or("the path of the workspace is not UTF-8")?;
+    Ok([from(root, "tillgate"), from(&home, "cargo")].join("\u{1f}"))
+}
+
+/// `rust-toolchain.toml` names the target; where rustup does not install it by itself, this does.
+fn add_target() -> Result<(), Box<dyn Error>> {
+    let sysroot = Command::new(env::var("RUSTC")?)
+        .args(["--print", "sysroot"])
+        .output()?
+        .stdout;
+    let sysroot = PathBuf::from(String::from_utf8(sysroot)?.trim());
+    if sysroot
+        .join("lib/rustlib")
+        .join(TARGET)
+        .join("lib")
+        .is_dir()
+    {
+        return Ok(());
+    }
+    match Command::new("rustup")
+        .args(["target", "add", TARGET])
+        .status()
+    {
+        Ok(status) if status.success() => Ok(()),
+        _ => {
+            Err(format!("the target {TARGET} is missing: run `rustup target add {TARGET}`").into())
+        }
+    }
+}
+
+/// Copies what changed, so that nothing that depends on it is built again for nothing.
+fn lay(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (new, place) = (fs::read(entry.path())?, to.join(entry.file_name()));
+        if fs::read(&place).ok().as_ref() != Some(&new) {
+            fs::write(place, new)?;
+        }
+    }
+    Ok(())
+}

@@ -9,4 +9,9 @@
 )]
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
+mod support {
+    pub mod host;
+}
 mod store;
+mod tokens;
+mod vectors;

@@ -1,1 +1,21 @@
-//! .
+//! Tillgate's engine: may this item be sold to this customer, on this project, and at which exchange rate.
+//!
+//! The pure part of the product: no I/O, no clock, no randomness. It builds as this library and as one WebAssembly
+//! module whose bytes decide in the host, in the npm package and in the page, so a preview is the decision.
+//!
+//! Read it in this order: [`decision`] (what an answer is), [`condition`] and [`restriction`] (what decides),
+//! [`catalog`] (what a tenant sees, and the basket), [`rate`] and [`signature`] (the rest of the math), [`json`] and
+//! [`error`] (how input is read and refused), `face` (the same calls over bytes and over JavaScript values).
+
+pub mod catalog;
+pub mod condition;
+pub mod decision;
+pub mod error;
+pub mod face;
+mod index;
+pub mod json;
+pub mod rate;
+pub mod restriction;
+pub mod signature;
+
+pub use self::error::{Code, Error, Fault};

@@ -1,4 +1,19 @@
-//! .
+//! Tillgate's host: serves the module's decisions, with the token service and the store around it.
+//!
+//! Read it in this order: [`app`] (what there is), [`http`] (the table of routes and the way of a request), then a
+//! feature from its `http.rs` inwards: [`conditions`], [`tokens`]; [`engine`] (the module under wasmtime), [`store`]
+//! (what is kept, and the promises), [`follow`] (how memory stays fresh).
 
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod conditions;
+pub mod config;
+pub mod engine;
+pub mod error;
+pub mod etag;
+pub mod follow;
+pub mod http;
 pub mod store;
+pub mod tokens;
+pub mod worker;

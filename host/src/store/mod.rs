@@ -68,6 +68,11 @@ impl Partition {
         (fits && clean).then(|| Self(Arc::from(name)))
     }
 
+    /// The partition of a name that the host made itself.
+    pub(crate) fn named(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
     /// Its name.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -345,6 +350,21 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Something that changes when the partition does.
     fn hints(&self, partition: &Partition) -> Hints;
+}
+
+/// Commits, and repeats with the same id as long as the outcome is unknown, a few times.
+///
+/// # Errors
+/// As [`Store::commit`]; [`CommitError::Unknown`] when it stays unknown.
+pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
+    const REPEATS: u32 = 3;
+    for _ in 0..REPEATS {
+        match store.commit(commit.clone()).await {
+            Err(CommitError::Unknown(_)) => {}
+            known => return known,
+        }
+    }
+    store.commit(commit).await
 }
 
 /// Which store to open.

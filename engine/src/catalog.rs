@@ -1,0 +1,378 @@
+//! What a tenant sees: the conditions in force, the projects, and decisions over them, one item or a basket.
+//!
+//! Resolution (`conditions.md`, "Conditions"): evaluation considers enabled conditions only, the tenant's first, then
+//! the global one. It is done once, when the catalog is made, so a decision is one look-up.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::condition::{
+    ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope, read_context,
+};
+use crate::decision::{Decision, ItemDecision, Outcome, Reason, Subject};
+use crate::error::{Code, Error};
+use crate::index::{Index, Seed};
+use crate::json::{Document, Faults, Node};
+use crate::restriction::{Checks, Item, Project, ProjectId, ProjectRequest, read_project_id};
+
+/// The most items of a basket.
+pub const MAX_ITEMS: usize = 1_000;
+
+/// The most conditions of a basket's item.
+pub const MAX_CONDITIONS: usize = 64;
+
+/// What a tenant sees.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// The conditions in force, and where each stands by its id.
+    conditions: Vec<(ConditionId, Rule)>,
+    by_id: Index,
+    /// By id.
+    projects: Vec<(ProjectId, Checks)>,
+}
+
+impl Catalog {
+    /// Reads `{ "global": [condition], "tenant": [condition], "projects"?: [project] }`, the answer of
+    /// `GET /api/v1/catalog`; other members are ignored.
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] naming every member that is not what it must be.
+    pub fn read(document: &Document<'_>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let mut conditions = Vec::new();
+        let mut projects = Vec::new();
+        if let Some(root) = faults.object(document.root()) {
+            for (key, scope) in [("global", Scope::Global), ("tenant", Scope::Tenant)] {
+                let list = faults.required(root, key);
+                let Some(list) = list.and_then(|list| faults.array(list)) else {
+                    continue;
+                };
+                refuse_repeats(list, &mut faults);
+                conditions
+                    .extend(list.children().filter_map(|node| {
+                        EntityCondition::from_catalog(node, scope, &mut faults)
+                    }));
+            }
+            let list = root.member("projects").and_then(|list| faults.array(list));
+            for node in list.into_iter().flat_map(Node::children) {
+                let Some(node) = faults.object(node) else {
+                    continue;
+                };
+                let member = faults.required(node, "projectId");
+                let id = member.and_then(|id| read_project_id(id, &mut faults));
+                let project = Project::read(node, &mut faults);
+                let (Some(member), Some(id)) = (member, id) else {
+                    continue;
+                };
+                match projects.binary_search_by_key(&id, |(id, _)| *id) {
+                    Ok(_) => faults.add(member, "is there twice"),
+                    Err(place) => projects.insert(place, (id, Checks::new(&project.restrictions))),
+                }
+            }
+        }
+        faults.none_or_error()?;
+        Ok(Self {
+            projects,
+            ..Self::of(&conditions)
+        })
+    }
+
+    /// A catalog of conditions alone.
+    #[must_use]
+    pub fn of(conditions: &[EntityCondition]) -> Self {
+        let mut catalog = Self {
+            by_id: Index::new(Seed::of(
+                conditions.iter().map(|condition| condition.id.as_str()),
+            )),
+            ..Self::default()
+        };
+        for scope in [Scope::Tenant, Scope::Global] {
+            let in_force = conditions
+                .iter()
+                .filter(|condition| condition.enabled && condition.scope == scope);
+            for condition in in_force {
+                let next = catalog.conditions.len();
+                if catalog.by_id.get_or_add(condition.id.as_str(), next) == next {
+                    catalog
+                        .conditions
+                        .push((condition.id.clone(), condition.rule));
+                }
+            }
+        }
+        catalog
+    }
+
+    /// Decides about an item by one condition.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] when no enabled condition has that id; [`Code::Invalid`] when it is not an id.
+    pub fn decide<'a>(
+        &'a self,
+        condition_id: &str,
+        request: &'a ConditionRequest<'_>,
+    ) -> Result<ItemDecision<'a>, Error> {
+        let outcome = self
+            .outcome(condition_id, request.customer.as_ref())
+            .ok_or_else(|| {
+                if ConditionId::is_id(condition_id) {
+                    Error::new(
+                        Code::NotFound,
+                        "$.conditionId",
+                        "is the id of no condition in force",
+                    )
+                } else {
+                    Error::new(Code::Invalid, "$.conditionId", ConditionId::RULE)
+                }
+            })?;
+        Ok(ItemDecision {
+            id: &request.item_id,
+            results: vec![outcome],
+        })
+    }
+
+    fn outcome(&self, id: &str, customer: Option<&Customer<'_>>) -> Option<Outcome<'_>> {
+        let (id, rule) = self.conditions.get(self.by_id.get(id)?)?;
+        Some(rule.decide(id.as_str(), customer))
+    }
+
+    fn project(&self, id: ProjectId) -> Option<&Checks> {
+        let found = self
+            .projects
+            .binary_search_by_key(&id, |(id, _)| *id)
+            .ok()?;
+        self.projects.get(found).map(|(_, checks)| checks)
+    }
+
+    /// Decides about an item by a project's restrictions; a project that is not here is unreachable.
+    #[must_use]
+    pub fn decide_on_project<'a>(&'a self, request: &'a ProjectRequest<'_>) -> ItemDecision<'a> {
+        decide_on(self.project(request.project_id), &request.item)
+    }
+
+    /// Decides about a basket. `project` stands in for the project that the request names, when it was prepared alone.
+    #[must_use]
+    pub fn decide_basket<'a>(
+        &'a self,
+        request: &'a BasketRequest<'_>,
+        project: Option<&'a Checks>,
+    ) -> BasketDecision<'a> {
+        let project = request
+            .project_id
+            .map(|id| project.or_else(|| self.project(id)));
+        let items = request.items.iter().map(|basket_item| {
+            let item = &basket_item.item;
+            let mut results = Vec::with_capacity(basket_item.condition_ids.len());
+            let mut unresolved = Vec::new();
+            for id in &basket_item.condition_ids {
+                match self.outcome(id, request.customer.as_ref()) {
+                    Some(outcome) => results.push(outcome),
+                    None => unresolved.push(id.as_ref()),
+                }
+            }
+            if let Some(checks) = project {
+                decide_into(checks, item, &mut results);
+            }
+            BasketItemDecision {
+                decision: ItemDecision {
+                    id: &item.id,
+                    results,
+                },
+                unresolved,
+            }
+        });
+        BasketDecision {
+            items: items.collect(),
+        }
+    }
+}
+
+/// Notes every condition that has the id of one before it: which of the two decides would be a guess.
+fn refuse_repeats(conditions: Node<'_, '_>, faults: &mut Faults) {
+    let mut seen = BTreeSet::new();
+    for id in conditions.children().filter_map(|node| node.member("id")) {
+        if id.text().is_some_and(|text| !seen.insert(text.as_ref())) {
+            faults.add(id, "is there twice");
+        }
+    }
+}
+
+/// Decides about an item by the restrictions of a project; without one, it is unreachable.
+#[must_use]
+pub fn decide_on<'a>(checks: Option<&'a Checks>, item: &'a Item<'_>) -> ItemDecision<'a> {
+    let mut results = Vec::new();
+    decide_into(checks, item, &mut results);
+    ItemDecision {
+        id: &item.id,
+        results,
+    }
+}
+
+fn decide_into<'a>(checks: Option<&'a Checks>, item: &Item<'_>, results: &mut Vec<Outcome<'a>>) {
+    match checks {
+        Some(checks) => checks.decide(item, results),
+        None => results.push(Outcome {
+            subject: Subject::Restriction(None),
+            reason: Some(Reason::ProjectUnreachable),
+        }),
+    }
+}
+
+/// An item of a basket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasketItem<'a> {
+    /// The item.
+    pub item: Item<'a>,
+    /// The conditions to ask about it, at most [`MAX_CONDITIONS`].
+    pub condition_ids: Vec<Cow<'a, str>>,
+}
+
+/// A question about a whole basket (`conditions.md`, "Basket evaluation").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasketRequest<'a> {
+    /// 1 to [`MAX_ITEMS`] items.
+    pub items: Vec<BasketItem<'a>>,
+    /// The project whose restrictions every item is checked against.
+    pub project_id: Option<ProjectId>,
+    /// The customer, when there is one.
+    pub customer: Option<Customer<'a>>,
+}
+
+impl<'a> BasketRequest<'a> {
+    /// Reads `{ "items": [{ "id", "conditionIds"?, "additionalProperties"? }], "projectId"?, "context" }`; unknown
+    /// members are ignored.
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] naming every member that is not what it must be.
+    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let Some(root) = faults.object(document.root()) else {
+            return Err(Error::new(Code::Invalid, "$", "must be an object"));
+        };
+        let list = faults.required(root, "items");
+        let list = list.and_then(|list| faults.array(list));
+        if let Some(list) = list {
+            let count = list.children().take(MAX_ITEMS + 1).count();
+            if !(1..=MAX_ITEMS).contains(&count) {
+                faults.add(list, "must have 1 to 1000 items");
+            }
+        }
+        let items = list.into_iter().flat_map(Node::children).take(MAX_ITEMS);
+        let items = items
+            .filter_map(|node| read_basket_item(node, &mut faults))
+            .collect();
+        let project_id = root.member("projectId");
+        let project_id = project_id.and_then(|id| read_project_id(id, &mut faults));
+        let customer = read_context(root, &mut faults);
+        faults.none_or_error()?;
+        Ok(Self {
+            items,
+            project_id,
+            customer,
+        })
+    }
+}
+
+fn read_basket_item<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<BasketItem<'a>> {
+    let item = Item::read(node, faults);
+    let ids = node
+        .member("conditionIds")
+        .and_then(|ids| faults.array(ids));
+    let mut condition_ids = Vec::new();
+    for (position, id) in ids.into_iter().flat_map(Node::children).enumerate() {
+        if position == MAX_CONDITIONS {
+            ids.into_iter()
+                .for_each(|ids| faults.add(ids, "must have at most 64 ids"));
+            break;
+        }
+        match id.text().filter(|text| ConditionId::is_id(text)) {
+            Some(text) => condition_ids.push(text.clone()),
+            None => faults.add(id, ConditionId::RULE),
+        }
+    }
+    Some(BasketItem {
+        item: item?,
+        condition_ids,
+    })
+}
+
+/// The answer for one item of a basket: an item's decision, and `errors` when a condition is not in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasketItemDecision<'a> {
+    /// What the checks that ran say.
+    pub decision: ItemDecision<'a>,
+    /// Ids of conditions that are not in force, in the order sent.
+    pub unresolved: Vec<&'a str>,
+}
+
+impl BasketItemDecision<'_> {
+    /// True only if every check ran and every result allows.
+    #[must_use]
+    pub fn allow(&self) -> bool {
+        self.unresolved.is_empty() && self.decision.allow()
+    }
+
+    /// The worst of the results. A condition that is not in force was not asked, so it is a soft denial.
+    #[must_use]
+    pub fn decision(&self) -> Decision {
+        let unresolved = if self.unresolved.is_empty() {
+            Decision::Allow
+        } else {
+            Decision::SoftDeny
+        };
+        self.decision.decision().max(unresolved)
+    }
+}
+
+impl BasketItemDecision<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.decision.write_open(self.allow(), out);
+        for (index, id) in self.unresolved.iter().enumerate() {
+            let open: &[u8] = if index == 0 { b",\"errors\":[" } else { b"," };
+            out.extend_from_slice(open);
+            // A condition's id has no character to escape.
+            out.extend_from_slice(b"{\"conditionId\":\"");
+            out.extend_from_slice(id.as_bytes());
+            out.extend_from_slice(b"\",\"status\":404}");
+        }
+        out.extend_from_slice(if self.unresolved.is_empty() {
+            b"}"
+        } else {
+            b"]}"
+        });
+    }
+}
+
+/// The answer for a basket: `{ "allow", "decision", "items" }`, items in the order sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasketDecision<'a> {
+    /// One decision an item.
+    pub items: Vec<BasketItemDecision<'a>>,
+}
+
+impl BasketDecision<'_> {
+    /// Appends the decision's JSON text.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let allow = self.items.iter().all(BasketItemDecision::allow);
+        let worst = self
+            .items
+            .iter()
+            .map(BasketItemDecision::decision)
+            .max()
+            .unwrap_or_default();
+        out.extend_from_slice(if allow {
+            b"{\"allow\":true"
+        } else {
+            b"{\"allow\":false"
+        });
+        out.extend_from_slice(b",\"decision\":\"");
+        out.extend_from_slice(worst.as_str().as_bytes());
+        out.extend_from_slice(b"\",\"items\":[");
+        for (index, item) in self.items.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            item.write(out);
+        }
+        out.extend_from_slice(b"]}");
+    }
+}

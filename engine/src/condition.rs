@@ -1,0 +1,333 @@
+//! Entity conditions: the two rules, how a condition is written and read, and what each decides.
+//!
+//! The contract is `conditions.md`, "Conditions" and "Decisions". A condition decides alone; which one is asked is for
+//! [`crate::catalog`].
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+
+use crate::decision::{Outcome, Reason, Subject};
+use crate::error::Error;
+use crate::json::{Document, Faults, Node, Scalar};
+
+/// The greatest age, in years, that a condition or a customer may have.
+pub const MAX_AGE: u8 = 150;
+
+/// The longest id of an item, in characters.
+pub const MAX_ITEM_ID: usize = 256;
+
+/// The id of a condition: 1 to 64 of `[A-Za-z0-9_.:-]`. Of a license condition it is the license's id too.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConditionId(Box<str>);
+
+impl ConditionId {
+    /// What an id must be, as a sentence.
+    pub const RULE: &'static str = "must be 1 to 64 of A-Z a-z 0-9 _ . : -";
+
+    /// The id, when the text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        Self::is_id(text).then(|| Self(text.into()))
+    }
+
+    /// Whether the text is an id.
+    #[must_use]
+    pub fn is_id(text: &str) -> bool {
+        let fits = (1..=64).contains(&text.len());
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'-');
+        fits && text.bytes().all(allowed)
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ConditionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who owns a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The platform; read-only for tenants.
+    Global,
+    /// A tenant.
+    Tenant,
+}
+
+impl Scope {
+    /// The scope as JSON carries it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "GLOBAL",
+            Self::Tenant => "TENANT",
+        }
+    }
+}
+
+/// What a condition asks of the customer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// To be at least this old, in years.
+    AgeRestriction {
+        /// 0 to [`MAX_AGE`].
+        minimum_age: u8,
+    },
+    /// To have the license whose id is the condition's.
+    LicenseRequirement,
+}
+
+impl Rule {
+    /// The rule as JSON carries it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AgeRestriction { .. } => "AGE_RESTRICTION",
+            Self::LicenseRequirement => "LICENSE_REQUIREMENT",
+        }
+    }
+
+    /// Decides about a customer, for the condition of that id.
+    #[must_use]
+    pub fn decide<'a>(self, id: &'a str, customer: Option<&Customer<'_>>) -> Outcome<'a> {
+        match self {
+            Self::AgeRestriction { minimum_age } => {
+                let reason = match customer.and_then(|customer| customer.age) {
+                    None => Some(Reason::AgeMissing),
+                    Some(age) if age < minimum_age => Some(Reason::Underage),
+                    Some(_) => None,
+                };
+                Outcome {
+                    subject: Subject::Age(id),
+                    reason,
+                }
+            }
+            Self::LicenseRequirement => {
+                let reason = match customer.and_then(|customer| customer.licenses.as_deref()) {
+                    None => Some(Reason::LicensesMissing),
+                    Some(held) if held.iter().any(|license| license == id) => None,
+                    Some(_) => Some(Reason::LicenseMissing),
+                };
+                Outcome {
+                    subject: Subject::License(id),
+                    reason,
+                }
+            }
+        }
+    }
+}
+
+/// A condition: `{ "id", "rule", "scope", "enabled", "condition_value" }` (`given.md` 2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityCondition {
+    /// Its id.
+    pub id: ConditionId,
+    /// Who owns it.
+    pub scope: Scope,
+    /// Whether it is in force.
+    pub enabled: bool,
+    /// What it asks.
+    pub rule: Rule,
+}
+
+impl EntityCondition {
+    /// Reads the body of a PUT: `rule`, `condition_value`, and `enabled` unless it is true. `id` and `scope` may stand
+    /// there when they agree with the path and the caller, so that a GET's body can be sent back.
+    ///
+    /// # Errors
+    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    pub fn from_put(id: ConditionId, scope: Scope, body: &[u8]) -> Result<Self, Error> {
+        let document = Document::parse(body)?;
+        let mut faults = Faults::default();
+        let read = faults.object(document.root()).and_then(|node| {
+            if let Some(member) = node.member("id")
+                && member.text().is_none_or(|text| text != id.as_str())
+            {
+                faults.add(member, "must be the id of the path");
+            }
+            if let Some(member) = node.member("scope")
+                && member.text().is_none_or(|text| text != scope.as_str())
+            {
+                faults.add(member, format!("must be {} here", scope.as_str()));
+            }
+            let (rule, enabled) = read_rule(node, &mut faults)?;
+            Some(Self {
+                id,
+                scope,
+                enabled,
+                rule,
+            })
+        });
+        finish(read, faults)
+    }
+
+    /// Reads a condition of a catalog, whose list says its scope. `None` when something is wrong, which is noted.
+    pub fn from_catalog(node: Node<'_, '_>, scope: Scope, faults: &mut Faults) -> Option<Self> {
+        let node = faults.object(node)?;
+        let id = faults.required(node, "id").and_then(|member| {
+            let id = member.text().and_then(|text| ConditionId::new(text));
+            if id.is_none() {
+                faults.add(member, ConditionId::RULE);
+            }
+            id
+        });
+        let (rule, enabled) = read_rule(node, faults)?;
+        Some(Self {
+            id: id?,
+            scope,
+            enabled,
+            rule,
+        })
+    }
+}
+
+fn finish<T>(read: Option<T>, faults: Faults) -> Result<T, Error> {
+    faults.none_or_error()?;
+    read.ok_or_else(|| Error::new(crate::Code::Invalid, "$", "must be an object"))
+}
+
+fn read_rule(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Rule, bool)> {
+    let enabled = node
+        .member("enabled")
+        .map_or(Some(true), |member| faults.boolean(member));
+    let is_age = faults.required(node, "rule").and_then(|member| {
+        match member.text().map(|text| text.as_ref()) {
+            Some("AGE_RESTRICTION") => Some(true),
+            Some("LICENSE_REQUIREMENT") => Some(false),
+            _ => {
+                faults.add(member, "must be AGE_RESTRICTION or LICENSE_REQUIREMENT");
+                None
+            }
+        }
+    });
+    let value = faults.required(node, "condition_value");
+    let value = value.and_then(|value| faults.object(value));
+    let rule = match (is_age?, value?) {
+        (true, value) => {
+            refuse_others(value, Some("minimum_age"), faults);
+            let minimum_age = faults.required(value, "minimum_age");
+            let minimum_age = minimum_age.and_then(|age| faults.integer(age, MAX_AGE))?;
+            Rule::AgeRestriction { minimum_age }
+        }
+        (false, value) => {
+            refuse_others(value, None, faults);
+            Rule::LicenseRequirement
+        }
+    };
+    Some((rule, enabled?))
+}
+
+/// An unknown member of `condition_value` is refused: a rule that is not understood must not look as if it held.
+fn refuse_others(value: Node<'_, '_>, known: Option<&str>, faults: &mut Faults) {
+    for member in value.children() {
+        if Some(member.key().as_ref()) != known {
+            faults.add(member, "is not a member of this rule's condition_value");
+        }
+    }
+}
+
+impl Serialize for EntityCondition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("EntityCondition", 5)?;
+        out.serialize_field("id", self.id.as_str())?;
+        out.serialize_field("rule", self.rule.as_str())?;
+        out.serialize_field("scope", self.scope.as_str())?;
+        out.serialize_field("enabled", &self.enabled)?;
+        out.serialize_field("condition_value", &ConditionValue(self.rule))?;
+        out.end()
+    }
+}
+
+struct ConditionValue(Rule);
+
+impl Serialize for ConditionValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
+        if let Rule::AgeRestriction { minimum_age } = self.0 {
+            out.serialize_entry("minimum_age", &minimum_age)?;
+        }
+        out.end()
+    }
+}
+
+/// What is known about a customer. `None` is not known, which is not the same as none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Customer<'a> {
+    /// Age in years, 0 to [`MAX_AGE`].
+    pub age: Option<u8>,
+    /// Ids of the licenses the customer has, exact and case-sensitive.
+    pub licenses: Option<Vec<Cow<'a, str>>>,
+}
+
+/// A question about one item and one customer (`given.md` 2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionRequest<'a> {
+    /// The item's id, 1 to [`MAX_ITEM_ID`] characters.
+    pub item_id: Cow<'a, str>,
+    /// The customer, when there is one.
+    pub customer: Option<Customer<'a>>,
+}
+
+impl<'a> ConditionRequest<'a> {
+    /// Reads `{ "item": { "id" }, "context": { "customer"? } }`; unknown members are ignored.
+    ///
+    /// # Errors
+    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let root = faults.object(document.root());
+        let item_id = root
+            .and_then(|root| faults.required(root, "item"))
+            .and_then(|item| faults.object(item))
+            .and_then(|item| faults.required(item, "id"))
+            .and_then(|id| faults.name(id, MAX_ITEM_ID));
+        let customer = root.and_then(|root| read_context(root, &mut faults));
+        finish(item_id.map(|item_id| Self { item_id, customer }), faults)
+    }
+}
+
+/// Reads the required `context` and the customer in it.
+pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Option<Customer<'a>> {
+    let context = faults.required(root, "context")?;
+    let customer = faults.object(context)?.member("customer")?;
+    if customer.is_null() {
+        return None;
+    }
+    let customer = faults.object(customer)?;
+    let known = |member: &Node<'_, 'a>| !member.is_null();
+    let age = customer.member("customer_age").filter(known);
+    let age = age.and_then(|age| faults.integer(age, MAX_AGE));
+    let licenses = customer.member("licenses").filter(known);
+    let licenses = licenses.and_then(|licenses| faults.array(licenses));
+    let licenses = licenses.map(|array| {
+        array
+            .children()
+            .filter_map(|element| read_license(element, faults))
+            .collect()
+    });
+    Some(Customer { age, licenses })
+}
+
+/// A license is its id as a string, or an object whose string member `id` is that id.
+fn read_license<'a>(element: Node<'_, 'a>, faults: &mut Faults) -> Option<Cow<'a, str>> {
+    let id = match element.scalar() {
+        Scalar::Text(_) => element,
+        Scalar::Object => faults.required(element, "id")?,
+        _ => {
+            faults.add(element, "must be a license id, or an object with one as id");
+            return None;
+        }
+    };
+    if id.text().is_none() {
+        faults.add(id, "must be a string");
+    }
+    id.text().cloned()
+}

@@ -1,0 +1,101 @@
+//! What goes wrong here: a code to act on, the place in the JSON, a sentence.
+//!
+//! Errors are values, on every face: `{ "code", "path", "message", "faults": [{ "path", "message" }] }`. Bad input lists
+//! **every** fault with its path (`platform.md`, "HTTP conventions"); `path` and `message` repeat the first.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// The most faults that one error lists; a last one says that there are more.
+pub const MAX_FAULTS: usize = 100;
+
+/// What the caller can do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The input is not what it must be: mend it.
+    Invalid,
+    /// No such condition is in force: ask for another.
+    NotFound,
+    /// The handle is of nothing that was prepared, or of the wrong kind: prepare first.
+    UnknownHandle,
+}
+
+impl Code {
+    /// The code as faces carry it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::UnknownHandle => "unknown_handle",
+        }
+    }
+}
+
+/// One thing that is wrong with an input.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Fault {
+    /// Where, as a JSON path: `$.item.id`, `$.items[3]`, `$['odd name']`.
+    pub path: String,
+    /// What, as a sentence that the path begins: `must be a string`.
+    pub message: Cow<'static, str>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        f.write_str(" ")?;
+        f.write_str(&self.message)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What the caller can do.
+    pub code: Code,
+    /// All that is wrong, never empty.
+    pub faults: Vec<Fault>,
+}
+
+impl Error {
+    /// An error with one fault.
+    pub fn new(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            faults: vec![Fault {
+                path: path.into(),
+                message: message.into(),
+            }],
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { "; " })?;
+            fault.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (path, message) = self
+            .faults
+            .first()
+            .map_or(("$", ""), |first| (&first.path, &first.message));
+        let mut out = serializer.serialize_struct("Error", 4)?;
+        out.serialize_field("code", self.code.as_str())?;
+        out.serialize_field("path", path)?;
+        out.serialize_field("message", message)?;
+        out.serialize_field("faults", &self.faults)?;
+        out.end()
+    }
+}

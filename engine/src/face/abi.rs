@@ -1,0 +1,319 @@
+//! The C ABI: bytes in, bytes out, through linear memory. Stable; `engine/README.md` is its manual.
+//!
+//! The caller asks for the input buffer, writes a call into it, and calls. The answer stays where the returned pointer
+//! says until the next call; nothing is to be freed. Handles are never used again after their release, so a stale one
+//! is an error and never another tenant's catalog. One thread, one caller at a time: a WebAssembly instance has no
+//! other kind, and elsewhere each thread has a module of its own.
+//!
+//! There is no unsafe block here: memory is handed out as numbers, and only the exported names need `unsafe`
+//! attributes, since two libraries of one program could export the same name.
+#![expect(unsafe_code, reason = "exported names are unsafe attributes")]
+
+use std::cell::RefCell;
+
+use super::{FAILED, OK, Prepared};
+use crate::error::{Code, Error};
+
+/// The version of this ABI: raised when a call changes its meaning, not when one is added.
+pub const VERSION: u32 = 1;
+
+/// Buffers that grew beyond this are given back after the call.
+const KEEP: usize = 1 << 20;
+
+#[derive(Default)]
+struct Module {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    /// By handle.
+    prepared: Vec<(u32, Box<Prepared>)>,
+    last_handle: u32,
+}
+
+thread_local! {
+    static MODULE: RefCell<Module> = RefCell::default();
+}
+
+/// The version of the ABI.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_abi_version() -> u32 {
+    VERSION
+}
+
+/// A buffer of at least `len` bytes for the next call's input, valid until that call. When there is no memory for that
+/// many it is the last address, where a caller who does not look cannot write; at null, in WebAssembly, one could.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
+    MODULE.with_borrow_mut(|module| {
+        let more = len.saturating_sub(module.input.len());
+        if module.input.try_reserve(more).is_err() {
+            return std::ptr::without_provenance_mut(usize::MAX);
+        }
+        if more > 0 {
+            module.input.resize(len, 0);
+        }
+        module.input.as_mut_ptr()
+    })
+}
+
+/// Prepares a catalog or a project: `catalog` or `project`, a newline, the document. Answers its handle as a JSON
+/// number.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
+    call(len, |module, line, document, out| {
+        let prepared = Prepared::new(line, document)?;
+        super::write(&module.keep(prepared), out);
+        Ok(())
+    })
+}
+
+/// Decides: a line that names the call, a newline, the request. `basket HANDLE` decides a basket with a project that
+/// was prepared alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
+    call(len, |module, line, request, out| {
+        let prepared = module.get(handle)?;
+        let (line, project) = match line.split_once(' ') {
+            Some(("basket", project)) => ("basket", Some(module.get_text(project)?)),
+            _ => (line, None),
+        };
+        prepared.evaluate(line, request, project, out);
+        Ok(())
+    })
+}
+
+/// Forgets what a handle stands for; nothing when it stands for nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_release(handle: u32) {
+    MODULE.with_borrow_mut(|module| {
+        if let Ok(place) = module.place(handle) {
+            module.prepared.remove(place);
+        }
+    });
+}
+
+impl Module {
+    /// Where a handle stands, or would.
+    fn place(&self, handle: u32) -> Result<usize, usize> {
+        self.prepared
+            .binary_search_by_key(&handle, |(handle, _)| *handle)
+    }
+
+    fn get(&self, handle: u32) -> Result<&Prepared, Error> {
+        let found = self
+            .place(handle)
+            .ok()
+            .and_then(|place| self.prepared.get(place));
+        found.map(|(_, prepared)| prepared.as_ref()).ok_or_else(|| {
+            Error::new(
+                Code::UnknownHandle,
+                "$",
+                "the handle is of nothing that was prepared",
+            )
+        })
+    }
+
+    fn get_text(&self, handle: &str) -> Result<&Prepared, Error> {
+        self.get(handle.parse().unwrap_or_default())
+    }
+
+    /// Keeps what was prepared under a handle that was not in use for four thousand million preparations; never 0.
+    fn keep(&mut self, prepared: Prepared) -> u32 {
+        loop {
+            self.last_handle = self.last_handle.wrapping_add(1).max(1);
+            if let Err(place) = self.place(self.last_handle) {
+                self.prepared
+                    .insert(place, (self.last_handle, Box::new(prepared)));
+                return self.last_handle;
+            }
+        }
+    }
+}
+
+/// Runs a call on the first `len` bytes of the input, and says where its answer is: the pointer in the upper half, the
+/// length in the lower.
+fn call(
+    len: usize,
+    run: impl FnOnce(&mut Module, &str, &[u8], &mut Vec<u8>) -> Result<(), Error>,
+) -> u64 {
+    MODULE.with_borrow_mut(|module| {
+        let input = std::mem::take(&mut module.input);
+        let mut output = std::mem::take(&mut module.output);
+        output.clear();
+        let result =
+            split(&input, len).and_then(|(line, text)| run(module, line, text, &mut output));
+        if let Err(error) = result {
+            output.clear();
+            output.push(FAILED);
+            let _ = serde_json::to_writer(&mut output, &error);
+        }
+        debug_assert!(
+            matches!(output.first(), Some(&(OK | FAILED))),
+            "an answer has a first byte"
+        );
+        module.input = if input.len() > KEEP {
+            Vec::new()
+        } else {
+            input
+        };
+        module.output = output;
+        if module.output.capacity() > 4 * KEEP && module.output.len() < KEEP {
+            module.output.shrink_to(KEEP);
+        }
+        let at = u64::try_from(module.output.as_ptr().addr()).unwrap_or_default();
+        at << 32 | u64::try_from(module.output.len()).unwrap_or_default()
+    })
+}
+
+fn split(input: &[u8], len: usize) -> Result<(&str, &[u8]), Error> {
+    let refuse = |message| Error::new(Code::Invalid, "$", message);
+    let input = input
+        .get(..len)
+        .ok_or_else(|| refuse("is longer than the input buffer"))?;
+    let newline = input.iter().position(|&byte| byte == b'\n');
+    let (line, text) = newline
+        .and_then(|at| input.split_at_checked(at))
+        .ok_or_else(|| refuse("the call must begin with a line that names it"))?;
+    let line = std::str::from_utf8(line).map_err(|_| refuse("the call's line must be UTF-8"))?;
+    Ok((line, text.get(1..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    //! The ABI in the machine's own code. An answer's pointer does not fit there, so it is read where the module
+    //! keeps it; what a caller reads through the pointer is for `tests/vectors.rs`, under wasmtime.
+
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    const PROJECT: &[u8] = br#"project
+{"restrictions":[]}"#;
+    const QUESTION: &[u8] = br#"project
+{"projectId":"3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001","item":{"id":"a"}}"#;
+
+    fn write(input: &[u8]) {
+        tillgate_input(input.len());
+        MODULE.with_borrow_mut(|module| {
+            for (place, byte) in module.input.iter_mut().zip(input) {
+                *place = *byte;
+            }
+        });
+    }
+
+    fn answer() -> Vec<u8> {
+        MODULE.with_borrow(|module| module.output.clone())
+    }
+
+    fn prepare(input: &[u8]) -> Vec<u8> {
+        write(input);
+        tillgate_prepare(input.len());
+        answer()
+    }
+
+    fn evaluate(handle: u32, input: &[u8]) -> Vec<u8> {
+        write(input);
+        tillgate_evaluate(handle, input.len());
+        answer()
+    }
+
+    fn handle(answer: &[u8]) -> Option<u32> {
+        let number = answer.strip_prefix(&[OK])?;
+        serde_json::from_slice(number).ok()
+    }
+
+    fn is_answer(answer: &[u8]) -> bool {
+        answer.split_first().is_some_and(|(first, text)| {
+            matches!(*first, OK | FAILED) && serde_json::from_slice::<IgnoredAny>(text).is_ok()
+        })
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Prepare,
+        Evaluate(usize),
+        Release(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            Just(Step::Prepare),
+            (0_usize..12).prop_map(Step::Evaluate),
+            (0_usize..12).prop_map(Step::Release),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_handle_answers_from_its_preparation_to_its_release_and_never_again(
+            steps in prop::collection::vec(step(), 0..60),
+        ) {
+            let mut known: Vec<(u32, bool)> = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Prepare => {
+                        let handle = handle(&prepare(PROJECT));
+                        prop_assert!(handle.is_some_and(|handle| handle != 0));
+                        let handle = handle.unwrap_or_default();
+                        prop_assert!(known.iter().all(|(other, _)| *other != handle));
+                        known.push((handle, true));
+                    }
+                    Step::Release(place) => {
+                        if let Some((handle, alive)) = known.get_mut(place) {
+                            tillgate_release(*handle);
+                            *alive = false;
+                        }
+                    }
+                    Step::Evaluate(place) => {
+                        let (handle, alive) = known.get(place).copied().unwrap_or_default();
+                        let answer = evaluate(handle, QUESTION);
+                        let stale = br#"1{"code":"unknown_handle""#;
+                        prop_assert_eq!(answer.starts_with(stale), !alive);
+                        prop_assert_eq!(answer.first() == Some(&OK), alive);
+                    }
+                }
+            }
+            for (handle, _) in known {
+                tillgate_release(handle);
+            }
+            prop_assert!(MODULE.with_borrow(|module| module.prepared.is_empty()));
+        }
+
+        #[test]
+        fn any_bytes_have_an_answer(
+            input in prop::collection::vec(any::<u8>(), 0..200),
+            line in "(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
+            number in any::<u32>(),
+            beyond in 0_usize..1000,
+        ) {
+            let mut input = [line.as_bytes(), &input].concat();
+            let prepared = prepare(&input);
+            prop_assert!(is_answer(&prepared));
+            if let Some(handle) = handle(&prepared) {
+                tillgate_release(handle);
+            }
+            prop_assert!(is_answer(&evaluate(number, &input)));
+            input.reverse();
+            prop_assert!(is_answer(&evaluate(number, &input)));
+            write(&input);
+            tillgate_prepare(input.len() + beyond);
+            prop_assert!(is_answer(&answer()));
+        }
+    }
+
+    #[test]
+    fn handles_that_run_out_begin_again_and_pass_over_those_in_use() {
+        let first = handle(&prepare(PROJECT));
+        MODULE.with_borrow_mut(|module| module.last_handle = u32::MAX - 1);
+        let last = handle(&prepare(PROJECT));
+        let next = handle(&prepare(PROJECT));
+        assert_eq!((first, last, next), (Some(1), Some(u32::MAX), Some(2)));
+    }
+
+    #[test]
+    fn a_large_input_is_given_back_after_its_call() {
+        let large = vec![b' '; 3 * KEEP];
+        prepare(&large);
+        MODULE.with_borrow(|module| assert_eq!(module.input.capacity(), 0));
+    }
+}

@@ -1,0 +1,140 @@
+//! The calls of the module over bytes: what every face says, in its own shape.
+//!
+//! A call is a line that names it, a newline, and a JSON text:
+//!
+//! | call | line | text | answer |
+//! |---|---|---|---|
+//! | prepare | `catalog` | a catalog | a [`Prepared`] |
+//! | | `project` | a project | a [`Prepared`] |
+//! | evaluate a catalog | `condition ID` | `given.md` 2.2 | `ItemDecisionDto` |
+//! | | `project` | `given.md` 2.3 | `ItemDecisionDto` |
+//! | | `basket` | a basket | a basket's decision |
+//! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
+//!
+//! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] puts that into linear
+//! memory, [`js`] into strings and objects.
+
+pub mod abi;
+#[cfg(target_arch = "wasm32")]
+pub mod js;
+
+use serde::Serialize;
+
+use crate::catalog::{BasketRequest, Catalog, decide_on};
+use crate::condition::ConditionRequest;
+use crate::error::{Code, Error};
+use crate::json::{Document, Faults};
+use crate::restriction::{Checks, Project, ProjectRequest};
+
+/// The first byte of an answer.
+pub const OK: u8 = b'0';
+
+/// The first byte of an error.
+pub const FAILED: u8 = b'1';
+
+/// What was prepared, to be asked many times.
+#[derive(Debug)]
+pub enum Prepared {
+    /// A catalog.
+    Catalog(Catalog),
+    /// The restrictions of one project.
+    Project(Checks),
+}
+
+impl Prepared {
+    /// Prepares a document.
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] naming all that is wrong with it.
+    pub fn new(line: &str, document: &[u8]) -> Result<Self, Error> {
+        match line {
+            "catalog" => Catalog::read(&Document::parse(document)?).map(Self::Catalog),
+            "project" => {
+                let document = Document::parse(document)?;
+                let mut faults = Faults::default();
+                let project = Project::read(document.root(), &mut faults);
+                faults.none_or_error()?;
+                Ok(Self::Project(Checks::new(&project.restrictions)))
+            }
+            _ => Err(Error::new(
+                Code::Invalid,
+                "$",
+                "the call must be catalog or project",
+            )),
+        }
+    }
+
+    /// Decides; the answer is appended to `out`. `project` stands in for the project that a basket names.
+    pub fn evaluate(&self, line: &str, request: &[u8], project: Option<&Self>, out: &mut Vec<u8>) {
+        let document = Document::parse(request);
+        answer(
+            document.and_then(|read| self.decide(line, &read, project, out)),
+            out,
+        );
+    }
+
+    /// Decides about a request that was read; writes the answer unless it is an error.
+    fn decide(
+        &self,
+        line: &str,
+        request: &Document<'_>,
+        project: Option<&Self>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        match (self, line) {
+            (Self::Project(checks), "project") => {
+                let request = ProjectRequest::read(request)?;
+                out.push(OK);
+                decide_on(Some(checks), &request.item).write(out);
+            }
+            (Self::Catalog(catalog), "project") => {
+                let request = ProjectRequest::read(request)?;
+                out.push(OK);
+                catalog.decide_on_project(&request).write(out);
+            }
+            (Self::Catalog(catalog), "basket") => {
+                let request = BasketRequest::read(request)?;
+                let project = match project {
+                    None => None,
+                    Some(Self::Project(checks)) => Some(checks),
+                    Some(Self::Catalog(_)) => {
+                        let message = "the handle of the basket's project is of a catalog";
+                        return Err(Error::new(Code::UnknownHandle, "$", message));
+                    }
+                };
+                out.push(OK);
+                catalog.decide_basket(&request, project).write(out);
+            }
+            (Self::Catalog(catalog), _) if line.starts_with("condition ") => {
+                let id = line.split_once(' ').map_or("", |(_, id)| id);
+                let request = ConditionRequest::read(request)?;
+                let decision = catalog.decide(id, &request)?;
+                out.push(OK);
+                decision.write(out);
+            }
+            (Self::Catalog(_), _) => {
+                let calls = "the call must be condition ID, project or basket";
+                return Err(Error::new(Code::Invalid, "$", calls));
+            }
+            (Self::Project(_), _) => {
+                return Err(Error::new(Code::Invalid, "$", "the call must be project"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends an answer.
+fn write(answer: &impl Serialize, out: &mut Vec<u8>) {
+    out.push(OK);
+    // Writing to memory a value without maps of odd keys cannot fail.
+    let _ = serde_json::to_writer(out, answer);
+}
+
+/// Appends the error, when it is one.
+fn answer(result: Result<(), Error>, out: &mut Vec<u8>) {
+    if let Err(error) = result {
+        out.push(FAILED);
+        let _ = serde_json::to_writer(out, &error);
+    }
+}

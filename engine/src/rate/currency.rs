@@ -1,0 +1,92 @@
+//! Currencies: the codes of ISO 4217 and how many decimals an amount in each has.
+//!
+//! A code is a currency here when list one gives it minor units: 165 of its 178 codes, the funds among them (a Chilean
+//! lease is priced in CLF). The 13 others are no prices in a shop: metals (XAU, XAG, XPD, XPT), bond units (XBA to XBD),
+//! units of account (XDR, XSU, XUA), test and none (XTS, XXX).
+//!
+//! Not the crate `iso_currency`: it takes VES, in which Venezuela's shops price, for superseded, knows codes that were
+//! withdrawn, and would take two kilobytes more of the module.
+
+use std::fmt;
+
+use super::Wrong;
+
+/// ISO 4217 list one as published on 2026-01-01 (SIX, maintenance agency), by code: code and minor unit.
+///
+/// A code that stood here once stays: rates that were set in it must still be read after an update. New ones are added.
+const LIST_ONE: &str = "\
+AED2 AFN2 ALL2 AMD2 AOA2 ARS2 AUD2 AWG2 AZN2 BAM2 BBD2 BDT2 BHD3 BIF0 BMD2 \
+BND2 BOB2 BOV2 BRL2 BSD2 BTN2 BWP2 BYN2 BZD2 CAD2 CDF2 CHE2 CHF2 CHW2 CLF4 \
+CLP0 CNY2 COP2 COU2 CRC2 CUP2 CVE2 CZK2 DJF0 DKK2 DOP2 DZD2 EGP2 ERN2 ETB2 \
+EUR2 FJD2 FKP2 GBP2 GEL2 GHS2 GIP2 GMD2 GNF0 GTQ2 GYD2 HKD2 HNL2 HTG2 HUF2 \
+IDR2 ILS2 INR2 IQD3 IRR2 ISK0 JMD2 JOD3 JPY0 KES2 KGS2 KHR2 KMF0 KPW2 KRW0 \
+KWD3 KYD2 KZT2 LAK2 LBP2 LKR2 LRD2 LSL2 LYD3 MAD2 MDL2 MGA2 MKD2 MMK2 MNT2 \
+MOP2 MRU2 MUR2 MVR2 MWK2 MXN2 MXV2 MYR2 MZN2 NAD2 NGN2 NIO2 NOK2 NPR2 NZD2 \
+OMR3 PAB2 PEN2 PGK2 PHP2 PKR2 PLN2 PYG0 QAR2 RON2 RSD2 RUB2 RWF0 SAR2 SBD2 \
+SCR2 SDG2 SEK2 SGD2 SHP2 SLE2 SOS2 SRD2 SSP2 STN2 SVC2 SYP2 SZL2 THB2 TJS2 \
+TMT2 TND3 TOP2 TRY2 TTD2 TWD2 TZS2 UAH2 UGX0 USD2 USN2 UYI0 UYU2 UYW4 UZS2 \
+VED2 VES2 VND0 VUV0 WST2 XAD2 XAF0 XCD2 XCG2 XOF0 XPF0 YER2 ZAR2 ZMW2 ZWG2 ";
+
+/// The characters of an entry in the list.
+const ENTRY: usize = 5;
+
+/// A currency; ordered by code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Currency {
+    /// Where it stands in the list.
+    place: u8,
+}
+
+impl Currency {
+    /// Reads a code: three capitals.
+    ///
+    /// # Errors
+    /// When list one has no such currency.
+    pub fn parse(text: &str) -> Result<Self, Wrong> {
+        let (listed, _) = LIST_ONE.as_bytes().as_chunks::<ENTRY>();
+        listed
+            .binary_search_by(|[a, b, c, ..]| [*a, *b, *c].as_slice().cmp(text.as_bytes()))
+            .ok()
+            .and_then(|place| u8::try_from(place).ok())
+            .map(|place| Self { place })
+            .ok_or(Wrong("must be the ISO 4217 code of a currency"))
+    }
+
+    /// The code: `SEK`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        let start = usize::from(self.place) * ENTRY;
+        LIST_ONE.get(start..start + 3).unwrap_or_default()
+    }
+
+    /// How many decimals an amount has: 0 to 4.
+    #[must_use]
+    pub fn minor_unit(self) -> u8 {
+        let digit = LIST_ONE.as_bytes().get(usize::from(self.place) * ENTRY + 3);
+        digit.map_or(0, |digit| digit - b'0')
+    }
+}
+
+impl fmt::Debug for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_order_and_every_code_in_it_is_found() {
+        let (listed, rest) = LIST_ONE.as_bytes().as_chunks::<ENTRY>();
+        assert_eq!((listed.len(), rest.len()), (165, 0));
+        assert!(listed.is_sorted());
+        for [a, b, c, digit, space] in listed {
+            let code = String::from_utf8_lossy(&[*a, *b, *c]).into_owned();
+            let found = Currency::parse(&code).map(|it| (it.as_str(), it.minor_unit()));
+            assert_eq!(found, Ok((code.as_str(), digit - b'0')));
+            assert!((b'0'..=b'4').contains(digit) && *space == b' ');
+        }
+    }
+}

@@ -1,0 +1,601 @@
+//! Project restrictions: how they are written and read, prepared for look-up, and what each decides.
+//!
+//! The contract is `conditions.md`, "Project restrictions". Restrictions of one type and target that are not exclusive
+//! are one check over the union of their values, so [`Checks`] is made once per change and asked once per item:
+//! membership is by hash, and what a restriction costs does not depend on how many values it has.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use uuid::Uuid;
+
+use crate::condition::MAX_ITEM_ID;
+use crate::decision::{Outcome, Reason, Subject};
+use crate::error::Error;
+use crate::index::{Index, Seed};
+use crate::json::{Document, Faults, Node, Scalar};
+
+/// The most restrictions of a project.
+pub const MAX_RESTRICTIONS: usize = 1_000;
+
+/// The most values over all restrictions of a project.
+pub const MAX_VALUES: usize = 100_000;
+
+/// The most bytes of a value or of a property's name.
+pub const MAX_VALUE_BYTES: usize = 256;
+
+/// What a restriction on the item itself says it looked at.
+const ITEM_ID: &str = "itemId";
+
+/// The id of a project, a UUID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProjectId(Uuid);
+
+impl ProjectId {
+    /// What an id must be, as a sentence.
+    pub const RULE: &'static str = "must be a UUID";
+
+    /// The id, when the text is a hyphenated UUID of either case.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        (text.len() == 36)
+            .then(|| Uuid::try_parse(text).ok())
+            .flatten()
+            .map(Self)
+    }
+}
+
+impl fmt::Display for ProjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buffer = Uuid::encode_buffer();
+        f.write_str(self.0.hyphenated().encode_lower(&mut buffer))
+    }
+}
+
+impl Serialize for ProjectId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+    }
+}
+
+/// A value that a restriction lists or an item has. Values match by type and value: `true` is not `"true"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A string.
+    Text(Cow<'a, str>),
+    /// A boolean.
+    Bool(bool),
+    /// A number, which an item may have and which matches nothing.
+    Number,
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number => serializer.serialize_unit(),
+        }
+    }
+}
+
+/// What a restriction demands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Demand<'a> {
+    /// The property is one of the values.
+    Whitelist(Cow<'a, str>, Vec<Value<'a>>),
+    /// The property is none of the values.
+    Blacklist(Cow<'a, str>, Vec<Value<'a>>),
+    /// The property is this boolean.
+    Boolean(Cow<'a, str>, bool),
+    /// The item is one of these.
+    WhitelistedItems(Vec<Cow<'a, str>>),
+    /// The item is none of these.
+    BlacklistedItems(Vec<Cow<'a, str>>),
+}
+
+/// One restriction of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restriction<'a> {
+    /// What it demands.
+    pub demand: Demand<'a>,
+    /// Whether it is a check of its own, rather than one with others of its type and target.
+    pub exclusive: bool,
+}
+
+impl Demand<'_> {
+    const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Whitelist(..) => "WHITELIST",
+            Self::Blacklist(..) => "BLACKLIST",
+            Self::Boolean(..) => "BOOLEAN",
+            Self::WhitelistedItems(_) => "WHITELISTEDITEMS",
+            Self::BlacklistedItems(_) => "BLACKLISTEDITEMS",
+        }
+    }
+
+    const fn count(&self) -> usize {
+        match self {
+            Self::Whitelist(_, values) | Self::Blacklist(_, values) => values.len(),
+            Self::Boolean(..) => 1,
+            Self::WhitelistedItems(items) | Self::BlacklistedItems(items) => items.len(),
+        }
+    }
+}
+
+impl Serialize for Restriction<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Restriction", 4)?;
+        out.serialize_field("type", self.demand.type_name())?;
+        match &self.demand {
+            Demand::Whitelist(name, values) => {
+                out.serialize_field("propertyName", name)?;
+                out.serialize_field("allowedValues", values)?;
+            }
+            Demand::Blacklist(name, values) => {
+                out.serialize_field("propertyName", name)?;
+                out.serialize_field("deniedValues", values)?;
+            }
+            Demand::Boolean(name, value) => {
+                out.serialize_field("propertyName", name)?;
+                out.serialize_field("value", value)?;
+            }
+            Demand::WhitelistedItems(items) | Demand::BlacklistedItems(items) => {
+                out.serialize_field("itemIds", items)?;
+            }
+        }
+        out.serialize_field("exclusive", &self.exclusive)?;
+        out.end()
+    }
+}
+
+/// A project: `{ "projectId", "name"?, "restrictions" }`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project<'a> {
+    /// Its id; `None` in a document that is prepared alone.
+    pub id: Option<ProjectId>,
+    /// What people call it.
+    pub name: Option<Cow<'a, str>>,
+    /// Its restrictions, in the order they were given.
+    pub restrictions: Vec<Restriction<'a>>,
+}
+
+impl<'a> Project<'a> {
+    /// Reads the body of a PUT: `restrictions`, and perhaps a `name`. `projectId` may stand there when it agrees with
+    /// the path, so that a GET's body can be sent back.
+    ///
+    /// # Errors
+    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    pub fn from_put(id: ProjectId, document: &Document<'a>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let mut project = Self::read(document.root(), &mut faults);
+        let named = document.root().member("projectId");
+        if let Some(named) = named
+            && named.text().and_then(|text| ProjectId::new(text)) != Some(id)
+        {
+            faults.add(named, "must be the id of the path");
+        }
+        faults.none_or_error()?;
+        project.id = Some(id);
+        Ok(project)
+    }
+
+    /// Reads a project; what is wrong is noted.
+    pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Self {
+        let mut project = Self {
+            id: None,
+            name: None,
+            restrictions: Vec::new(),
+        };
+        let Some(node) = faults.object(node) else {
+            return project;
+        };
+        let name = node.member("name");
+        project.name = name.and_then(|name| faults.name(name, MAX_ITEM_ID));
+        let list = faults.required(node, "restrictions");
+        let Some(list) = list.and_then(|list| faults.array(list)) else {
+            return project;
+        };
+        let mut values = 0;
+        for (position, element) in list.children().enumerate() {
+            if position == MAX_RESTRICTIONS {
+                faults.add(list, "must have at most 1000 restrictions");
+                break;
+            }
+            if let Some(restriction) = read_restriction(element, faults) {
+                values += restriction.demand.count();
+                project.restrictions.push(restriction);
+            }
+        }
+        if values > MAX_VALUES {
+            faults.add(
+                list,
+                "must have at most 100000 values over all restrictions",
+            );
+        }
+        project
+    }
+}
+
+impl Serialize for Project<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Project", 3)?;
+        if let Some(id) = &self.id {
+            out.serialize_field("projectId", id)?;
+        }
+        if let Some(name) = &self.name {
+            out.serialize_field("name", name)?;
+        }
+        out.serialize_field("restrictions", &self.restrictions)?;
+        out.end()
+    }
+}
+
+fn read_restriction<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Restriction<'a>> {
+    let node = faults.object(node)?;
+    let exclusive = node
+        .member("exclusive")
+        .map_or(Some(false), |member| faults.boolean(member));
+    let kind = faults.required(node, "type")?;
+    let demand = match kind.text().map(|text| text.as_ref()) {
+        Some("WHITELIST") => {
+            let name = read_property_name(node, faults);
+            let values = read_list(node, "allowedValues", faults, read_listed_value);
+            Demand::Whitelist(name?, values?)
+        }
+        Some("BLACKLIST") => {
+            let name = read_property_name(node, faults);
+            let values = read_list(node, "deniedValues", faults, read_listed_value);
+            Demand::Blacklist(name?, values?)
+        }
+        Some("BOOLEAN") => {
+            let name = read_property_name(node, faults);
+            let value = faults.required(node, "value");
+            let value = value.and_then(|value| faults.boolean(value));
+            Demand::Boolean(name?, value?)
+        }
+        Some("WHITELISTEDITEMS") => {
+            Demand::WhitelistedItems(read_list(node, "itemIds", faults, read_short_text)?)
+        }
+        Some("BLACKLISTEDITEMS") => {
+            Demand::BlacklistedItems(read_list(node, "itemIds", faults, read_short_text)?)
+        }
+        _ => {
+            let types =
+                "must be WHITELIST, BLACKLIST, BOOLEAN, WHITELISTEDITEMS or BLACKLISTEDITEMS";
+            faults.add(kind, types);
+            return None;
+        }
+    };
+    Some(Restriction {
+        demand,
+        exclusive: exclusive?,
+    })
+}
+
+fn read_property_name<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Cow<'a, str>> {
+    let name = faults.required(node, "propertyName")?;
+    read_short_text(name, faults)
+}
+
+fn read_list<'a, T>(
+    node: Node<'_, 'a>,
+    key: &str,
+    faults: &mut Faults,
+    read: impl Fn(Node<'_, 'a>, &mut Faults) -> Option<T>,
+) -> Option<Vec<T>> {
+    let list = faults.required(node, key)?;
+    let list = faults.array(list)?;
+    Some(
+        list.children()
+            .filter_map(|element| read(element, faults))
+            .collect(),
+    )
+}
+
+fn read_short_text<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Cow<'a, str>> {
+    let fits = |text: &&Cow<'a, str>| (1..=MAX_VALUE_BYTES).contains(&text.len());
+    let text = node.text().filter(fits);
+    if text.is_none() {
+        faults.add(node, "must be a string of 1 to 256 bytes");
+    }
+    text.cloned()
+}
+
+fn read_listed_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Value<'a>> {
+    match node.scalar() {
+        Scalar::Bool(value) => Some(Value::Bool(*value)),
+        Scalar::Text(text) if text.len() <= MAX_VALUE_BYTES => Some(Value::Text(text.clone())),
+        _ => {
+            faults.add(node, "must be a string of at most 256 bytes, true or false");
+            None
+        }
+    }
+}
+
+/// An item as restrictions see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// Its id, 1 to [`MAX_ITEM_ID`] characters.
+    pub id: Cow<'a, str>,
+    /// Its properties.
+    pub properties: Vec<(Cow<'a, str>, Value<'a>)>,
+}
+
+impl<'a> Item<'a> {
+    /// Reads `{ "id", "additionalProperties"? }`. `None` when something is wrong, which is noted.
+    pub(crate) fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
+        let node = faults.object(node)?;
+        let id = faults
+            .required(node, "id")
+            .and_then(|id| faults.name(id, MAX_ITEM_ID));
+        let properties = node.member("additionalProperties");
+        let properties = match properties.map(|properties| faults.object(properties)) {
+            None => Vec::new(),
+            Some(properties) => properties?
+                .children()
+                .filter_map(|member| {
+                    Some((member.key().clone(), read_property_value(member, faults)?))
+                })
+                .collect(),
+        };
+        Some(Self {
+            id: id?,
+            properties,
+        })
+    }
+}
+
+fn read_property_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Value<'a>> {
+    match node.scalar() {
+        Scalar::Text(text) => Some(Value::Text(text.clone())),
+        Scalar::Bool(value) => Some(Value::Bool(*value)),
+        Scalar::Integer(_) | Scalar::Number => Some(Value::Number),
+        Scalar::Null | Scalar::Array | Scalar::Object => {
+            faults.add(node, "must be a string, true, false or a number");
+            None
+        }
+    }
+}
+
+/// A question about one item and one project (`given.md` 2.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectRequest<'a> {
+    /// The project asked.
+    pub project_id: ProjectId,
+    /// The item.
+    pub item: Item<'a>,
+}
+
+impl<'a> ProjectRequest<'a> {
+    /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`; unknown members are ignored.
+    ///
+    /// # Errors
+    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let root = faults.object(document.root());
+        let project_id = root
+            .and_then(|root| faults.required(root, "projectId"))
+            .and_then(|id| read_project_id(id, &mut faults));
+        let item = root
+            .and_then(|root| faults.required(root, "item"))
+            .and_then(|item| Item::read(item, &mut faults));
+        faults.none_or_error()?;
+        match (project_id, item) {
+            (Some(project_id), Some(item)) => Ok(Self { project_id, item }),
+            _ => Err(Error::new(crate::Code::Invalid, "$", "must be an object")),
+        }
+    }
+}
+
+/// The project id that a node holds. `None` when it holds none, which is noted.
+pub(crate) fn read_project_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<ProjectId> {
+    let id = node.text().and_then(|text| ProjectId::new(text));
+    if id.is_none() {
+        faults.add(node, ProjectId::RULE);
+    }
+    id
+}
+
+/// Values to look up by hash.
+#[derive(Debug)]
+struct Values {
+    texts: Index,
+    yes: bool,
+    no: bool,
+}
+
+impl Values {
+    fn contains(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::Text(text) => self.texts.contains(text),
+            Value::Bool(true) => self.yes,
+            Value::Bool(false) => self.no,
+            Value::Number => false,
+        }
+    }
+
+    fn add(&mut self, value: &Value<'_>) {
+        match value {
+            Value::Text(text) => {
+                self.texts.get_or_add(text, 0);
+            }
+            Value::Bool(true) => self.yes = true,
+            Value::Bool(false) => self.no = true,
+            Value::Number => {}
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Test {
+    Whitelist,
+    Blacklist,
+    Boolean,
+    WhitelistedItems,
+    BlacklistedItems,
+}
+
+/// One check: a test of a property, or of the item itself, against the union of the values of its restrictions.
+#[derive(Debug)]
+struct Check {
+    test: Test,
+    /// Whether it is of one restriction alone.
+    exclusive: bool,
+    /// The property, or `itemId`.
+    target: Box<str>,
+    /// The property's number in [`Checks::properties`].
+    property: usize,
+    values: Values,
+}
+
+/// A project's restrictions, prepared.
+#[derive(Debug)]
+pub struct Checks {
+    /// In the order in which their restrictions first appear.
+    checks: Vec<Check>,
+    /// The properties that any check looks at, numbered from 0.
+    properties: Index,
+}
+
+impl Checks {
+    /// Prepares restrictions for look-up.
+    #[must_use]
+    pub fn new(restrictions: &[Restriction<'_>]) -> Self {
+        let seed = Seed::of(
+            restrictions
+                .iter()
+                .flat_map(|restriction| restriction.demand.texts()),
+        );
+        let mut checks = Self {
+            checks: Vec::new(),
+            properties: Index::new(seed),
+        };
+        for Restriction { demand, exclusive } in restrictions {
+            let (test, target) = demand.test();
+            let property = checks.property(test, target);
+            let joined = checks.checks.iter().position(|check| {
+                check.test == test && check.property == property && !check.exclusive && !exclusive
+            });
+            let index = joined.unwrap_or(checks.checks.len());
+            if joined.is_none() {
+                checks.open(test, target, property, *exclusive, seed);
+            }
+            if let Some(check) = checks.checks.get_mut(index) {
+                demand.add_to(&mut check.values);
+            }
+        }
+        checks
+    }
+
+    /// The number of the property that a test looks at; that of none when it looks at the item.
+    fn property(&mut self, test: Test, target: &str) -> usize {
+        match test {
+            Test::WhitelistedItems | Test::BlacklistedItems => usize::MAX,
+            Test::Whitelist | Test::Blacklist | Test::Boolean => {
+                self.properties.get_or_add(target, self.properties.len())
+            }
+        }
+    }
+
+    fn open(&mut self, test: Test, target: &str, property: usize, exclusive: bool, seed: Seed) {
+        let values = Values {
+            texts: Index::new(seed),
+            yes: false,
+            no: false,
+        };
+        self.checks.push(Check {
+            test,
+            exclusive,
+            target: target.into(),
+            property,
+            values,
+        });
+    }
+
+    /// Runs every check on an item, adding a result for each.
+    pub fn decide<'a>(&'a self, item: &Item<'_>, results: &mut Vec<Outcome<'a>>) {
+        let mut found: Vec<Option<&Value<'_>>> = vec![None; self.properties.len()];
+        for (name, value) in &item.properties {
+            let place = self
+                .properties
+                .get(name)
+                .and_then(|number| found.get_mut(number));
+            if let Some(place) = place {
+                *place = Some(value);
+            }
+        }
+        results.reserve(self.checks.len());
+        results.extend(self.checks.iter().map(|check| {
+            let property = found.get(check.property).copied().flatten();
+            let reason = check.decide(&item.id, property);
+            Outcome {
+                subject: Subject::Restriction(Some(&check.target)),
+                reason,
+            }
+        }));
+    }
+}
+
+impl Check {
+    fn decide(&self, item_id: &str, property: Option<&Value<'_>>) -> Option<Reason> {
+        let listed = match self.test {
+            Test::WhitelistedItems | Test::BlacklistedItems => self.values.texts.contains(item_id),
+            Test::Whitelist | Test::Blacklist | Test::Boolean => {
+                property.is_some_and(|value| self.values.contains(value))
+            }
+        };
+        let (allowed, reason) = match self.test {
+            Test::Whitelist | Test::WhitelistedItems => (listed, Reason::WhitelistNotMet),
+            Test::Blacklist => (!listed, Reason::BlacklistMet),
+            Test::Boolean => (listed, Reason::BooleanNotMet),
+            Test::BlacklistedItems => (!listed, Reason::BlacklistedItem),
+        };
+        (!allowed).then_some(reason)
+    }
+}
+
+impl Demand<'_> {
+    /// How a check of this demand tests, and what.
+    fn test(&self) -> (Test, &str) {
+        match self {
+            Self::Whitelist(name, _) => (Test::Whitelist, name),
+            Self::Blacklist(name, _) => (Test::Blacklist, name),
+            Self::Boolean(name, _) => (Test::Boolean, name),
+            Self::WhitelistedItems(_) => (Test::WhitelistedItems, ITEM_ID),
+            Self::BlacklistedItems(_) => (Test::BlacklistedItems, ITEM_ID),
+        }
+    }
+
+    fn add_to(&self, values: &mut Values) {
+        values.texts.reserve(self.count());
+        match self {
+            Self::Whitelist(_, listed) | Self::Blacklist(_, listed) => {
+                listed.iter().for_each(|value| values.add(value));
+            }
+            Self::Boolean(_, value) => values.add(&Value::Bool(*value)),
+            Self::WhitelistedItems(items) | Self::BlacklistedItems(items) => {
+                items.iter().for_each(|item| {
+                    values.texts.get_or_add(item, 0);
+                });
+            }
+        }
+    }
+
+    /// Every text in it.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let (listed, items): (&[Value<'_>], &[Cow<'_, str>]) = match self {
+            Self::Whitelist(_, listed) | Self::Blacklist(_, listed) => (listed, &[]),
+            Self::Boolean(..) => (&[], &[]),
+            Self::WhitelistedItems(items) | Self::BlacklistedItems(items) => (&[], items),
+        };
+        let listed = listed.iter().filter_map(|value| match value {
+            Value::Text(text) => Some(text.as_ref()),
+            Value::Bool(_) | Value::Number => None,
+        });
+        let items = items.iter().map(|item| item.as_ref());
+        std::iter::once(self.test().1).chain(listed).chain(items)
+    }
+}

@@ -1,0 +1,56 @@
+//! Every vector through the Rust library: what the module's faces call, without a module around it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    reason = "nothing outside can reach a test"
+)]
+
+use tillgate_engine::face::Prepared;
+use tillgate_engine::{Error, rate, signature};
+
+#[path = "../../tests/support/vector.rs"]
+mod vector;
+
+use vector::Call;
+
+#[test]
+fn the_library_answers_every_vector() {
+    vector::check(|call| match call {
+        Call::Prepare {
+            line,
+            document,
+            evaluate,
+        } => match (Prepared::new(line, document), evaluate) {
+            (Err(error), _) => refused(&error),
+            (Ok(_), None) => b"0null".to_vec(),
+            (Ok(prepared), Some((line, request))) => {
+                let mut out = Vec::new();
+                prepared.evaluate(line, request, None, &mut out);
+                out
+            }
+        },
+        Call::Rates(request) => answered(request, rate::text::answer),
+        Call::Signature(request) => answered(request, signature::answer),
+    });
+}
+
+fn answered(request: &[u8], answer: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>) -> Vec<u8> {
+    let mut out = b"0".to_vec();
+    match answer(request, &mut out) {
+        Ok(()) => out,
+        Err(error) => refused(&error),
+    }
+}
+
+fn refused(error: &Error) -> Vec<u8> {
+    let mut out = b"1".to_vec();
+    out.extend(serde_json::to_vec(error).expect("an error is JSON"));
+    out
+}

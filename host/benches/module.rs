@@ -1,0 +1,41 @@
+//! What a decision costs in the module under wasmtime, the boundary included. `tests/bench` puts it beside the native.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a bench fails by panicking")]
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use tillgate::engine::{Decider, MODULE, Question, Source};
+
+#[path = "../../tests/support/samples.rs"]
+mod samples;
+
+fn decide(c: &mut Criterion) {
+    let decider = Decider::new(MODULE, 1).unwrap();
+    let mut group = c.benchmark_group("module");
+    let catalog = Source::catalog(samples::CATALOG.into());
+    let age = samples::AGE_REQUEST.as_bytes();
+    group.bench_function("age_json", |b| {
+        b.iter(|| decider.ask(Question::Condition(&catalog, "alcohol"), black_box(age)).unwrap());
+    });
+    let five = Source::project(samples::five_restrictions().into());
+    let item = samples::ITEM_REQUEST.as_bytes();
+    group.bench_function("five_restrictions_json", |b| {
+        b.iter(|| decider.ask(Question::Project(&five), black_box(item)).unwrap());
+    });
+    for ids in [10, 100_000] {
+        let whitelist = Source::project(samples::whitelist(ids).into());
+        let listed = samples::LISTED_REQUEST.as_bytes();
+        group.bench_function(format!("whitelist_{ids}_json"), |b| {
+            b.iter(|| decider.ask(Question::Project(&whitelist), black_box(listed)).unwrap());
+        });
+    }
+    group.bench_function("compile", |b| b.iter(|| Decider::new(MODULE, 1).unwrap()));
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20);
+    targets = decide
+}
+criterion_main!(benches);

@@ -1,0 +1,221 @@
+//! The command line: arguments → configuration → app. The only place that prints to stdout.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+
+mod demo;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use crate::app::App;
+use crate::clock::SystemClock;
+use crate::config::{Config, Flags, Loaded, Log};
+use crate::error::Error;
+use crate::http::Listener;
+use crate::store::{self, StoreUrl};
+use crate::tokens::Credentials;
+
+/// Decides at the till: may this item be sold to this customer, on this project, and at which exchange rate.
+#[derive(Debug, Parser)]
+#[command(name = "tillgate", version, long_version = LONG_VERSION, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the product
+    #[command(after_help = "Examples:
+  tillgate serve
+  tillgate serve --listen 0.0.0.0:8080 --store embedded:/var/lib/tillgate
+  tillgate serve --config tillgate.toml --print-config")]
+    Serve(Serve),
+    /// Serve on a temporary store with demo data, and print how to ask it
+    #[command(after_help = "Example:
+  tillgate demo --listen 127.0.0.1:0")]
+    Demo(Demo),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Serve {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Where everything is kept: embedded:FOLDER or memory:
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// A file of settings, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the first start writes the operator's credentials
+    #[arg(long, value_name = "FILE")]
+    operator_file: Option<PathBuf>,
+    /// Print the settings in force and where each comes from, and end
+    #[arg(long)]
+    print_config: bool,
+}
+
+#[derive(Args, Debug)]
+struct Demo {
+    /// Where to listen; port 0 takes a free one. Without it, port 8080 or else a free one
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+}
+
+const LONG_VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), "\nengine sha256 ", env!("TILLGATE_ENGINE_SHA256"));
+
+/// Runs the command that the arguments name. Exit codes: 0 done, 1 failed, 2 not understood.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(arguments) => run(serve(arguments)),
+        Command::Demo(arguments) => run(demo::run(arguments.listen)),
+        Command::Completions { shell } => {
+            let mut command = <Cli as clap::CommandFactory>::command();
+            clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("tillgate: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|cause| cause.to_string())?.block_on(command)
+}
+
+async fn serve(arguments: Serve) -> Result<(), String> {
+    let Serve { listen, store, config, operator_file, print_config } = arguments;
+    let flags = Flags { listen, store, operator_file };
+    let loaded = Loaded::read(config.as_deref(), &flags)?;
+    if print_config {
+        println!("{}", loaded.describe().trim_end());
+        return Ok(());
+    }
+    let config = loaded.config;
+    log_to_stderr(&config.log)?;
+    let url: StoreUrl = config.store.parse()?;
+    let operator_file = operator_file_of(&config, &url)?;
+    let listener = bind(config.listen).await?;
+    let app = start(config, &url, &listener).await?;
+    write_operator(&app, &operator_file).await?;
+    announce(&listener)?;
+    serve_until_told(app, listener).await
+}
+
+/// An error with its causes: here it is the operator who reads it.
+fn explain(error: Error) -> String {
+    match error {
+        Error::Bug(cause) => cause,
+        Error::Unavailable(cause) => cause.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Opens a socket.
+async fn bind(address: SocketAddr) -> Result<Listener, String> {
+    let bound = Listener::bind(address).await;
+    bound.map_err(|cause| format!("cannot listen on {address}: {cause}"))
+}
+
+/// Puts the app together on a store and a socket.
+async fn start(mut config: Config, url: &StoreUrl, listener: &Listener) -> Result<Arc<App>, String> {
+    config.listen = listener.address().map_err(|cause| cause.to_string())?;
+    let clock = Arc::new(SystemClock);
+    let store = store::open(url, Arc::clone(&clock) as _)?;
+    App::start(config, store, clock).await.map_err(explain)
+}
+
+fn announce(listener: &Listener) -> Result<(), String> {
+    let address = listener.address().map_err(|cause| cause.to_string())?;
+    println!("listening on http://{address}");
+    Ok(())
+}
+
+async fn serve_until_told(app: Arc<App>, listener: Listener) -> Result<(), String> {
+    let table = App::table().map_err(explain)?;
+    let filter = crate::http::filter(Arc::clone(&app), table);
+    let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
+    let told = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("ending: no new connections, requests finish");
+        app.end();
+    };
+    listener.serve(filter, told).await;
+    Ok(())
+}
+
+fn log_to_stderr(log: &Log) -> Result<(), String> {
+    let filter = EnvFilter::try_new(&log.level)
+        .map_err(|cause| format!("log.level is no filter: {cause}"))?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if log.format == "json" {
+        lines.json().init();
+    } else {
+        lines.init();
+    }
+    Ok(())
+}
+
+/// Where the operator's credentials go: beside the store, unless it has no folder.
+fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> {
+    if !config.operator_file.is_empty() {
+        return Ok(config.operator_file.clone().into());
+    }
+    match url {
+        StoreUrl::Embedded(folder) => Ok(folder.join("operator.json")),
+        StoreUrl::Memory => Err(format!("{url} has no folder: say --operator-file FILE")),
+    }
+}
+
+/// Makes the operator's client on an empty store. Its credentials are on disk before it can be used, so a crash between
+/// the two locks nobody out.
+async fn write_operator(app: &App, file: &Path) -> Result<(), String> {
+    let write = |credentials: &Credentials| write_credentials(app, credentials, file);
+    let made = app.tokens.ensure_operator(write).await;
+    if made.map_err(|cause| format!("the operator's client was not made: {}", explain(cause)))? {
+        tracing::info!(file = %file.display(), "the operator's credentials were written");
+    }
+    Ok(())
+}
+
+fn write_credentials(app: &App, credentials: &Credentials, file: &Path) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let content = serde_json::json!({
+        "clientId": credentials.client_id,
+        "clientSecret": credentials.client_secret,
+        "tokenUrl": app.config.public_url() + "/oauth2/token",
+        "audience": app.config.audience,
+    });
+    let beside = file.with_extension("new");
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut written = options.open(&beside)?;
+    written.write_all(format!("{content:#}\n").as_bytes())?;
+    written.sync_all()?;
+    std::fs::rename(beside, file)
+}

@@ -1,0 +1,112 @@
+//! `tillgate demo`: the product on a temporary store, with a shop's conditions and a project to ask about.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tillgate_engine::condition::ConditionId;
+use tillgate_engine::restriction::ProjectId;
+
+use super::{announce, bind, explain as explain_error, log_to_stderr, serve_until_told, start};
+use crate::app::App;
+use crate::conditions::Owner;
+use crate::config::{Flags, Loaded};
+use crate::error::{Error, Result};
+use crate::etag::Preconditions;
+use crate::http::Listener;
+use crate::store::StoreUrl;
+use crate::tokens::Credentials;
+use crate::tokens::tenant::TenantId;
+
+/// The demo's tenant.
+const TENANT: &str = "demo";
+
+/// The demo's project: a building site that may buy three product groups, and not two of their items.
+pub(super) const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+const GLOBAL_CONDITIONS: &[(&str, &str)] = &[
+    ("alcohol", r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":18}}"#),
+    ("tobacco", r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#),
+];
+
+const OWN_CONDITIONS: &[(&str, &str)] = &[
+    ("energy-drink", r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":15}}"#),
+    ("pesticide", r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#),
+];
+
+const RESTRICTIONS: &str = r#"{
+    "name": "School, new building",
+    "restrictions": [
+        {
+            "type": "WHITELIST",
+            "propertyName": "productGroup",
+            "allowedValues": ["timber", "fasteners", "insulation"]
+        },
+        { "type": "BLACKLISTEDITEMS", "itemIds": ["timber-treated-4711", "foam-0815"] }
+    ]
+}"#;
+
+/// Serves the demo until told to end.
+pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
+    let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
+    let folder = folder.map_err(|cause| format!("no temporary folder: {cause}"))?;
+    let url = StoreUrl::Embedded(folder.path().join("store"));
+    let flags = Flags { store: Some(url.to_string()), ..Flags::default() };
+    let mut config = Loaded::read(None, &flags)?.config;
+    "warn".clone_into(&mut config.log.level);
+    log_to_stderr(&config.log)?;
+    let listener = match listen {
+        Some(address) => bind(address).await?,
+        None => bind_somewhere(config.listen).await?,
+    };
+    let app = start(config, &url, &listener).await?;
+    let credentials = fill(&app).await.map_err(explain_error)?;
+    announce(&listener)?;
+    explain(&app, &credentials);
+    serve_until_told(app, listener).await
+}
+
+async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
+    match bind(wanted).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await,
+    }
+}
+
+async fn fill(app: &App) -> Result<Credentials> {
+    let tenant = TenantId::new(TENANT).ok_or_else(|| Error::Bug("no tenant id".to_owned()))?;
+    let roles = ["ecs.editor", "ecs.evaluator", "iam.admin"];
+    let credentials = app.tokens.provision(&tenant, "tillgate-demo", &roles).await?;
+    let own = Owner::Tenant(&tenant);
+    let global = GLOBAL_CONDITIONS.iter().map(|condition| (Owner::Platform, condition));
+    let conditions = global.chain(OWN_CONDITIONS.iter().map(|condition| (own, condition)));
+    let anything = Preconditions::default();
+    for (owner, (id, body)) in conditions {
+        let id = ConditionId::new(id).ok_or_else(|| Error::Bug("no condition id".to_owned()))?;
+        app.conditions.put_condition(owner, id, body.as_bytes(), &anything).await?;
+    }
+    let project = ProjectId::new(PROJECT).ok_or_else(|| Error::Bug("no project id".to_owned()))?;
+    app.conditions.put_project(&tenant, project, RESTRICTIONS.as_bytes(), &anything).await?;
+    Ok(credentials)
+}
+
+fn explain(app: &App, credentials: &Credentials) {
+    let url = app.config.public_url();
+    let Credentials { client_id, client_secret, .. } = credentials;
+    let audience = &app.config.audience;
+    println!(
+        r#"
+The demo is a shop's tenant, "{TENANT}", on a store that goes when you end it (Ctrl-C).
+
+  conditions  alcohol (18 years, global), tobacco (license, global), energy-drink (15 years), pesticide (license)
+  project     {PROJECT}: three product groups, not two items
+
+  token URL   {url}/oauth2/token
+  audience    {audience}
+  client id   {client_id}
+  secret      {client_secret}
+
+May beer be sold to a customer of 17? Paste:
+
+curl -s {url}/api/v1/conditions/alcohol/evaluate -H "Authorization: Bearer $(curl -s -u '{client_id}:{client_secret}' -d grant_type=client_credentials -d audience={audience} {url}/oauth2/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')" -H 'Content-Type: application/json' -d '{{"item":{{"id":"beer-0.5l"}},"context":{{"customer":{{"customer_age":17}}}}}}'
+"#
+    );
+}

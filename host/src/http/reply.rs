@@ -1,0 +1,200 @@
+//! What goes back: bodies, headers, and the one place where an error becomes a status.
+//!
+//! Errors satisfy RFC 9457 and carry what existing clients of such a platform read: `statusCode`, `error`, and
+//! `message`, an array for 400 and a string otherwise (`platform.md`, "HTTP conventions").
+
+use std::io::Write;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER, VARY,
+    WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::error::Error;
+
+/// `Correlation-Id`.
+pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
+
+/// Bodies shorter than this are not worth compressing.
+const COMPRESS_FROM: usize = 1024;
+
+/// An answer.
+#[derive(Debug)]
+pub struct Reply {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Whole(Bytes),
+    Stream(Box<warp::reply::Response>),
+}
+
+impl Reply {
+    /// An answer without a body.
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Body::Whole(Bytes::new()) }
+    }
+
+    /// JSON that is there already.
+    #[must_use]
+    pub fn json(status: StatusCode, body: Bytes) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Body::Whole(body) }
+            .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+    }
+
+    /// Something as JSON.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for what has no JSON form.
+    pub fn of(status: StatusCode, value: &impl serde::Serialize) -> Result<Self, Error> {
+        let body = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
+        Ok(Self::json(status, body.into()))
+    }
+
+    /// An answer that does not end by itself.
+    #[must_use]
+    pub fn stream(response: warp::reply::Response) -> Self {
+        let body = Body::Stream(Box::new(response));
+        Self { status: StatusCode::OK, headers: HeaderMap::new(), body }
+    }
+
+    /// With a header, in place of any of its name.
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// With an entity tag.
+    #[must_use]
+    pub fn tagged(self, etag: HeaderValue) -> Self {
+        self.with(ETAG, etag)
+    }
+
+    /// The answer to an error. A 500 says nothing of the inside; its correlation id finds the line in the log.
+    #[must_use]
+    pub fn error(error: &Error, correlation: Uuid) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Invalid(faults) => {
+                let messages = faults.iter().map(ToString::to_string).collect();
+                problem(StatusCode::BAD_REQUEST, &text, Some(messages), correlation)
+            }
+            Error::Unauthenticated(detail) => {
+                Self::problem(StatusCode::UNAUTHORIZED, detail, correlation)
+                    .with(WWW_AUTHENTICATE, challenge(detail))
+            }
+            Error::Denied(_) => Self::problem(StatusCode::FORBIDDEN, &text, correlation).with(
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer error=\"insufficient_scope\""),
+            ),
+            Error::NotFound(_) => Self::problem(StatusCode::NOT_FOUND, &text, correlation),
+            Error::Conflict(_) => Self::problem(StatusCode::CONFLICT, &text, correlation),
+            Error::Outdated(_) => {
+                Self::problem(StatusCode::PRECONDITION_FAILED, &text, correlation)
+            }
+            Error::TooMany { retry_after, .. } => {
+                Self::problem(StatusCode::TOO_MANY_REQUESTS, &text, correlation)
+                    .with(RETRY_AFTER, retry_after.as_secs().max(1).into())
+            }
+            Error::Unavailable(cause) => {
+                tracing::warn!(%correlation, %cause, "the store is away");
+                Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
+                    .with(RETRY_AFTER, 1.into())
+            }
+            Error::Bug(cause) => {
+                tracing::error!(%correlation, cause, "a request ended in an error of ours");
+                Self::problem(StatusCode::INTERNAL_SERVER_ERROR, &text, correlation)
+            }
+        }
+    }
+
+    /// An error of HTTP itself: a status and a sentence.
+    #[must_use]
+    pub fn problem(status: StatusCode, detail: &str, correlation: Uuid) -> Self {
+        problem(status, detail, None, correlation)
+    }
+
+    /// The answer as it goes out.
+    #[must_use]
+    pub fn into_response(mut self, correlation: Uuid, gzip: bool) -> warp::reply::Response {
+        if let Body::Whole(bytes) = &mut self.body
+            && bytes.len() >= COMPRESS_FROM
+        {
+            self.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+            if gzip && let Some(smaller) = compress(bytes) {
+                *bytes = smaller;
+                self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            }
+        }
+        let mut response = match self.body {
+            Body::Whole(bytes) => warp::reply::Response::new(bytes.into()),
+            Body::Stream(response) => *response,
+        };
+        if !matches!(self.status, StatusCode::OK) {
+            *response.status_mut() = self.status;
+        }
+        if response.headers().is_empty() {
+            *response.headers_mut() = self.headers;
+        } else {
+            response.headers_mut().extend(self.headers);
+        }
+        let mut text = Uuid::encode_buffer();
+        let text = correlation.hyphenated().encode_lower(&mut text);
+        if let Ok(value) = HeaderValue::from_str(text) {
+            response.headers_mut().insert(CORRELATION_ID, value);
+        }
+        response
+    }
+
+    /// Keeps what was asked for with a token out of shared caches.
+    pub fn keep_private(&mut self) {
+        self.headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    }
+}
+
+fn problem(
+    status: StatusCode,
+    detail: &str,
+    messages: Option<Vec<String>>,
+    correlation: Uuid,
+) -> Reply {
+    let phrase = status.canonical_reason().unwrap_or("Error");
+    let message = messages.map_or_else(|| json!(detail), |messages| json!(messages));
+    let body = json!({
+        "type": "about:blank",
+        "title": phrase,
+        "status": status.as_u16(),
+        "detail": detail,
+        "instance": correlation.urn().to_string(),
+        "statusCode": status.as_u16(),
+        "error": phrase,
+        "message": message,
+    });
+    Reply::json(status, body.to_string().into())
+        .with(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"))
+}
+
+/// No error code where no token was sent (RFC 6750, section 3).
+fn challenge(detail: &str) -> HeaderValue {
+    if detail == crate::http::caller::NO_TOKEN {
+        return HeaderValue::from_static("Bearer");
+    }
+    HeaderValue::from_static("Bearer error=\"invalid_token\"")
+}
+
+fn compress(bytes: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
+    encoder.write_all(bytes).ok()?;
+    encoder.finish().ok().filter(|smaller| smaller.len() < bytes.len()).map(Bytes::from)
+}

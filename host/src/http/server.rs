@@ -1,0 +1,136 @@
+//! Connections: accepting them, bounding what a slow or large header may cost, and ending them in order.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use warp::Filter;
+
+/// How long a request's head may take to arrive, and how long a connection may be idle.
+const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The most bytes of a request's head.
+const MAX_HEAD: usize = 16 << 10;
+
+/// How long requests that have begun may go on after the end was asked for.
+const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
+
+/// The address of the other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// A socket that is open and not served yet.
+#[derive(Debug)]
+pub struct Listener(TcpListener);
+
+impl Listener {
+    /// Opens a socket; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// When the address is taken or not of this machine.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        TcpListener::bind(address).await.map(Self)
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    /// Serves until `end` is there, then lets requests that have begun finish.
+    pub async fn serve<F>(self, filter: F, end: impl Future<Output = ()>)
+    where
+        F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        let connections = GracefulShutdown::new();
+        let mut end = std::pin::pin!(end);
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.0.accept() => accepted,
+                () = &mut end => break,
+            };
+            match accepted {
+                Ok((socket, peer)) => {
+                    let _ = socket.set_nodelay(true);
+                    connect(&filter, socket, Peer(peer.ip()), &connections);
+                }
+                Err(cause) => {
+                    tracing::warn!(%cause, "a connection was not accepted");
+                    // Out of file descriptors: others must end first.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        let finished = tokio::time::timeout(SHUTDOWN_DEADLINE, connections.shutdown()).await;
+        if finished.is_err() {
+            tracing::warn!("some requests did not finish in time");
+        }
+    }
+}
+
+fn connect<F>(
+    filter: &F,
+    socket: tokio::net::TcpStream,
+    peer: Peer,
+    connections: &GracefulShutdown,
+) where
+    F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    let service = WithPeer { inner: warp::service(filter.clone()), peer };
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
+        .max_buf_size(MAX_HEAD)
+        .max_headers(64)
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+    let connection = connections.watch(connection);
+    tokio::spawn(async move {
+        if let Err(cause) = connection.await {
+            tracing::debug!(%cause, "a connection ended early");
+        }
+    });
+}
+
+/// Hands the peer's address to the filters.
+#[derive(Clone)]
+struct WithPeer<S> {
+    inner: S,
+    peer: Peer,
+}
+
+impl<S, B> tower_service::Service<http::Request<B>> for WithPeer<S>
+where
+    S: tower_service::Service<http::Request<B>, Error = Infallible>,
+{
+    type Response = S::Response;
+    type Error = Infallible;
+    type Future = S::Future;
+
+    fn poll_ready(
+        &mut self,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.inner.call(request)
+    }
+}

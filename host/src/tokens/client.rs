@@ -1,0 +1,212 @@
+//! A client: what is kept of it, what its status may become, and how its secrets are kept without keeping them.
+//!
+//! Pure: nothing here reads or writes the store (`clients.rs` does). Secrets are random, so a slow password hash would
+//! buy nothing and cost every token: a keyed SHA-256 is stored (`tokens.md`, "client_id").
+
+use std::fmt;
+
+use aws_lc_rs::{hmac, rand};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use subtle::{Choice, ConstantTimeEq};
+
+use super::client_id::{Claims, Software};
+use super::tenant::TenantId;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+
+/// The most secrets of a client that are valid at once: the newest and those it replaced.
+pub const MAX_SECRETS: usize = 5;
+
+/// What a client may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Status {
+    /// It has registered itself; nobody has looked yet.
+    Pending,
+    /// It may obtain tokens.
+    Authorized,
+    /// It may not, and never will.
+    Revoked,
+}
+
+/// What an administrator does to a client's status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may obtain tokens.
+    Authorize,
+    /// It may not.
+    Revoke,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Authorized, Self::Revoked];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Authorized => "Authorized",
+            Self::Revoked => "Revoked",
+        }
+    }
+
+    /// The status of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == name)
+    }
+
+    /// What the status becomes (`tokens.md`, the table of "Life of a client"); `None` where that is a contradiction.
+    #[must_use]
+    pub const fn after(self, verdict: Verdict) -> Option<Self> {
+        match (self, verdict) {
+            (Self::Revoked, Verdict::Authorize) => None,
+            (_, Verdict::Authorize) => Some(Self::Authorized),
+            (_, Verdict::Revoke) => Some(Self::Revoked),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A client as it is kept.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Client {
+    /// Its id.
+    pub id: String,
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// Its software.
+    pub software: Software,
+    /// What it said of itself.
+    pub claims: Claims,
+    /// The roles it has.
+    pub roles: Vec<String>,
+    /// Its status.
+    pub status: Status,
+    /// When it was registered.
+    pub registered: Timestamp,
+    /// When it goes unless it was authorized or revoked before.
+    pub pending_until: Option<Timestamp>,
+    /// Its secrets, the newest last.
+    pub secrets: Vec<SealedSecret>,
+}
+
+impl Client {
+    /// Whether it is still there: a client that was pending for too long is not.
+    #[must_use]
+    pub fn is_there(&self, now: Timestamp) -> bool {
+        self.pending_until.is_none_or(|until| now < until)
+    }
+
+    /// The client as administrators see it, without anything of its secrets.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let roles: Vec<_> = self
+            .roles
+            .iter()
+            .map(|role| json!({ "roleId": role }))
+            .collect();
+        json!({
+            "clientId": self.id,
+            "softwareId": self.software.id,
+            "softwareVersion": self.software.version,
+            "tenantId": self.tenant,
+            "claims": self.claims,
+            "roles": roles,
+            "status": self.status,
+            "registeredAt": self.registered.to_millis_text(),
+        })
+    }
+
+    /// Adds a secret; those before it stay valid until `overlap_end`.
+    pub fn renew_secret(&mut self, secret: SealedSecret, now: Timestamp, overlap_end: Timestamp) {
+        for old in &mut self.secrets {
+            old.until = Some(
+                old.until
+                    .map_or(overlap_end, |until| until.min(overlap_end)),
+            );
+        }
+        self.secrets
+            .retain(|old| old.until.is_none_or(|until| now < until));
+        self.secrets.push(secret);
+        let surplus = self.secrets.len().saturating_sub(MAX_SECRETS);
+        self.secrets.drain(..surplus);
+    }
+}
+
+/// What is kept of a secret.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct SealedSecret {
+    /// HMAC-SHA-256 under the pepper, hexadecimal.
+    hash: String,
+    /// Until when it is valid; `None` is the newest.
+    until: Option<Timestamp>,
+}
+
+/// The key that secrets are hashed with. Kept in the store, beside no secret.
+pub struct Pepper(hmac::Key);
+
+impl fmt::Debug for Pepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pepper")
+    }
+}
+
+impl Pepper {
+    /// The pepper of its bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+    }
+
+    /// How a secret is kept.
+    #[must_use]
+    pub fn seal(&self, secret: &str) -> SealedSecret {
+        SealedSecret {
+            hash: self.hash(secret),
+            until: None,
+        }
+    }
+
+    /// Whether one of the secrets that are valid now is the one shown. The work is the same for any number of secrets,
+    /// none included, and wherever they differ.
+    #[must_use]
+    pub fn opens(&self, secrets: &[SealedSecret], shown: &str, now: Timestamp) -> bool {
+        let shown = self.hash(shown);
+        let nothing = SealedSecret {
+            hash: "0".repeat(64),
+            until: Some(Timestamp(0)),
+        };
+        let padded = secrets
+            .iter()
+            .chain(std::iter::repeat(&nothing))
+            .take(MAX_SECRETS);
+        let opened = padded.fold(Choice::from(0), |opened, secret| {
+            let live = u8::from(secret.until.is_none_or(|until| now < until));
+            opened | (secret.hash.as_bytes().ct_eq(shown.as_bytes()) & Choice::from(live))
+        });
+        opened.into()
+    }
+
+    fn hash(&self, secret: &str) -> String {
+        hex::encode(hmac::sign(&self.0, secret.as_bytes()))
+    }
+}
+
+/// 32 random bytes as 64 lowercase hexadecimal digits: a secret, or the pepper.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub fn random_secret() -> Result<String> {
+    let mut bytes = [0; 32];
+    rand::fill(&mut bytes)
+        .map_err(|_| Error::Bug("the system has no random numbers".to_owned()))?;
+    Ok(hex::encode(bytes))
+}

@@ -1,0 +1,308 @@
+//! Administration: templates, tenants, clients, roles. Who may act on which tenant is the domain's to say.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use serde_json::json;
+
+use super::secret;
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::tokens::client::{Client, Status, Verdict};
+use crate::tokens::client_id::Software;
+use crate::tokens::permission::Permission as P;
+use crate::tokens::tenant::{self, NO_TENANT, TenantId, is_name};
+use crate::tokens::{Written, body};
+
+const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
+const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
+const CLIENT: &str = "/v1/tenants/{tenantId}/clients/{clientId}";
+const ROLE: &str = "/v1/roles/{roleId}";
+
+/// How many clients a page has.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let read_clients = Access::With(P::ClientsRead);
+    let update_clients = Access::With(P::ClientsUpdate);
+    let write_roles = Access::With(P::RolesWrite);
+    let tenants = Access::With(P::TenantsWrite);
+    let read_roles = Access::Either(&[P::RolesWrite, P::ClientsRead, P::TemplatesRead]);
+    vec![
+        Route::new(Method::GET, "/v1/tenants", tenants, none, list_tenants),
+        Route::new(
+            Method::PUT,
+            "/v1/tenants/{tenantId}",
+            tenants,
+            json,
+            put_tenant,
+        ),
+        Route::new(
+            Method::GET,
+            TEMPLATES,
+            Access::With(P::TemplatesRead),
+            none,
+            list_templates,
+        ),
+        Route::new(
+            Method::POST,
+            TEMPLATES,
+            Access::With(P::TemplatesCreate),
+            json,
+            post_template,
+        ),
+        Route::new(
+            Method::GET,
+            TEMPLATE,
+            Access::With(P::TemplatesRead),
+            none,
+            get_template,
+        ),
+        Route::new(
+            Method::DELETE,
+            TEMPLATE,
+            Access::With(P::TemplatesDelete),
+            none,
+            delete_template,
+        ),
+        Route::new(
+            Method::GET,
+            "/v1/tenants/{tenantId}/clients",
+            read_clients,
+            none,
+            list_clients,
+        ),
+        Route::new(Method::GET, CLIENT, read_clients, none, get_client),
+        Route::new(
+            Method::DELETE,
+            CLIENT,
+            Access::With(P::ClientsDelete),
+            none,
+            delete_client,
+        ),
+        Route::new(
+            Method::PUT,
+            "/v1/tenants/{tenantId}/clients/{clientId}/authorize",
+            update_clients,
+            none,
+            authorize,
+        ),
+        Route::new(
+            Method::PUT,
+            "/v1/tenants/{tenantId}/clients/{clientId}/revoke",
+            update_clients,
+            none,
+            revoke,
+        ),
+        Route::new(
+            Method::POST,
+            "/v1/tenants/{tenantId}/clients/{clientId}/secret",
+            update_clients,
+            none,
+            renew_secret,
+        ),
+        Route::new(
+            Method::PUT,
+            "/v1/tenants/{tenantId}/clients/{clientId}/roles",
+            update_clients,
+            json,
+            put_roles,
+        ),
+        Route::new(Method::GET, "/v1/roles", read_roles, none, list_roles),
+        Route::new(Method::PUT, ROLE, write_roles, json, put_role),
+        Route::new(Method::DELETE, ROLE, write_roles, none, delete_role),
+    ]
+}
+
+/// The tenant of the path.
+fn tenant_of(request: &Request) -> Result<TenantId> {
+    TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", tenant::RULE))
+}
+
+/// The tenant of the path, or `None` for `_`: everyone's.
+fn owner_of(request: &Request) -> Result<Option<TenantId>> {
+    if request.param(0)? == NO_TENANT {
+        return Ok(None);
+    }
+    tenant_of(request).map(Some)
+}
+
+fn software_of(request: &Request) -> Result<Software> {
+    let software = Software::new(request.param(1)?, request.param(2)?);
+    software.ok_or_else(|| Error::NotFound("there is no template of this software".to_owned()))
+}
+
+fn role_of(request: &Request) -> Result<&str> {
+    let role = request.param(0)?;
+    if is_name(role) {
+        return Ok(role);
+    }
+    Err(Error::invalid("$.roleId", body::NAME))
+}
+
+const fn status_of(written: Written) -> StatusCode {
+    match written {
+        Written::Created => StatusCode::CREATED,
+        Written::Replaced => StatusCode::OK,
+    }
+}
+
+fn gone() -> Reply {
+    Reply::empty(StatusCode::NO_CONTENT)
+}
+
+fn client(client: &Client) -> Result<Reply> {
+    Reply::of(StatusCode::OK, &client.to_json())
+}
+
+async fn list_tenants(app: Arc<App>, _: Request) -> Result<Reply> {
+    Reply::of(StatusCode::OK, &app.tokens.tenants().await?)
+}
+
+async fn put_tenant(app: Arc<App>, request: Request) -> Result<Reply> {
+    let name = body::tenant(&request.body)?;
+    let (caller, id) = (request.caller()?, tenant_of(&request)?);
+    let (written, tenant) = app.tokens.put_tenant(caller, &id, name.as_deref()).await?;
+    Reply::of(status_of(written), &tenant)
+}
+
+async fn list_templates(app: Arc<App>, request: Request) -> Result<Reply> {
+    let owner = owner_of(&request)?;
+    let templates = app
+        .tokens
+        .templates(request.caller()?, owner.as_ref())
+        .await?;
+    Reply::of(StatusCode::OK, &templates)
+}
+
+async fn post_template(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let new = body::template(&request.body)?;
+    let template = app
+        .tokens
+        .create_template(caller, owner.as_ref(), new)
+        .await?;
+    Reply::of(StatusCode::CREATED, &template)
+}
+
+async fn get_template(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let software = software_of(&request)?;
+    let template = app
+        .tokens
+        .template(caller, owner.as_ref(), &software)
+        .await?;
+    Reply::of(StatusCode::OK, &template)
+}
+
+async fn delete_template(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let software = software_of(&request)?;
+    app.tokens
+        .delete_template(caller, owner.as_ref(), &software)
+        .await?;
+    Ok(gone())
+}
+
+async fn list_clients(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let parameter = |name| body::query(&request.query, name);
+    let status = parameter("status").map(|name| {
+        let rule = "must be Pending, Authorized or Revoked";
+        Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
+    });
+    let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
+        let limit = limit
+            .parse()
+            .ok()
+            .filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
+    });
+    let cursor = parameter("cursor");
+    let clients = app.tokens.clients(
+        caller,
+        &tenant,
+        status.transpose()?,
+        limit?,
+        cursor.as_deref(),
+    );
+    Reply::of(StatusCode::OK, &clients.await?)
+}
+
+async fn get_client(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    client(
+        &app.tokens
+            .client(caller, &tenant, request.param(1)?)
+            .await?,
+    )
+}
+
+async fn delete_client(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    app.tokens
+        .delete_client(caller, &tenant, request.param(1)?)
+        .await?;
+    Ok(gone())
+}
+
+async fn authorize(app: Arc<App>, request: Request) -> Result<Reply> {
+    judge(&app, &request, Verdict::Authorize).await
+}
+
+async fn revoke(app: Arc<App>, request: Request) -> Result<Reply> {
+    judge(&app, &request, Verdict::Revoke).await
+}
+
+async fn judge(app: &App, request: &Request, verdict: Verdict) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(request)?);
+    client(
+        &app.tokens
+            .judge(caller, &tenant, request.param(1)?, verdict)
+            .await?,
+    )
+}
+
+async fn renew_secret(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let overlap = body::query(&request.query, "overlap").map(|span| body::overlap(&span));
+    let (id, overlap) = (request.param(1)?, overlap.transpose()?);
+    let new = app
+        .tokens
+        .renew_secret(caller, &tenant, id, overlap)
+        .await?;
+    let body = json!({ "clientId": new.client_id, "clientSecret": new.client_secret });
+    secret(Reply::of(StatusCode::OK, &body)?)
+}
+
+async fn put_roles(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let roles = body::roles(&request.body)?;
+    client(
+        &app.tokens
+            .set_roles(caller, &tenant, request.param(1)?, &roles)
+            .await?,
+    )
+}
+
+async fn list_roles(app: Arc<App>, _: Request) -> Result<Reply> {
+    Reply::of(StatusCode::OK, &app.tokens.roles())
+}
+
+async fn put_role(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, role) = (request.caller()?, role_of(&request)?);
+    let permissions = body::role(&request.body)?;
+    let (written, role) = app.tokens.put_role(caller, role, permissions).await?;
+    Reply::of(status_of(written), &role)
+}
+
+async fn delete_role(app: Arc<App>, request: Request) -> Result<Reply> {
+    app.tokens
+        .delete_role(request.caller()?, role_of(&request)?)
+        .await?;
+    Ok(gone())
+}

@@ -1,0 +1,84 @@
+//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, the token endpoint
+//! in `oauth.rs`.
+
+mod admin;
+mod oauth;
+
+use std::sync::Arc;
+
+use ::http::header::CACHE_CONTROL;
+use ::http::{HeaderValue, Method, StatusCode};
+
+use super::body;
+use super::keys::{JWKS_MAX_AGE, Published};
+use crate::app::App;
+use crate::error::Result;
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+
+/// The routes.
+pub fn routes() -> Vec<Route> {
+    let public = Access::Public;
+    let none = Takes::Nothing;
+    let mut routes = vec![
+        oauth::route(),
+        Route::new(
+            Method::GET,
+            "/.well-known/jwks.json",
+            public,
+            none,
+            get_jwks,
+        ),
+        Route::new(
+            Method::GET,
+            "/.well-known/oauth-authorization-server",
+            public,
+            none,
+            get_metadata,
+        ),
+        Route::new(
+            Method::POST,
+            "/v1/registration",
+            public,
+            Takes::Json(MAX_BODY),
+            register,
+        ),
+    ];
+    routes.extend(admin::routes());
+    routes
+}
+
+async fn register(app: Arc<App>, request: Request) -> Result<Reply> {
+    app.tokens.count_registration(request.peer)?;
+    let registered = app
+        .tokens
+        .register(body::registration(&request.body)?)
+        .await?;
+    secret(Reply::of(StatusCode::CREATED, &registered)?)
+}
+
+/// An answer that holds a secret, which no cache may keep.
+fn secret(reply: Reply) -> Result<Reply> {
+    Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
+}
+
+async fn get_jwks(app: Arc<App>, request: Request) -> Result<Reply> {
+    Ok(published(&request, &app.tokens.jwks()?))
+}
+
+async fn get_metadata(app: Arc<App>, request: Request) -> Result<Reply> {
+    Ok(published(&request, app.tokens.metadata()))
+}
+
+/// What anyone may read and keep for a while.
+fn published(request: &Request, published: &Published) -> Reply {
+    let reply = if request.has(&published.etag) {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        Reply::json(StatusCode::OK, published.json.clone())
+    };
+    let max_age = format!("public, max-age={}", JWKS_MAX_AGE.as_secs());
+    let max_age = HeaderValue::from_str(&max_age).unwrap_or(HeaderValue::from_static("no-store"));
+    reply
+        .tagged(published.etag.clone())
+        .with(CACHE_CONTROL, max_age)
+}

@@ -1,0 +1,343 @@
+//! From a secret to a token: what `POST /oauth2/token` decides, in the order of `tokens.md`'s table.
+//!
+//! No credentials, an unknown client, a wrong secret and a status that is not `Authorized` are one refusal, after the
+//! same work: a record is read from the store, parsed and compared for each. Statuses and headers are `http.rs`'s.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use percent_encoding::percent_decode;
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::client::{Client, Pepper, Status, random_secret};
+use super::client_id::{Claim, MAX_ID, Software};
+use super::keys::{Published, SigningKey, TOKEN_LIFE};
+use super::tenant::TenantId;
+use super::{Tokens, blocking, client_key};
+use crate::config::Config;
+use crate::error::{Error, Result};
+
+/// The largest body of a token request: 8 KiB.
+pub const MAX_FORM: usize = 8 << 10;
+
+/// Why there is no token.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The request is not one.
+    Malformed(String),
+    /// The client is not known, has not shown its secret, or may not have a token.
+    UnknownClient,
+    /// Another grant than `client_credentials` was asked for.
+    UnsupportedGrant,
+    /// The audience is not the one that this says is needed.
+    Audience(String),
+    /// A scope was asked for; there are none.
+    Scope,
+    /// Too many wrong secrets in a row.
+    TooMany(Duration),
+    /// Nothing the client did.
+    Failed(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Credentials as a client shows them.
+#[derive(Clone, Default)]
+pub struct Shown {
+    id: String,
+    secret: String,
+}
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shown")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shown {
+    /// The credentials of an `Authorization` header, if they are any: `Basic`, form-encoded (RFC 6749, 2.3.1) or plain.
+    /// Ids and secrets have no `%` and no `+`, so decoding what is plain leaves it as it is.
+    #[must_use]
+    pub fn of_header(header: &str) -> Option<Self> {
+        let (scheme, encoded) = header.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let text = String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()?;
+        let (id, secret) = text.split_once(':')?;
+        Some(Self {
+            id: decode(id.as_bytes())?,
+            secret: decode(secret.as_bytes())?,
+        })
+    }
+}
+
+/// A token, as it is answered (`given.md` 2.6).
+#[derive(Clone, Debug, Serialize)]
+pub struct Issued {
+    access_token: String,
+    expires_in: u64,
+    scope: &'static str,
+    token_type: &'static str,
+}
+
+/// Exactly the claims of `given.md` 2.6.
+#[derive(Serialize)]
+struct TokenClaims<'a> {
+    aud: [&'a str; 1],
+    client_id: &'a str,
+    exp: u64,
+    ext: BTreeMap<(), ()>,
+    iat: u64,
+    iss: &'a str,
+    jti: &'a str,
+    nbf: u64,
+    scp: [&'a str; 0],
+    sub: &'a str,
+}
+
+impl Tokens {
+    /// Answers a token request: its form, and the credentials of its header.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn issue(
+        &self,
+        shown: Option<Shown>,
+        form: &[u8],
+        peer: IpAddr,
+    ) -> Result<Issued, Refusal> {
+        let form = Form::parse(form)?;
+        let shown = form.check_authentication(shown)?;
+        let client = self.authenticate(shown, peer).await?;
+        match form.get("grant_type") {
+            Some("client_credentials") => {}
+            Some(_) => return Err(Refusal::UnsupportedGrant),
+            None => return Err(Refusal::Malformed("grant_type is missing".to_owned())),
+        }
+        if form.get("audience") != Some(&self.audience) {
+            return Err(Refusal::Audience(self.audience.clone()));
+        }
+        if form.get("scope").is_some_and(|scope| !scope.is_empty()) {
+            return Err(Refusal::Scope);
+        }
+        Ok(self.token(&client).await?)
+    }
+
+    /// The client whose credentials are shown, when it may have a token.
+    async fn authenticate(&self, shown: Option<Shown>, peer: IpAddr) -> Result<Client, Refusal> {
+        let now = self.clock.now();
+        let counted = shown.is_some();
+        let Shown { id, secret } = shown.unwrap_or_default();
+        if counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
+            return Err(Refusal::TooMany(wait));
+        }
+        // What is no id is looked up all the same, under a name that no client has.
+        let key = client_key(if is_id(&id) { &id } else { "." });
+        let entry = self.ledger.entries(&[key]).await?.pop().flatten();
+        let known = entry.is_some();
+        let record = entry.map_or_else(|| self.nobody.clone(), |entry| entry.value);
+        let client: Client = serde_json::from_slice(&record)
+            .map_err(|cause| Error::Bug(format!("a client is damaged: {cause}")))?;
+        let right = self.pepper.opens(&client.secrets, &secret, now) & known;
+        if counted {
+            self.wrong_secrets.note(&id, peer, now, right);
+        }
+        if right && client.status == Status::Authorized {
+            return Ok(client);
+        }
+        tracing::debug!(client = id, %peer, "a token was refused");
+        Err(Refusal::UnknownClient)
+    }
+
+    async fn token(&self, client: &Client) -> Result<Issued> {
+        let now = self.clock.now();
+        let iat = now.seconds();
+        let mut jti = Uuid::encode_buffer();
+        let claims = TokenClaims {
+            aud: [&self.audience],
+            client_id: &client.id,
+            exp: iat.saturating_add(TOKEN_LIFE.as_secs()),
+            ext: BTreeMap::new(),
+            iat,
+            iss: &self.issuer,
+            jti: Uuid::new_v4().hyphenated().encode_lower(&mut jti),
+            nbf: iat,
+            scp: [],
+            sub: &client.id,
+        };
+        let key = self.registry.keys().signing(now).cloned();
+        let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
+        let claims = serde_json::to_vec(&claims).map_err(|cause| Error::Bug(cause.to_string()))?;
+        // Signing takes long enough to keep requests waiting, and a storm of it must not take every thread.
+        let turn = self.signers.acquire().await;
+        let _turn = turn.map_err(|cause| Error::Bug(cause.to_string()))?;
+        let access_token = blocking(move || jwt(&key, &claims)).await?;
+        let expires_in = TOKEN_LIFE.as_secs();
+        Ok(Issued {
+            access_token,
+            expires_in,
+            scope: "",
+            token_type: "bearer",
+        })
+    }
+}
+
+/// A signed JWT of some claims.
+fn jwt(key: &Arc<SigningKey>, claims: &[u8]) -> Result<String> {
+    let header = format!(r#"{{"alg":"RS256","typ":"JWT","kid":"{}"}}"#, key.kid());
+    let mut jwt = BASE64_URL_SAFE_NO_PAD.encode(header);
+    jwt.push('.');
+    BASE64_URL_SAFE_NO_PAD.encode_string(claims, &mut jwt);
+    let signature = key.sign(jwt.as_bytes())?;
+    jwt.push('.');
+    BASE64_URL_SAFE_NO_PAD.encode_string(signature, &mut jwt);
+    Ok(jwt)
+}
+
+/// A form's parameters, each once.
+struct Form(BTreeMap<String, String>);
+
+impl Form {
+    fn parse(body: &[u8]) -> Result<Self, Refusal> {
+        let mut parameters = BTreeMap::new();
+        for pair in body
+            .split(|byte| *byte == b'&')
+            .filter(|pair| !pair.is_empty())
+        {
+            let mut halves = pair.splitn(2, |byte| *byte == b'=');
+            let undecodable = || Refusal::Malformed("the body is no form".to_owned());
+            let name = halves.next().and_then(decode).ok_or_else(undecodable)?;
+            let value = halves
+                .next()
+                .map(|value| decode(value).ok_or_else(undecodable));
+            let value = value.transpose()?.unwrap_or_default();
+            // An empty scope asks for none, which is what there is.
+            if value.is_empty() && name != "scope" {
+                return Err(Refusal::Malformed(format!("{} has no value", known(&name))));
+            }
+            if parameters.contains_key(&name) {
+                return Err(Refusal::Malformed(format!(
+                    "{} is there twice",
+                    known(&name)
+                )));
+            }
+            parameters.insert(name, value);
+        }
+        Ok(Self(parameters))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The credentials to look at. A secret in the body is none (`client_secret_post`), and beside a header it is a
+    /// second way of authentication, which RFC 6749 refuses.
+    fn check_authentication(&self, shown: Option<Shown>) -> Result<Option<Shown>, Refusal> {
+        let Some(header) = &shown else {
+            return Ok(None);
+        };
+        if self.get("client_secret").is_some() {
+            let detail = "the client must authenticate in one way";
+            return Err(Refusal::Malformed(detail.to_owned()));
+        }
+        if self.get("client_id").is_some_and(|id| id != header.id) {
+            let detail = "client_id is not that of the Authorization header";
+            return Err(Refusal::Malformed(detail.to_owned()));
+        }
+        Ok(shown)
+    }
+}
+
+/// A parameter's name for a message: nothing of what was sent is repeated unless it is known.
+fn known(name: &str) -> &str {
+    let known = [
+        "grant_type",
+        "audience",
+        "scope",
+        "client_id",
+        "client_secret",
+    ];
+    known
+        .into_iter()
+        .find(|known| *known == name)
+        .unwrap_or("a parameter")
+}
+
+/// Decodes `application/x-www-form-urlencoded`; `None` for what is not.
+fn decode(text: &[u8]) -> Option<String> {
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        let digits = rest.get(at + 1..at + 3)?;
+        if !digits.iter().all(u8::is_ascii_hexdigit) {
+            return None;
+        }
+        rest = rest.get(at + 3..)?;
+    }
+    let spaced: Vec<u8> = text
+        .iter()
+        .map(|byte| if *byte == b'+' { b' ' } else { *byte })
+        .collect();
+    String::from_utf8(percent_decode(&spaced).collect()).ok()
+}
+
+fn is_id(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    (1..=MAX_ID).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+/// The record of a client that is not there, like those that are.
+pub(super) fn nobody(platform: &TenantId) -> Result<Bytes> {
+    let text = |text: &str| Claim::Text(text.to_owned());
+    let claims = [
+        ("business_unit_id", "0000"),
+        ("iso_cc", "XX"),
+        ("workstation_id", "0000"),
+    ];
+    let nobody = Client {
+        id: "x".repeat(140),
+        tenant: platform.clone(),
+        software: Software {
+            id: "nobody".to_owned(),
+            version: "0".to_owned(),
+        },
+        claims: claims
+            .map(|(name, value)| (name.to_owned(), text(value)))
+            .into(),
+        roles: vec!["ecs.evaluator".to_owned()],
+        status: Status::Authorized,
+        registered: crate::clock::Timestamp(1_700_000_000_000_000),
+        pending_until: None,
+        secrets: vec![Pepper::new(b"nobody").seal(&random_secret()?)],
+    };
+    let json = serde_json::to_vec(&nobody).map_err(|cause| Error::Bug(cause.to_string()))?;
+    Ok(json.into())
+}
+
+/// The metadata of RFC 8414.
+pub(super) fn metadata(config: &Config) -> Published {
+    let url = config.public_url();
+    Published::new(&json!({
+        "issuer": config.issuer(),
+        "token_endpoint": format!("{url}/oauth2/token"),
+        "jwks_uri": format!("{url}/.well-known/jwks.json"),
+        "registration_endpoint": format!("{url}/v1/registration"),
+        "grant_types_supported": ["client_credentials"],
+        "response_types_supported": [],
+        "scopes_supported": [],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic"],
+    }))
+}

@@ -1,0 +1,169 @@
+//! How often: registrations of a peer, and wrong secrets for a client from a peer.
+//!
+//! Kept in memory, each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
+//! Nobody can lock a client out: what is counted is the pair of client and address (`tokens.md`, "POST /oauth2/token").
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+
+/// The most peers, or pairs of client and peer, that are counted at once.
+const MAX_COUNTED: usize = 50_000;
+
+/// What registrations are counted in.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// How many wrong secrets in a row are only refused.
+const FREE_FAILURES: u32 = 10;
+
+/// How long the next try must wait after one more, and after many more.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// How long a row of wrong secrets is remembered.
+const FORGET: Duration = Duration::from_secs(60 * 60);
+
+/// Counts the registrations of each peer.
+#[derive(Debug)]
+pub(super) struct Registrations {
+    per_window: u32,
+    windows: Mutex<HashMap<IpAddr, Window>>,
+}
+
+#[derive(Debug)]
+struct Window {
+    began: Timestamp,
+    count: u32,
+}
+
+impl Window {
+    /// Whether the time is in it; a clock that was set back must not stretch it.
+    fn holds(&self, now: Timestamp) -> bool {
+        self.began <= now && now < self.began.plus(WINDOW)
+    }
+}
+
+impl Registrations {
+    pub(super) fn new(per_window: u32) -> Self {
+        Self {
+            per_window,
+            windows: Mutex::default(),
+        }
+    }
+
+    /// Counts one more; when that is too many, answers how long to wait.
+    pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
+        let mut windows = lock(&self.windows);
+        make_room(&mut windows, |window| window.holds(now));
+        let window = windows.entry(network(peer)).or_insert(Window {
+            began: now,
+            count: 0,
+        });
+        if !window.holds(now) {
+            *window = Window {
+                began: now,
+                count: 0,
+            };
+        }
+        if window.count >= self.per_window {
+            return Err(window.began.plus(WINDOW).since(now));
+        }
+        window.count += 1;
+        Ok(())
+    }
+}
+
+/// Counts wrong secrets in a row, for each pair of client and peer.
+#[derive(Debug, Default)]
+pub(super) struct WrongSecrets {
+    hasher: foldhash::quality::RandomState,
+    rows: Mutex<HashMap<(u64, IpAddr), Row>>,
+}
+
+#[derive(Debug)]
+struct Row {
+    count: u32,
+    last: Timestamp,
+    wait: Duration,
+}
+
+impl Row {
+    fn matters(&self, now: Timestamp) -> bool {
+        self.last <= now && now < self.last.plus(FORGET)
+    }
+}
+
+impl WrongSecrets {
+    /// How long this client must wait at this address, if at all.
+    pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
+        let key = self.key(client, peer);
+        let rows = lock(&self.rows);
+        let row = rows.get(&key).filter(|row| row.matters(now))?;
+        let left = row.last.plus(row.wait).since(now);
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Notes how a secret was.
+    pub(super) fn note(&self, client: &str, peer: IpAddr, now: Timestamp, right: bool) {
+        let key = self.key(client, peer);
+        let mut rows = lock(&self.rows);
+        if right {
+            rows.remove(&key);
+            return;
+        }
+        make_room(&mut rows, |row| row.matters(now));
+        let row = rows.entry(key).or_insert(Row {
+            count: 0,
+            last: now,
+            wait: Duration::ZERO,
+        });
+        let count = if row.matters(now) {
+            row.count.saturating_add(1)
+        } else {
+            1
+        };
+        *row = Row {
+            count,
+            last: now,
+            wait: wait_after(count),
+        };
+    }
+
+    fn key(&self, client: &str, peer: IpAddr) -> (u64, IpAddr) {
+        (self.hasher.hash_one(client), network(peer))
+    }
+}
+
+fn wait_after(count: u32) -> Duration {
+    let Some(more) = count.checked_sub(FREE_FAILURES) else {
+        return Duration::ZERO;
+    };
+    FIRST_WAIT
+        .saturating_mul(1 << more.min(16))
+        .min(LONGEST_WAIT)
+}
+
+/// Whoever has an IPv6 address has 2⁶⁴ of them: they count as one.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V4(peer) => peer.into(),
+        IpAddr::V6(peer) => Ipv6Addr::from_bits(peer.to_bits() >> 64 << 64).into(),
+    }
+}
+
+fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, matters: impl Fn(&V) -> bool) {
+    if counted.len() >= MAX_COUNTED {
+        counted.retain(|_, value| matters(value));
+    }
+    if counted.len() >= MAX_COUNTED {
+        counted.clear();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

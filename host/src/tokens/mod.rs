@@ -1,0 +1,405 @@
+//! The token service: clients and their secrets, templates, roles, signing keys, tokens and who holds one.
+//!
+//! This is its front page; it never sees warp. Read on in `client.rs` (what a client is), `registration.rs` and
+//! `clients.rs` (its life), `issue.rs` (a secret becomes a token), `verify.rs` (a token becomes a [`Caller`]). All
+//! records are in one partition, `iam`, so that whatever belongs together moves in one commit:
+//!
+//! | key | record |
+//! |---|---|
+//! | `pepper` | the key that secrets are hashed with |
+//! | `keys` | the signing keys |
+//! | `tenant/{tenantId}` | a tenant |
+//! | `template/{tenantId or _}/{softwareId}/{softwareVersion}` | a registration template |
+//! | `client/{clientId}` | a client |
+//! | `of/{tenantId}/{clientId}` | its status, for the tenant's list |
+//! | `pending/{tenantId}` | how many of its clients are pending |
+//! | `role/{roleId}` | a role that is not built in |
+//!
+//! Jobs in the queue `pending`: the id of a client, due when it goes unless it is authorized or revoked before.
+
+mod body;
+pub mod client;
+pub mod client_id;
+mod clients;
+pub mod http;
+mod issue;
+pub mod keys;
+mod ledger;
+mod limits;
+pub mod permission;
+mod registration;
+mod registry;
+mod roles;
+pub mod template;
+mod templates;
+pub mod tenant;
+mod tenants;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use self::client::{Client, Pepper, Status, random_secret};
+use self::client_id::{Claims, Software};
+pub use self::clients::ClientPage;
+pub use self::issue::{Issued, MAX_FORM, Refusal, Shown};
+use self::keys::{NewKey, Published, StoredKeys};
+use self::ledger::{Change, Kept, Ledger};
+use self::limits::{Registrations, WrongSecrets};
+use self::permission::{OPERATOR, Permissions};
+use self::registration::Tidier;
+pub use self::registration::{Registered, Registration};
+use self::registry::Registry;
+pub use self::roles::Role;
+use self::template::Schemas;
+pub use self::templates::{NewTemplate, Template};
+use self::tenant::TenantId;
+pub use self::tenants::Tenant;
+use self::verify::Remembered;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::follow::{Follow, keep_fresh};
+use crate::http::Caller;
+use crate::store::{Partition, Store};
+use crate::worker::{self, Task};
+
+const PARTITION: &str = "iam";
+const PEPPER: &str = "pepper";
+const KEYS: &str = "keys";
+const CLIENT: &str = "client/";
+const ROLE: &str = "role/";
+
+/// The queue of clients that go when they are pending for too long.
+const PENDING: &str = "pending";
+
+/// The software of the operator's client.
+const OPERATOR_SOFTWARE: &str = "tillgate-operator";
+
+/// Whether a PUT made something or replaced it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// There was nothing.
+    Created,
+    /// There was something.
+    Replaced,
+}
+
+/// A client's id and secret, as they are shown once.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The id.
+    pub client_id: String,
+    /// The secret.
+    pub client_secret: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("client_id", &self.client_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The token service.
+#[derive(Debug)]
+pub struct Tokens {
+    clock: Arc<dyn Clock>,
+    ledger: Ledger,
+    registry: Arc<Registry>,
+    tidier: Arc<Tidier>,
+    platform: TenantId,
+    issuer: String,
+    audience: String,
+    metadata: Published,
+    pepper: Pepper,
+    /// A client that is not there, for the work that an unknown id must cost all the same.
+    nobody: bytes::Bytes,
+    schemas: Schemas,
+    remembered: Remembered,
+    registrations: Registrations,
+    wrong_secrets: WrongSecrets,
+    signers: Semaphore,
+    limits: Limits,
+}
+
+#[derive(Debug)]
+struct Limits {
+    pending_clients: u64,
+    pending: Duration,
+    secret_overlap: Duration,
+}
+
+impl Tokens {
+    /// Reads what is needed, makes signing key and pepper on an empty store, and follows what changes.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn start(
+        config: &Config,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let platform = TenantId::new(&config.platform_tenant)
+            .ok_or_else(|| Error::Bug("platform_tenant is no tenant id".to_owned()))?;
+        let ledger = Ledger::new(store, Partition::named(PARTITION));
+        let (keys, pepper) = first_secrets(&ledger, clock.as_ref()).await?;
+        let registry = Arc::new(Registry::new(ledger.clone(), platform.clone(), &keys)?);
+        registry.catch_up().await?;
+        keep_fresh(&registry, Arc::clone(&clock));
+        let tidier = Arc::new(Tidier::new(ledger.clone(), Arc::clone(&clock)));
+        worker::start(
+            &tidier,
+            ledger.store().hints(ledger.partition()),
+            Arc::clone(&clock),
+        );
+
+        let limits = &config.tokens;
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(Self {
+            metadata: issue::metadata(config),
+            nobody: issue::nobody(&platform)?,
+            clock,
+            ledger,
+            registry,
+            tidier,
+            platform,
+            issuer: config.issuer(),
+            audience: config.audience.clone(),
+            pepper: Pepper::new(pepper.as_bytes()),
+            schemas: Schemas::default(),
+            remembered: Remembered::default(),
+            registrations: Registrations::new(limits.registrations_per_minute),
+            wrong_secrets: WrongSecrets::default(),
+            signers: Semaphore::new(cores),
+            limits: Limits {
+                pending_clients: limits.pending_clients.into(),
+                pending: DAY * limits.pending_days,
+                secret_overlap: Duration::from_secs(limits.secret_overlap_seconds.into()),
+            },
+        })
+    }
+
+    /// The signing keys' public halves.
+    ///
+    /// # Errors
+    /// [`Error::Bug`], never so far.
+    pub fn jwks(&self) -> Result<Published> {
+        let published = self.registry.keys().published(self.clock.now()).cloned();
+        published.ok_or_else(|| Error::Bug("no key is published".to_owned()))
+    }
+
+    /// What this authorization server is (RFC 8414).
+    #[must_use]
+    pub const fn metadata(&self) -> &Published {
+        &self.metadata
+    }
+
+    /// Does what is due; the worker does it by itself.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn tidy(&self) -> Result<()> {
+        self.tidier.run().await?;
+        self.registry.catch_up().await
+    }
+
+    /// Publishes a new signing key, which signs once every cache of the JWKS has it; answers its id.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] while a new key waits already.
+    pub async fn rotate_keys(&self) -> Result<String> {
+        let key = blocking(NewKey::generate).await?;
+        let plan = async || {
+            let mut change = Change::default();
+            let read = self.ledger.get::<StoredKeys>(KEYS).await?;
+            change.rests_on(KEYS, read.as_ref());
+            let mut keys = read.map(|read| read.record).unwrap_or_default();
+            keys.rotate(&key, self.clock.now())?;
+            change.put(KEYS, &keys)?;
+            change.tell(KEYS);
+            Ok((change, ()))
+        };
+        self.ledger.change(plan).await?;
+        tracing::info!(target: "audit", action = "key.rotated", kid = key.kid());
+        self.registry.catch_up().await?;
+        Ok(key.kid().to_owned())
+    }
+
+    /// Makes the platform's tenant and the operator's client on a store that has neither; answers whether it did.
+    /// `keep` puts the credentials where the operator finds them, before they can be used: a crash in between locks
+    /// nobody out.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when another host was faster: what was kept here is of no use then.
+    pub async fn ensure_operator(
+        &self,
+        keep: impl Fn(&Credentials) -> io::Result<()>,
+    ) -> Result<bool> {
+        let key = tenants::key(&self.platform);
+        if self
+            .ledger
+            .get::<tenants::StoredTenant>(&key)
+            .await?
+            .is_some()
+        {
+            return Ok(false);
+        }
+        let (client, credentials) =
+            self.new_client(&self.platform, OPERATOR_SOFTWARE, vec![OPERATOR.to_owned()])?;
+        keep(&credentials).map_err(|cause| {
+            Error::Bug(format!(
+                "the operator's credentials were not written: {cause}"
+            ))
+        })?;
+        let made = self.put_authorized(&client, Some("the platform's tenant is there already"));
+        made.await?;
+        Ok(true)
+    }
+
+    /// Makes a tenant, if it is not there, with an authorized client of these roles.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the tenant has a client of this software already.
+    pub async fn provision(
+        &self,
+        tenant: &TenantId,
+        software: &str,
+        roles: &[&str],
+    ) -> Result<Credentials> {
+        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        let (client, credentials) = self.new_client(tenant, software, roles)?;
+        self.put_authorized(&client, None).await?;
+        Ok(credentials)
+    }
+
+    fn new_client(
+        &self,
+        tenant: &TenantId,
+        software: &str,
+        roles: Vec<String>,
+    ) -> Result<(Client, Credentials)> {
+        let no_name = || Error::Bug(format!("{software} is no name of a software"));
+        let software = Software::new(software, "1").ok_or_else(no_name)?;
+        let claims: Claims = BTreeMap::new();
+        let id = client_id::encode(&claims, &software, tenant)
+            .ok_or_else(|| Error::Bug("the client's id is too long".to_owned()))?;
+        let secret = random_secret()?;
+        let client = Client {
+            id: id.clone(),
+            tenant: tenant.clone(),
+            software,
+            claims,
+            roles,
+            status: Status::Authorized,
+            registered: self.clock.now(),
+            pending_until: None,
+            secrets: vec![self.pepper.seal(&secret)],
+        };
+        Ok((
+            client,
+            Credentials {
+                client_id: id,
+                client_secret: secret,
+            },
+        ))
+    }
+
+    /// Puts a client that nobody needs to authorize. `tenant_is_new` says what is wrong when its tenant is there.
+    async fn put_authorized(&self, client: &Client, tenant_is_new: Option<&str>) -> Result<()> {
+        let plan = async || {
+            let mut change = Change::default();
+            let key = tenants::key(&client.tenant);
+            let tenant: Option<Kept<tenants::StoredTenant>> = self.ledger.get(&key).await?;
+            change.rests_on(&key, tenant.as_ref());
+            match (&tenant, tenant_is_new) {
+                (Some(_), Some(wrong)) => return Err(Error::Conflict(wrong.to_owned())),
+                (Some(_), None) => {}
+                (None, _) => {
+                    change.put(&key, &tenants::StoredTenant::new(None, client.registered))?
+                }
+            }
+            let key = client_key(&client.id);
+            if self.ledger.get::<Client>(&key).await?.is_some() {
+                return Err(clients::taken());
+            }
+            change.rests_on::<Client>(&key, None);
+            clients::put(&mut change, client)?;
+            Ok((change, ()))
+        };
+        self.ledger.change(plan).await?;
+        clients::audit("client.provisioned", &client.id, &client.tenant, "the host");
+        self.registry.catch_up().await
+    }
+
+    /// Nothing, when the caller may act on a tenant: its own, or any when it is the platform's.
+    fn rules(&self, caller: &Caller, tenant: &str) -> Result<()> {
+        if caller.platform || caller.tenant.as_str() == tenant {
+            return Ok(());
+        }
+        Err(Error::Denied(
+            "another tenant's administration is not yours".to_owned(),
+        ))
+    }
+
+    /// Nothing, when the caller may hand out these permissions, or act on a client that has them: what is the
+    /// platform's alone is handed out by those who hold it (`tokens.md`, "Permissions").
+    fn outranks(caller: &Caller, permissions: Permissions) -> Result<()> {
+        let lacking = permissions
+            .iter()
+            .find(|held| held.platform_only() && !caller.permissions.contains(*held));
+        match lacking {
+            Some(lacking) => Err(Error::Denied(format!("the permission {lacking} is needed"))),
+            None => Ok(()),
+        }
+    }
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The key of a client.
+fn client_key(id: &str) -> String {
+    format!("{CLIENT}{id}")
+}
+
+/// Does something that keeps a thread busy where that starves nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|cause| Error::Bug(cause.to_string()))?
+}
+
+/// The signing keys and the pepper; made when they are not there.
+async fn first_secrets(ledger: &Ledger, clock: &dyn Clock) -> Result<(StoredKeys, String)> {
+    loop {
+        let keys = ledger.get::<StoredKeys>(KEYS).await?;
+        let pepper = ledger.get::<String>(PEPPER).await?;
+        if let (Some(keys), Some(pepper)) = (keys, pepper) {
+            return Ok((keys.record, pepper.record));
+        }
+        let (key, pepper) = (blocking(NewKey::generate).await?, random_secret()?);
+        let plan = async || {
+            let mut change = Change::default();
+            // Several hosts may start at once: one of them makes both, the others take them.
+            let first = ledger.get::<StoredKeys>(KEYS).await?.is_none();
+            if first {
+                change.rests_on::<StoredKeys>(KEYS, None);
+                change.rests_on::<String>(PEPPER, None);
+                change.put(KEYS, &StoredKeys::first(&key, clock.now()))?;
+                change.put(PEPPER, &pepper)?;
+                change.tell(KEYS);
+            }
+            Ok((change, first))
+        };
+        if ledger.change(plan).await? {
+            tracing::info!(target: "audit", action = "key.made", kid = key.kid());
+        }
+    }
+}

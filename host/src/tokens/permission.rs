@@ -1,0 +1,224 @@
+//! Permissions and the roles that hold them (`tokens.md`, "Permissions").
+//!
+//! A permission is `<system>.<resource>.<verb>` and known when the product is built: a route cannot ask for one that
+//! does not exist. A set of them is a number, so asking whether it holds one costs nothing.
+
+use std::fmt;
+
+macro_rules! permissions {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// Something that a caller may be allowed to do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        #[expect(missing_docs, reason = "the name says it")]
+        pub enum Permission {
+            $($variant),+
+        }
+
+        impl Permission {
+            /// Every permission there is.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// Its name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+    };
+}
+
+permissions! {
+    ConditionRead = "ecs.condition.read",
+    ConditionWrite = "ecs.condition.write",
+    ConditionDelete = "ecs.condition.delete",
+    ConditionEvaluate = "ecs.condition.evaluate",
+    ProjectRestrictionEvaluate = "ecs.project-restriction.evaluate",
+    GlobalConditionWrite = "ecs.global-condition.write",
+    ProjectRead = "crs.project.read",
+    ProjectWrite = "crs.project.write",
+    RateRead = "exr.rate.read",
+    RateWrite = "exr.rate.write",
+    BusinessUnitRead = "exr.business-unit.read",
+    BusinessUnitWrite = "exr.business-unit.write",
+    ReferenceRateImport = "exr.reference-rate.import",
+    RatesChangedSubscribe = "exr.rates-changed.subscribe",
+    InitialStateCreate = "exr.initial-state.create",
+    WebhookRead = "exe.webhook.read",
+    WebhookWrite = "exe.webhook.write",
+    DeliveryRead = "exe.delivery.read",
+    DeliveryReplay = "exe.delivery.replay",
+    EventPublish = "exe.event.publish",
+    TemplatesCreate = "iam.templates.create",
+    TemplatesRead = "iam.templates.read",
+    TemplatesDelete = "iam.templates.delete",
+    StatementsCreate = "iam.statements.create",
+    StatementsDelete = "iam.statements.delete",
+    ClientsRead = "iam.clients.read",
+    ClientsUpdate = "iam.clients.update",
+    ClientsDelete = "iam.clients.delete",
+    RolesWrite = "iam.roles.write",
+    TenantsWrite = "iam.tenants.write",
+}
+
+impl Permission {
+    /// The permission of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|permission| permission.as_str() == name)
+    }
+
+    /// Whether only the platform's own clients may hold it.
+    #[must_use]
+    pub const fn platform_only(self) -> bool {
+        matches!(
+            self,
+            Self::GlobalConditionWrite | Self::RolesWrite | Self::TenantsWrite
+        )
+    }
+
+    const fn bit(self) -> u64 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A set of permissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permissions(u64);
+
+impl Permissions {
+    /// Every permission there is.
+    #[must_use]
+    pub fn all() -> Self {
+        Permission::ALL.iter().copied().collect()
+    }
+
+    /// Whether the set holds a permission.
+    #[must_use]
+    pub const fn contains(self, permission: Permission) -> bool {
+        self.0 & permission.bit() != 0
+    }
+
+    /// Those in either.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those that a tenant's own client may hold.
+    #[must_use]
+    pub fn without_platform_only(self) -> Self {
+        self.iter()
+            .filter(|permission| !permission.platform_only())
+            .collect()
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Permission> {
+        Permission::ALL
+            .iter()
+            .copied()
+            .filter(move |permission| self.contains(*permission))
+    }
+}
+
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
+        Self(
+            permissions
+                .into_iter()
+                .fold(0, |set, permission| set | permission.bit()),
+        )
+    }
+}
+
+/// The roles that are always there, and what they hold.
+const BUILT_IN: &[(&str, &[Permission])] = {
+    use Permission as P;
+    const ECS_VIEWER: &[P] = &[P::ConditionRead, P::ProjectRead];
+    &[
+        ("ecs.viewer", ECS_VIEWER),
+        (
+            "ecs.editor",
+            &[
+                P::ConditionRead,
+                P::ProjectRead,
+                P::ConditionWrite,
+                P::ConditionDelete,
+                P::ProjectWrite,
+            ],
+        ),
+        (
+            "ecs.evaluator",
+            &[P::ConditionEvaluate, P::ProjectRestrictionEvaluate],
+        ),
+        ("exr.viewer", &[P::RateRead]),
+        (
+            "exr.editor",
+            &[
+                P::RateRead,
+                P::RateWrite,
+                P::BusinessUnitRead,
+                P::BusinessUnitWrite,
+                P::ReferenceRateImport,
+            ],
+        ),
+        (
+            "exr.subscriber",
+            &[P::RatesChangedSubscribe, P::InitialStateCreate],
+        ),
+        ("exe.viewer", &[P::WebhookRead, P::DeliveryRead]),
+        (
+            "exe.editor",
+            &[
+                P::WebhookRead,
+                P::DeliveryRead,
+                P::WebhookWrite,
+                P::DeliveryReplay,
+            ],
+        ),
+        ("exe.publisher", &[P::EventPublish]),
+        (
+            "iam.admin",
+            &[
+                P::TemplatesCreate,
+                P::TemplatesRead,
+                P::TemplatesDelete,
+                P::StatementsCreate,
+                P::StatementsDelete,
+                P::ClientsRead,
+                P::ClientsUpdate,
+                P::ClientsDelete,
+            ],
+        ),
+    ]
+};
+
+/// The role that holds everything, of every tenant; the platform's alone.
+pub const OPERATOR: &str = "platform.operator";
+
+/// What a built-in role holds, `None` when there is no such role.
+#[must_use]
+pub fn built_in(role: &str) -> Option<Permissions> {
+    if role == OPERATOR {
+        return Some(Permissions::all());
+    }
+    let found = BUILT_IN.iter().find(|(name, _)| *name == role);
+    found.map(|(_, permissions)| permissions.iter().copied().collect())
+}
+
+/// The names of the built-in roles.
+pub fn built_in_roles() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).chain([OPERATOR])
+}

@@ -1,0 +1,178 @@
+//! Registration templates: what clients of a software must say of themselves, and which roles they get.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::client_id::Software;
+use super::ledger::{Change, Kept};
+use super::template::Schema;
+use super::tenant::{NO_TENANT, TenantId};
+use super::{Tokens, blocking};
+use crate::error::{Error, Result};
+use crate::http::Caller;
+
+/// What an administrator makes a template of.
+#[derive(Clone, Debug)]
+pub struct NewTemplate {
+    /// Which software registers with it.
+    pub software: Software,
+    /// What people call it.
+    pub name: String,
+    /// The JSON Schema of the claims, as sent.
+    pub claims_schema: Box<RawValue>,
+    /// The roles that a client gets.
+    pub roles: Vec<String>,
+}
+
+/// A template as it is kept and answered.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Template {
+    software_id: String,
+    software_version: String,
+    name: String,
+    pub(super) claims_schema: Box<RawValue>,
+    roles: Vec<RoleRef>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RoleRef {
+    role_id: String,
+}
+
+impl Template {
+    /// The roles that a client gets.
+    pub(super) fn roles(&self) -> impl Iterator<Item = &str> {
+        self.roles.iter().map(|role| role.role_id.as_str())
+    }
+}
+
+impl From<NewTemplate> for Template {
+    fn from(new: NewTemplate) -> Self {
+        let roles = new
+            .roles
+            .into_iter()
+            .map(|role_id| RoleRef { role_id })
+            .collect();
+        let Software { id, version } = new.software;
+        Self {
+            software_id: id,
+            software_version: version,
+            name: new.name,
+            claims_schema: new.claims_schema,
+            roles,
+        }
+    }
+}
+
+/// Whose templates: a tenant's, or everyone's.
+fn prefix(tenant: Option<&TenantId>) -> String {
+    format!("template/{}/", tenant.map_or(NO_TENANT, TenantId::as_str))
+}
+
+/// The key of a template.
+pub(super) fn key(tenant: Option<&TenantId>, software: &Software) -> String {
+    format!("{}{}/{}", prefix(tenant), software.id, software.version)
+}
+
+impl Tokens {
+    /// Makes a template of a tenant, or a global one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for its schema or roles, [`Error::Denied`], [`Error::Conflict`] when it is there.
+    pub async fn create_template(
+        &self,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+        new: NewTemplate,
+    ) -> Result<Template> {
+        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        self.may_give(caller, tenant, &new.roles)?;
+        let text = new.claims_schema.get().to_owned();
+        blocking(move || Schema::compile(&text)).await?;
+        let key = key(tenant, &new.software);
+        let template = Template::from(new);
+        let plan = async || {
+            let mut change = Change::default();
+            let read: Option<Kept<Template>> = self.ledger.get(&key).await?;
+            if read.is_some() {
+                let detail = "there is a template of this software already";
+                return Err(Error::Conflict(detail.to_owned()));
+            }
+            if let Some(tenant) = tenant {
+                self.ensure_tenant(&mut change, caller, tenant).await?;
+            }
+            change.rests_on(&key, read.as_ref());
+            change.put(&key, &template)?;
+            Ok((change, ()))
+        };
+        self.ledger.change(plan).await?;
+        tracing::info!(target: "audit", action = "template.created", key, by = %caller.subject);
+        Ok(template)
+    }
+
+    /// The templates of a tenant, or the global ones, by software.
+    ///
+    /// # Errors
+    /// [`Error::Denied`].
+    pub async fn templates(
+        &self,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+    ) -> Result<Vec<Template>> {
+        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        let templates = self.ledger.all::<Template>(&prefix(tenant)).await?;
+        Ok(templates
+            .into_iter()
+            .map(|(_, template)| template)
+            .collect())
+    }
+
+    /// One template.
+    ///
+    /// # Errors
+    /// [`Error::Denied`], [`Error::NotFound`].
+    pub async fn template(
+        &self,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+        software: &Software,
+    ) -> Result<Template> {
+        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        let read = self.ledger.get::<Template>(&key(tenant, software)).await?;
+        read.map(|read| read.record).ok_or_else(no_template)
+    }
+
+    /// Removes a template; clients that registered with it stay.
+    ///
+    /// # Errors
+    /// [`Error::Denied`], [`Error::NotFound`].
+    pub async fn delete_template(
+        &self,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+        software: &Software,
+    ) -> Result<()> {
+        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        let key = key(tenant, software);
+        let plan = async || {
+            let mut change = Change::default();
+            let read = self
+                .ledger
+                .get::<Template>(&key)
+                .await?
+                .ok_or_else(no_template)?;
+            change.rests_on(&key, Some(&read));
+            change.delete(&key);
+            Ok((change, ()))
+        };
+        self.ledger.change(plan).await?;
+        tracing::info!(target: "audit", action = "template.deleted", key, by = %caller.subject);
+        Ok(())
+    }
+}
+
+pub(super) fn no_template() -> Error {
+    Error::NotFound("there is no template of this software".to_owned())
+}

@@ -1,0 +1,70 @@
+//! Tenants: their ids, and where their things are kept.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::store::Partition;
+
+/// What stands in a path where no tenant is meant: a global template's place. Never a tenant's id.
+pub const NO_TENANT: &str = "_";
+
+/// What a tenant's id must be, for messages.
+pub const RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ - and not _ alone";
+
+/// The id of a tenant: 1 to 64 of `[A-Za-z0-9._-]` (`tokens.md`, "client_id"), and not [`NO_TENANT`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TenantId(Arc<str>);
+
+impl TenantId {
+    /// The id, when the text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        (is_name(text) && text != NO_TENANT).then(|| Self(Arc::from(text)))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Where what the tenant configures is kept.
+    #[must_use]
+    pub fn partition(&self) -> Partition {
+        Partition::named(format!("tenant:{}", self.0))
+    }
+}
+
+impl fmt::Display for TenantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for TenantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for TenantId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TenantId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).ok_or_else(|| de::Error::custom(RULE))
+    }
+}
+
+/// Whether a text may stand in a client id as a software's id, its version or a tenant: no `@`, no line break.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(allowed)
+}

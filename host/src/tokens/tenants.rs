@@ -1,0 +1,115 @@
+//! Tenants: a client registers for one that an operator has made.
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{Change, Kept};
+use super::permission::Permission;
+use super::tenant::TenantId;
+use super::{Tokens, Written};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::http::Caller;
+
+const TENANT: &str = "tenant/";
+
+/// The key of a tenant.
+pub(super) fn key(tenant: &TenantId) -> String {
+    format!("{TENANT}{tenant}")
+}
+
+/// A tenant as it is kept.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct StoredTenant {
+    name: Option<String>,
+    created: Timestamp,
+}
+
+impl StoredTenant {
+    pub(super) const fn new(name: Option<String>, created: Timestamp) -> Self {
+        Self { name, created }
+    }
+}
+
+/// A tenant as it is answered.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tenant {
+    tenant_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    created_at: String,
+}
+
+impl Tenant {
+    fn new(id: String, stored: StoredTenant) -> Self {
+        let created_at = stored.created.to_millis_text();
+        Self {
+            tenant_id: id,
+            name: stored.name,
+            created_at,
+        }
+    }
+}
+
+impl Tokens {
+    /// Makes a tenant, or gives it another name.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn put_tenant(
+        &self,
+        caller: &Caller,
+        tenant: &TenantId,
+        name: Option<&str>,
+    ) -> Result<(Written, Tenant)> {
+        let key = key(tenant);
+        let plan = async || {
+            let mut change = Change::default();
+            let read: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
+            change.rests_on(&key, read.as_ref());
+            let created = read
+                .as_ref()
+                .map_or_else(|| self.clock.now(), |read| read.record.created);
+            let stored = StoredTenant::new(name.map(str::to_owned), created);
+            change.put(&key, &stored)?;
+            let written = if read.is_some() {
+                Written::Replaced
+            } else {
+                Written::Created
+            };
+            Ok((change, (written, stored)))
+        };
+        let (written, stored) = self.ledger.change(plan).await?;
+        tracing::info!(target: "audit", action = "tenant.put", %tenant, by = %caller.subject);
+        Ok((written, Tenant::new(tenant.to_string(), stored)))
+    }
+
+    /// Every tenant, by id.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn tenants(&self) -> Result<Vec<Tenant>> {
+        let tenants = self.ledger.all::<StoredTenant>(TENANT).await?;
+        Ok(tenants
+            .into_iter()
+            .map(|(id, stored)| Tenant::new(id, stored))
+            .collect())
+    }
+
+    /// Plans that a tenant is there: an operator's template makes it (`tokens.md`, "Life of a client").
+    pub(super) async fn ensure_tenant(
+        &self,
+        change: &mut Change,
+        caller: &Caller,
+        tenant: &TenantId,
+    ) -> Result<()> {
+        let key = key(tenant);
+        let read: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
+        change.rests_on(&key, read.as_ref());
+        if read.is_none() {
+            caller.may(Permission::TenantsWrite)?;
+            change.put(&key, &StoredTenant::new(None, self.clock.now()))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! The program as its user runs it: started, asked, killed, started again.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+
+use crate::support::host::{Program, read, token};
+
+fn bash(script: &str) -> Output {
+    Command::new("bash").args(["-c", script]).output().unwrap()
+}
+
+async fn operator(http: &Client, program: &Program, folder: &std::path::Path) -> String {
+    let file = std::fs::read(folder.join("operator.json")).unwrap();
+    let file: Value = serde_json::from_slice(&file).unwrap();
+    let text = |member: &str| file[member].as_str().unwrap();
+    token(http, &program.url, text("clientId"), text("clientSecret")).await
+}
+
+#[test]
+fn the_line_that_the_demo_prints_decides_when_pasted() {
+    let demo = Program::demo();
+    let line = demo.printed.lines().last().unwrap();
+    let answer: Value = serde_json::from_slice(&bash(line).stdout).unwrap();
+    assert_eq!(answer["allow"], false);
+    assert_eq!(answer["results"][0]["reason"], "age_restriction.underage");
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_kill_9() {
+    let folder = tempfile::tempdir().unwrap();
+    let http = Client::new();
+    let path = "/api/v1/global-entity-conditions/beer";
+    let body = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
+    {
+        let mut program = Program::serve(folder.path());
+        let token = operator(&http, &program, folder.path()).await;
+        let put = http.request(Method::PUT, format!("{}{path}", program.url));
+        let put = put.bearer_auth(token).json(&body).send().await.unwrap();
+        assert_eq!(put.status(), 201);
+        program.kill();
+    }
+    let program = Program::serve(folder.path());
+    let token = operator(&http, &program, folder.path()).await;
+    let url = format!("{}/api/v1/entity-conditions/beer", program.url);
+    let (status, found) = read(http.get(url).bearer_auth(token).send().await.unwrap()).await;
+    assert_eq!(status, 200);
+    assert_eq!(found["condition_value"], body["condition_value"]);
+}
+
+#[test]
+fn the_operators_file_is_for_its_owner_alone_and_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("operator.json");
+    drop(Program::serve(folder.path()));
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let first = std::fs::read(&file).unwrap();
+    drop(Program::serve(folder.path()));
+    assert_eq!(std::fs::read(&file).unwrap(), first);
+}
+
+#[test]
+fn a_second_program_on_the_same_folder_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let _first = Program::serve(folder.path());
+    let store = format!("embedded:{}", folder.path().display());
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", &store];
+    let second = Command::new(env!("CARGO_BIN_EXE_tillgate")).args(arguments).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let told = String::from_utf8(second.stderr).unwrap();
+    assert!(told.contains("another process"), "{told}");
+}
+
+#[test]
+fn told_to_end_it_ends_with_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = Program::serve(folder.path());
+    assert_eq!(program.terminate(), Some(0));
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tillgate.toml");
+    let rows = [
+        ("colour = 'red'", "colour"),
+        ("listen = 'here'", "listen"),
+        ("store = 'nowhere:'", "embedded:FOLDER"),
+        ("[tokens]\nregistrations_per_minute = -1", "registrations_per_minute"),
+        ("listen = ", "TOML"),
+    ];
+    for (content, named) in rows {
+        std::fs::write(&file, content).unwrap();
+        let program = Command::new(env!("CARGO_BIN_EXE_tillgate"))
+            .args(["serve", "--print-config", "--config"])
+            .arg(&file)
+            .output()
+            .unwrap();
+        assert_eq!(program.status.code(), Some(1), "{content}");
+        let told = String::from_utf8(program.stderr).unwrap();
+        assert!(told.contains(named), "{content}: {told}");
+    }
+}
+
+#[test]
+fn the_version_names_the_module() {
+    let program = Command::new(env!("CARGO_BIN_EXE_tillgate")).arg("--version").output().unwrap();
+    let told = String::from_utf8(program.stdout).unwrap();
+    assert!(told.contains(tillgate::engine::MODULE_SHA256), "{told}");
+}

@@ -1,0 +1,188 @@
+//! A host to test against: in process on a free port, or as the real program in a process of its own.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use reqwest::{Client, Method, RequestBuilder, Response};
+use serde_json::Value;
+use tillgate::app::App;
+use tillgate::clock::{Clock, SystemClock};
+use tillgate::config::{Config, Flags, Loaded};
+use tillgate::http::Listener;
+use tillgate::store::{MemoryStore, Store};
+use tillgate::tokens::Credentials;
+use tillgate::tokens::tenant::TenantId;
+use tokio::task::JoinHandle;
+
+/// The program, where cargo tells.
+pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
+
+/// A host in this process.
+pub struct Host {
+    pub app: Arc<App>,
+    pub url: String,
+    pub http: Client,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Host {
+    /// A host on an empty store in memory.
+    pub async fn start() -> Self {
+        let clock = Arc::new(SystemClock);
+        Self::start_on(Arc::new(MemoryStore::new(clock.clone())), clock).await
+    }
+
+    /// A host on a store, with a clock.
+    pub async fn start_on(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self::start_configured(store, clock, |_| ()).await
+    }
+
+    /// The same, with other settings than the defaults.
+    pub async fn start_configured(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        configure: impl FnOnce(&mut Config),
+    ) -> Self {
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let flags = Flags {
+            listen: Some(listener.address().unwrap()),
+            store: Some("memory:".to_owned()),
+            operator_file: None,
+        };
+        let mut config = Loaded::read(None, &flags).unwrap().config;
+        configure(&mut config);
+        Self::start_with(config, store, clock, listener).await
+    }
+
+    async fn start_with(
+        config: Config,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        listener: Listener,
+    ) -> Self {
+        let url = config.public_url();
+        let app = App::start(config, store, clock).await.unwrap();
+        let filter = tillgate::http::filter(Arc::clone(&app), App::table().unwrap());
+        let serving = tokio::spawn(listener.serve(filter, std::future::pending()));
+        Self { app, url, http: Client::new(), serving }
+    }
+
+    /// A client of a tenant with these roles.
+    pub async fn client(&self, tenant: &str, roles: &[&str]) -> Credentials {
+        let tenant = TenantId::new(tenant).unwrap();
+        self.app.tokens.provision(&tenant, "test", roles).await.unwrap()
+    }
+
+    /// An access token of a client of a tenant with these roles.
+    pub async fn token(&self, tenant: &str, roles: &[&str]) -> String {
+        let client = self.client(tenant, roles).await;
+        token(&self.http, &self.url, &client.client_id, &client.client_secret).await
+    }
+
+    /// A request to a path.
+    pub fn request(&self, method: Method, path: &str, token: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url)).bearer_auth(token)
+    }
+
+    /// Sends JSON and answers the status and the JSON that comes back.
+    pub async fn send(&self, method: Method, path: &str, token: &str, body: &Value) -> (u16, Value) {
+        read(self.request(method, path, token).json(body).send().await.unwrap()).await
+    }
+
+    /// The status and JSON of a path.
+    pub async fn get(&self, path: &str, token: &str) -> (u16, Value) {
+        read(self.request(Method::GET, path, token).send().await.unwrap()).await
+    }
+}
+
+/// The status of an answer, and its JSON; null when it has no body.
+pub async fn read(response: Response) -> (u16, Value) {
+    let status = response.status().as_u16();
+    let body = response.bytes().await.unwrap();
+    let json = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
+    (status, json)
+}
+
+/// An access token for a client's credentials.
+pub async fn token(http: &Client, url: &str, id: &str, secret: &str) -> String {
+    let form = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example";
+    let request = http
+        .post(format!("{url}/oauth2/token"))
+        .basic_auth(id, Some(secret))
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(form);
+    let (status, body) = read(request.send().await.unwrap()).await;
+    assert_eq!(status, 200, "{body}");
+    body["access_token"].as_str().unwrap().to_owned()
+}
+
+/// The real program, in a process of its own; killed when dropped.
+pub struct Program {
+    child: Child,
+    pub url: String,
+    /// What it printed to stdout until it was ready, its first line aside.
+    pub printed: String,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Program {
+    /// `tillgate serve` on a store in a folder.
+    pub fn serve(folder: &Path) -> Self {
+        let store = format!("embedded:{}", folder.display());
+        Self::start(&["serve", "--listen", "127.0.0.1:0", "--store", &store], "")
+    }
+
+    /// `tillgate demo`.
+    pub fn demo() -> Self {
+        Self::start(&["demo", "--listen", "127.0.0.1:0"], "curl ")
+    }
+
+    /// Starts it and reads what it prints until a line that begins with `until`.
+    fn start(arguments: &[&str], until: &str) -> Self {
+        let mut child = Command::new(PROGRAM.expect("tests know where the program is"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().expect("it prints where it listens").unwrap();
+        let url = first.strip_prefix("listening on ").expect("the first line").to_owned();
+        let mut printed = String::new();
+        while !until.is_empty() {
+            let line = lines.next().expect("it prints more").unwrap();
+            printed += &format!("{line}\n");
+            if line.starts_with(until) {
+                break;
+            }
+        }
+        Self { child, url, printed }
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// SIGTERM; answers the exit code.
+    pub fn terminate(&mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}

@@ -1,0 +1,238 @@
+//! The vectors of `tests/vectors`, read for a runner: what to send and what to expect, as bytes (`vectors/README.md`).
+//!
+//! Objects keep their members in the order they stand, whatever the features `serde_json` is built with: what is sent
+//! and what is expected are texts, and a feature for this alone would change the crates under test.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+/// What to ask of the module.
+#[derive(Debug)]
+pub enum Call {
+    /// A document to prepare, and perhaps a question about it: its line and its request.
+    Prepare {
+        line: String,
+        document: Vec<u8>,
+        evaluate: Option<(String, Vec<u8>)>,
+    },
+    /// A request of rate math.
+    Rates(Vec<u8>),
+    /// A request about a signature.
+    Signature(Vec<u8>),
+}
+
+/// Runs every vector, and fails with the names of those whose answer is not the expected bytes. An answer is `0` and
+/// the text of what is ok, or `1` and that of the error; the handle of what was prepared is `0null`.
+pub fn check(mut run: impl FnMut(&Call) -> Vec<u8>) {
+    let mut wrong = Vec::new();
+    let mut passed = 0;
+    for file in files(&root().join("tests/vectors")) {
+        let text = std::fs::read(&file).expect("the vectors are readable");
+        let read: Json = serde_json::from_slice(&text).expect("a file of vectors is JSON");
+        for vector in read.member("vectors").elements() {
+            let (call, expected) = (call(vector.member("call")), answer(vector.member("answer")));
+            let actual = run(&call);
+            if actual == expected {
+                passed += 1;
+                continue;
+            }
+            let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            wrong.push(format!(
+                "{}: {}\n  expected {}\n  actual   {}",
+                file.display(),
+                vector.member("name").text(),
+                show(&expected),
+                show(&actual)
+            ));
+        }
+    }
+    assert!(passed + wrong.len() > 0, "there are no vectors");
+    assert!(
+        wrong.is_empty(),
+        "{} passed, {} failed\n{}",
+        passed,
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+/// The folder of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the vectors are there") {
+        let path = entry.expect("the vectors are there").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn call(call: &Json) -> Call {
+    if let Some(request) = sent(call, "rates") {
+        return Call::Rates(request);
+    }
+    if let Some(request) = sent(call, "signature") {
+        return Call::Signature(request);
+    }
+    let request = |line: &Json| {
+        let request = sent(call, "request").expect("what is evaluated has a request");
+        (line.text().to_owned(), request)
+    };
+    Call::Prepare {
+        line: call.member("prepare").text().to_owned(),
+        document: sent(call, "document").expect("what is prepared has a document"),
+        evaluate: call.find("evaluate").map(request),
+    }
+}
+
+/// The bytes of a member of a call, however it is written.
+fn sent(call: &Json, member: &str) -> Option<Vec<u8>> {
+    if let Some(bytes) = call.find(&format!("{member}Base64")) {
+        return Some(
+            BASE64_STANDARD
+                .decode(bytes.text())
+                .expect("it is in Base64"),
+        );
+    }
+    if let Some(text) = call.find(&format!("{member}Text")) {
+        return Some(text.text().as_bytes().to_vec());
+    }
+    call.find(member).map(compact)
+}
+
+fn answer(answer: &Json) -> Vec<u8> {
+    let (first, value) = match answer.find("ok") {
+        Some(value) => (b'0', value),
+        None => (b'1', answer.member("error")),
+    };
+    let mut bytes = vec![first];
+    bytes.extend(compact(value));
+    bytes
+}
+
+fn compact(value: &Json) -> Vec<u8> {
+    serde_json::to_vec(value).expect("a JSON value is JSON")
+}
+
+/// A JSON value whose objects keep their order.
+enum Json {
+    Null,
+    Bool(bool),
+    Number(serde_json::Number),
+    Text(String),
+    Array(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    fn find(&self, key: &str) -> Option<&Json> {
+        let Json::Object(members) = self else {
+            panic!("an object with {key} stands here");
+        };
+        members
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
+    }
+
+    fn member(&self, key: &str) -> &Json {
+        self.find(key)
+            .unwrap_or_else(|| panic!("{key} stands here"))
+    }
+
+    fn elements(&self) -> &[Json] {
+        let Json::Array(elements) = self else {
+            panic!("an array stands here");
+        };
+        elements
+    }
+
+    fn text(&self) -> &str {
+        let Json::Text(text) = self else {
+            panic!("a string stands here");
+        };
+        text
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Json::Null => serializer.serialize_unit(),
+            Json::Bool(value) => serializer.serialize_bool(*value),
+            Json::Number(value) => value.serialize(serializer),
+            Json::Text(value) => serializer.serialize_str(value),
+            Json::Array(elements) => serializer.collect_seq(elements),
+            Json::Object(members) => {
+                serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+
+        impl<'de> Visitor<'de> for Any {
+            type Value = Json;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Json, E> {
+                Ok(Json::Null)
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+                Ok(Json::Bool(value))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+                Ok(Json::Number(value.into()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+                Ok(Json::Number(value.into()))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+                Ok(Json::Text(value.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = access.next_element()? {
+                    elements.push(element);
+                }
+                Ok(Json::Array(elements))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = access.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Json::Object(members))
+            }
+        }
+
+        deserializer.deserialize_any(Any)
+    }
+}

@@ -1,0 +1,12 @@
+//! The token service, over HTTP: the life of a client, tokens, who holds one, and everyone who must not.
+
+mod client_ids;
+mod clients;
+mod endpoint;
+mod fixture;
+mod hostile;
+mod keys;
+mod limits;
+mod path;
+mod roles;
+mod templates;

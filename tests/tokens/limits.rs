@@ -1,0 +1,154 @@
+//! How often: registrations of an address, pending clients of a tenant, wrong secrets in a row.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::fixture::{FORM, Service, registration};
+
+#[tokio::test]
+async fn an_address_registers_thirty_times_a_minute() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &[]).await;
+    for number in 0..30 {
+        service.till("acme", number).await;
+    }
+    let body = registration("acme", json!({ "number": 30 }));
+    let refused = service.register(&body).await;
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (429, Some("60"))
+    );
+    service.clock.advance(Duration::from_secs(59));
+    let refused = service.register(&body).await;
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (429, Some("1"))
+    );
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(service.register(&body).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_tenant_has_so_many_pending_clients_and_no_more() {
+    let service = Service::configured(|config| config.tokens.pending_clients = 2).await;
+    service.open_tenant("acme", &[]).await;
+    service.open_tenant("other", &[]).await;
+    let operator = service.operator().await;
+    let (first, _) = (service.till("acme", 1).await, service.till("acme", 2).await);
+    let body = registration("acme", json!({ "number": 3 }));
+    let refused = service.register(&body).await;
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (429, Some("3600"))
+    );
+    service.till("other", 1).await;
+    let path = format!("/v1/tenants/acme/clients/{}", first.client_id);
+    service
+        .put(&format!("{path}/authorize"), &operator, Value::Null)
+        .await;
+    assert_eq!(
+        service.register(&body).await.status,
+        201,
+        "one is no longer pending"
+    );
+    assert_eq!(
+        service
+            .register(&registration("acme", json!({ "number": 4 })))
+            .await
+            .status,
+        429
+    );
+    service.delete(&path, &operator).await;
+    assert_eq!(
+        service
+            .register(&registration("acme", json!({ "number": 4 })))
+            .await
+            .status,
+        429
+    );
+    service.clock.advance(Duration::from_secs(7 * 24 * 60 * 60));
+    service.host.app.tokens.tidy().await.unwrap();
+    for number in 5..7 {
+        service.till("acme", number).await;
+    }
+    assert_eq!(
+        service
+            .register(&registration("acme", json!({ "number": 7 })))
+            .await
+            .status,
+        429
+    );
+}
+
+#[tokio::test]
+async fn ten_wrong_secrets_in_a_row_make_an_address_wait_longer_and_longer() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &[]).await;
+    let till = service.till("acme", 1).await;
+    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    for _ in 0..9 {
+        assert_eq!(
+            service.send(service.ask(id, "wrong", FORM)).await.status,
+            401
+        );
+    }
+    assert_eq!(
+        service.send(service.ask(id, secret, FORM)).await.status,
+        200,
+        "the row ends"
+    );
+    let mut waits = Vec::new();
+    for attempt in 0..24 {
+        let answer = service.send(service.ask(id, "wrong", FORM)).await;
+        assert_eq!(answer.status, 401, "{attempt}: {}", answer.body);
+        let locked = service.send(service.ask(id, secret, FORM)).await;
+        if attempt < 9 {
+            assert_eq!(locked.status, 200);
+            // A right secret ends the row: begin again.
+            for _ in 0..=attempt {
+                service.send(service.ask(id, "wrong", FORM)).await;
+            }
+            continue;
+        }
+        assert_eq!(
+            (locked.status, &locked.body["error"]),
+            (429, &json!("temporarily_unavailable"))
+        );
+        assert_eq!(locked.header("cache-control"), Some("no-store"));
+        let wait: u64 = locked.header("retry-after").unwrap().parse().unwrap();
+        waits.push(wait);
+        service.clock.advance(Duration::from_secs(wait));
+    }
+    assert!(waits.is_sorted());
+    assert_eq!((waits[0], *waits.last().unwrap()), (1, 900));
+    let other = service
+        .send(service.ask(&till.client_id, &till.client_secret, FORM))
+        .await;
+    assert_eq!(
+        other.status, 401,
+        "another client does not wait: it is only pending"
+    );
+    let elsewhere = service.host.app.tokens.issue(
+        tillgate::tokens::Shown::of_header(&basic(id, secret)),
+        FORM.as_bytes(),
+        "192.0.2.1".parse().unwrap(),
+    );
+    assert!(
+        elsewhere.await.is_ok(),
+        "the right secret from another address is taken"
+    );
+    assert_eq!(
+        service.send(service.ask(id, secret, FORM)).await.status,
+        200,
+        "who waited is heard"
+    );
+}
+
+fn basic(id: &str, secret: &str) -> String {
+    use base64::Engine;
+    format!(
+        "Basic {}",
+        base64::prelude::BASE64_STANDARD.encode(format!("{id}:{secret}"))
+    )
+}

@@ -1,0 +1,374 @@
+"""The rate math once more, on fractions, to check the rate vectors by: it shares nothing with the engine.
+
+    python3 tests/vectors/oracle/rates.py          # checks tests/vectors/rates/*.json
+
+Straight from the contract (rates.md) and the table of calls in engine/src/rate/text.rs; slow and plain on purpose. The
+faults of an error are compared as a set; of a text that is no JSON only that it is refused.
+"""
+
+import json
+import pathlib
+import re
+import sys
+from fractions import Fraction
+
+HERE = pathlib.Path(__file__).parent
+# Minor units, for the currencies that the vectors name.
+MINOR = {
+    **dict.fromkeys("AUD BRL CHF CNY DKK EUR GBP IDR IRR LBP MGA MRU NOK PLN RUB SEK THB TRY USD VED VES ZWG".split(), 2),
+    **dict.fromkeys("ISK JPY KRW VND XOF CLP".split(), 0),
+    **dict.fromkeys("BHD KWD TND".split(), 3),
+    **dict.fromkeys("CLF UYW".split(), 4),
+}
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE]([+-]?[0-9]+))?", re.ASCII)
+TIME = re.compile(
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z", re.ASCII
+)
+VANISHES = "has an opposite that rounds to 0.000000"
+MISSING = object()
+
+
+def half_away(value, decimals):
+    """The value in units of 10^-decimals, rounded to the nearest, a half away from zero."""
+    scaled = abs(value) * 10**decimals
+    units = int(scaled + Fraction(1, 2))
+    return -units if value < 0 else units
+
+
+def written(units, decimals):
+    digits = str(abs(units)).rjust(decimals + 1, "0")
+    text = digits[: len(digits) - decimals] + ("." + digits[len(digits) - decimals :] if decimals else "")
+    return ("-" if units < 0 else "") + text
+
+
+def shortest(value):
+    text = written(half_away(value, 6), 6)
+    return text.rstrip("0").rstrip(".")
+
+
+class Call:
+    """The faults of a request, collected while it is read."""
+
+    def __init__(self):
+        self.faults = []
+
+    def fault(self, path, message):
+        self.faults.append({"path": path, "message": message})
+        return None
+
+    def member(self, obj, path, key):
+        if key not in obj:
+            return self.fault(f"{path}.{key}", "is required") or MISSING
+        return obj[key]
+
+    def number(self, obj, path, key, decimals=6, digits=15, low=None, below=None):
+        text = self.member(obj, path, key)
+        path = f"{path}.{key}"
+        if text is MISSING:
+            return None
+        if not isinstance(text, str):
+            return self.fault(path, "must be a decimal in a string")
+        match = NUMBER.fullmatch(text)
+        if not match:
+            return self.fault(path, "must be a decimal such as 11.05")
+        zero = not re.search("[1-9]", re.split("[eE]", text)[0])
+        value = Fraction(0) if zero else Fraction(text)
+        if (value * 10**decimals).denominator != 1:
+            return self.fault(path, f"must have at most {'six' if decimals == 6 else 'four'} decimals")
+        if digits:
+            places = next(n for n in range(7) if (value * 10**n).denominator == 1)
+            if len(str(abs(int(value * 10**places)))) > digits:
+                return self.fault(path, f"must have at most {digits} significant digits")
+        if low and value < low[0] or low and low[0] == value and not low[1]:
+            return self.fault(path, low[2])
+        if below and value >= below[0]:
+            return self.fault(path, below[1])
+        return value
+
+    def rate(self, obj, path, key):
+        return self.number(obj, path, key, low=(0, False, "must be greater than 0"))
+
+    def value(self, obj, path, key):
+        most = (10**15, "must be less than 1,000,000,000,000,000")
+        return self.number(obj, path, key, digits=None, low=(0, True, "must not be negative"), below=most)
+
+    def markup(self, obj, path):
+        wrong = "must be 0 or more and less than 100"
+        return self.number(obj, path, "markupPercentage", 4, None, (0, True, wrong), (100, wrong))
+
+    def name(self, obj, path, key):
+        text = self.member(obj, path, key)
+        if text is not MISSING and not (isinstance(text, str) and 1 <= len(text) <= 256):
+            return self.fault(f"{path}.{key}", "must be a string of 1 to 256 characters")
+        return text
+
+    def time(self, obj, path, key):
+        text = self.member(obj, path, key)
+        if text is not MISSING and not (isinstance(text, str) and TIME.fullmatch(text)):
+            return self.fault(f"{path}.{key}", "must be a time such as 2026-11-20T17:40:00.000Z")
+        return text
+
+    def one_of(self, obj, path, key, allowed, message):
+        text = self.member(obj, path, key)
+        if text is MISSING:
+            return None
+        if not isinstance(text, str):
+            return self.fault(f"{path}.{key}", "must be a string")
+        return text if text in allowed else self.fault(f"{path}.{key}", message)
+
+    def currency(self, obj, path, key):
+        return self.one_of(obj, path, key, MINOR, "must be the ISO 4217 code of a currency")
+
+    def list(self, obj, path, key):
+        items = self.member(obj, path, key)
+        if items is not MISSING and not isinstance(items, list):
+            return self.fault(f"{path}.{key}", "must be an array") or []
+        return [] if items is MISSING else items
+
+    def object(self, value, path):
+        return value if isinstance(value, dict) else self.fault(path, "must be an object")
+
+    def set_rate(self, obj, path):
+        if self.object(obj, path) is None:
+            return None
+        types = ("SALES", "PURCHASE", "INTERCOMPANY")
+        kind = self.one_of(obj, path, "exchangeRateType", types, "must be SALES, PURCHASE or INTERCOMPANY")
+        source, target = self.currency(obj, path, "currencyIdFrom"), self.currency(obj, path, "currencyIdTo")
+        if source and source == target:
+            self.fault(f"{path}.currencyIdTo", "must differ from currencyIdFrom")
+        rate = self.rate(obj, path, "rateValue")
+        if obj.get("createdBy") is not None:
+            self.name(obj, path, "createdBy")
+        return {"key": (kind, source, target), "rate": rate, "by": obj.get("createdBy")}
+
+    def used_rate(self, obj, path):
+        self.set_rate(obj, path)
+        if isinstance(obj, dict):
+            self.value(obj, path, "rateValueWithMarkup")
+            self.name(obj, path, "setAt")
+
+    def held_rate(self, obj, path):
+        self.used_rate(obj, path)
+        if isinstance(obj, dict):
+            self.time(obj, path, "createdDate")
+            if obj.get("lastModified") is not None:
+                self.time(obj, path, "lastModified")
+
+    def level(self, obj, path):
+        """What is set at a level, by key."""
+        are_all_read = True
+        rates, refused = {}, []
+        for index, item in enumerate(self.list(obj, path, "rates")):
+            at, before = f"{path}.rates[{index}]", len(self.faults)
+            rate = self.set_rate(item, at)
+            if len(self.faults) > before:
+                are_all_read = False
+                continue
+            if rate["key"] in rates:
+                refused.append((index, at, "is set twice"))
+                continue
+            rates[rate["key"]] = {**rate, "index": index}
+        if are_all_read:
+            for (kind, source, target), rate in rates.items():
+                if (kind, target, source) not in rates and half_away(1 / rate["rate"], 6) == 0:
+                    at = f"{path}.rates[{rate['index']}].rateValue"
+                    refused.append((rate["index"], at, VANISHES + ": set the opposite too"))
+        for _, at, message in sorted(refused):
+            self.fault(at, message)
+        return rates
+
+
+def opposite(call, obj, path):
+    rate = call.rate(obj, path, "rate")
+    if rate is None:
+        return None
+    if half_away(1 / rate, 6) == 0:
+        return call.fault(f"{path}.rate", VANISHES)
+    return {"rate": shortest(1 / rate)}
+
+
+def markup(call, obj, path):
+    rate, percentage, flag = call.rate(obj, path, "rate"), call.markup(obj, path), obj.get("opposite")
+    if flag is not None and not isinstance(flag, bool):
+        return call.fault(f"{path}.opposite", "must be true or false")
+    if flag and rate and half_away(1 / rate, 6) == 0:
+        return call.fault(f"{path}.rate", VANISHES)
+    if rate is None or percentage is None:
+        return None
+    return {"rate": shortest((1 / rate if flag else rate) * (100 - percentage) / 100)}
+
+
+def convert(call, obj, path):
+    amount, rate = call.number(obj, path, "amount"), call.value(obj, path, "rate")
+    has_currency, minor = obj.get("currency") is not None, obj.get("minorUnit")
+    if has_currency and minor is not None:
+        return call.fault(f"{path}.minorUnit", "must not be there beside currency")
+    if not has_currency and minor is None:
+        return call.fault(path, "must have currency or minorUnit")
+    if has_currency:
+        minor = MINOR.get(call.currency(obj, path, "currency"))
+    elif type(minor) is not int or not 0 <= minor <= 6:
+        return call.fault(f"{path}.minorUnit", "must be an integer from 0 to 6")
+    if None in (amount, rate, minor):
+        return None
+    units = half_away(amount * rate, minor)
+    if len(str(abs(units))) > 28:
+        return call.fault(f"{path}.amount", "must come to at most 28 digits")
+    return {"amount": written(units, minor)}
+
+
+def used(call, obj, path):
+    percentage = call.markup(obj, path) if obj.get("markupPercentage") is not None else 0
+    levels = []
+    for index, item in enumerate(call.list(obj, path, "levels")):
+        at = f"{path}.levels[{index}]"
+        if call.object(item, at) is not None:
+            levels.append((call.name(item, at, "businessUnitId"), call.level(item, at)))
+    if call.faults:
+        return None
+    decided = {}
+    for unit, rates in levels:
+        here = {}
+        for (kind, source, target), rate in rates.items():
+            if (kind, frozenset((source, target))) in decided:
+                continue
+            here[kind, source, target] = (rate["rate"], rate["by"], unit)
+            if (kind, target, source) not in rates:
+                here[kind, target, source] = (1 / rate["rate"], rate["by"], unit)
+        for (kind, source, target), what in here.items():
+            decided.setdefault((kind, frozenset((source, target))), {})[kind, source, target] = what
+    rows = {key: what for both in decided.values() for key, what in both.items()}
+    out = []
+    for (kind, source, target), (value, by, unit) in sorted(rows.items(), key=lambda row: row[0]):
+        out.append({"exchangeRateType": kind, "currencyIdFrom": source, "currencyIdTo": target})
+        out[-1] |= {"rateValue": shortest(value), "rateValueWithMarkup": shortest(value * (100 - percentage) / 100)}
+        out[-1] |= ({"createdBy": by} if by is not None else {}) | {"setAt": unit}
+    return {"rates": out}
+
+
+def key(rate):
+    return rate["exchangeRateType"], rate["currencyIdFrom"], rate["currencyIdTo"]
+
+
+def held(used_, created, modified):
+    order = "exchangeRateType currencyIdFrom currencyIdTo rateValue rateValueWithMarkup createdDate createdBy lastModified setAt"
+    row = {**used_, "createdDate": created, "lastModified": modified}
+    row |= {name: shortest(Fraction(row[name])) for name in ("rateValue", "rateValueWithMarkup")}
+    return {name: row[name] for name in order.split() if row.get(name) is not None}
+
+
+def difference(call, obj, path):
+    lists = {}
+    for name, check in (("before", call.held_rate), ("after", call.used_rate)):
+        lists[name], repeats = {}, []
+        for index, rate in enumerate(call.list(obj, path, name)):
+            at, count = f"{path}.{name}[{index}]", len(call.faults)
+            check(rate, at)
+            if len(call.faults) > count:
+                continue
+            if key(rate) in lists[name]:
+                repeats.append(at)
+            lists[name].setdefault(key(rate), rate)
+        for at in repeats:
+            call.fault(at, "is there twice")
+    at = call.time(obj, path, "at")
+    if call.faults:
+        return None
+    before, after = lists["before"], lists["after"]
+
+    def moved(key_):
+        values = ("rateValue", "rateValueWithMarkup")
+        both = key_ in before and key_ in after
+        return both and any(Fraction(before[key_][v]) != Fraction(after[key_][v]) for v in values)
+
+    out = {"createdRates": [], "updatedRates": [], "deletedRates": [], "rates": []}
+    for key_ in sorted(before.keys() | after.keys()):
+        was, now = before.get(key_), after.get(key_)
+        if now is None:
+            out["deletedRates"].append(held(was, was["createdDate"], was.get("lastModified")))
+        elif was is None:
+            out["createdRates"].append(held(now, at, at))
+            out["rates"].append(held(now, at, at))
+        else:
+            row = held(now, was["createdDate"], at if moved(key_) else was.get("lastModified"))
+            out["rates"].append(row)
+            if moved(key_) or moved((key_[0], key_[2], key_[1])):
+                out["updatedRates"].append(row)
+    return out
+
+
+def check(call, obj, path):
+    call.level(obj, path)
+    return {}
+
+
+OPS = {
+    "opposite": opposite,
+    "markup": markup,
+    "convert": convert,
+    "used": used,
+    "difference": difference,
+    "check": check,
+}
+
+
+def answer(request):
+    """What the engine must answer to the value of a request."""
+    all_ = Call()
+    answers = []
+    if all_.object(request, "$") is not None:
+        calls = all_.list(request, "$", "calls")
+        if not all_.faults and not 1 <= len(calls) <= 10_000:
+            all_.fault("$.calls", "must hold 1 to 10,000 calls")
+            calls = []
+        for index, obj in enumerate(calls):
+            path, one = f"$.calls[{index}]", Call()
+            if one.object(obj, path) is not None:
+                op = one.member(obj, path, "op")
+                if op is not MISSING and not (isinstance(op, str) and op in OPS):
+                    one.fault(f"{path}.op", f"must be {', '.join(list(OPS)[:-1])} or check")
+                elif op is not MISSING:
+                    answers.append(OPS[op](one, obj, path))
+            all_.faults += one.faults
+    if not all_.faults:
+        return {"ok": {"answers": answers}}
+    return {"error": {"code": "invalid", **all_.faults[0], "faults": all_.faults}}
+
+
+def sorted_faults(result):
+    """The answer with its faults in the order of their text, so that the order they were found in does not matter."""
+    if "error" not in result:
+        return result
+    error = result["error"]
+    assert {name: error[name] for name in ("path", "message")} == error["faults"][0], "repeats the first fault"
+    return {"code": error["code"], "faults": sorted(map(json.dumps, error["faults"]))}
+
+
+def expected(call):
+    text = call["ratesText"] if "ratesText" in call else json.dumps(call["rates"])
+    try:
+        return answer(json.loads(text))
+    except json.JSONDecodeError:
+        return None
+
+
+def main():
+    wrong = count = 0
+    for file in sorted((HERE.parent / "rates").glob("*.json")):
+        for vector in json.loads(file.read_text())["vectors"]:
+            count += 1
+            here, there = expected(vector["call"]), vector["answer"]
+            if here is None:
+                same = there["error"]["path"] == "$" and there["error"]["message"].startswith("must be JSON: ")
+            else:
+                # Compared as text, so that the order of members counts.
+                same = json.dumps(sorted_faults(here)) == json.dumps(sorted_faults(there))
+            if not same:
+                wrong += 1
+                print(f"{file.name}: {vector['name']}\n  oracle {json.dumps(here)}\n  vector {json.dumps(there)}")
+    print(f"{count} vectors, {wrong} differ")
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
