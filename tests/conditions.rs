@@ -399,6 +399,37 @@ async fn a_basket_is_decided_in_one_call() {
 }
 
 #[tokio::test]
+async fn a_basket_may_have_a_hundred_thousand_results_and_not_one_more() {
+    let host = Host::start().await;
+    let token = host.token("shop", ROLES).await;
+    let path = format!("/api/v1/projects/{PROJECT}");
+    for (count, expected) in [(100, 200), (101, 400)] {
+        let property = |id: usize| json!({ "type": "BOOLEAN", "propertyName": format!("p{id}"), "value": true });
+        let restrictions = json!({ "restrictions": (0..count).map(property).collect::<Vec<_>>() });
+        assert!(host.send(Method::PUT, &path, &token, &restrictions).await.0 < 300);
+        let items: Vec<_> = (0..1000)
+            .map(|id| json!({ "id": format!("sku-{id}") }))
+            .collect();
+        let basket = json!({ "items": items, "projectId": PROJECT, "context": {} });
+        let (status, answer) = host
+            .send(Method::POST, "/api/v1/evaluations", &token, &basket)
+            .await;
+        assert_eq!(status, expected);
+        if status == 400 {
+            assert_eq!(
+                answer["message"][0],
+                "$.items must make at most 100000 results"
+            );
+        } else {
+            assert_eq!(
+                answer["items"][999]["results"].as_array().unwrap().len(),
+                100
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_catalog_decides_elsewhere_as_the_host_does() {
     let host = Host::start().await;
     let operator = host.token("platform", &["platform.operator"]).await;

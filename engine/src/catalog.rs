@@ -18,6 +18,9 @@ use crate::restriction::{Checks, Item, Project, ProjectId, ProjectRequest, read_
 /// The most items of a basket.
 pub const MAX_ITEMS: usize = 1_000;
 
+/// The most results of a basket: an answer that a till can still take.
+pub const MAX_RESULTS: usize = 100_000;
+
 /// The most conditions of a basket's item.
 pub const MAX_CONDITIONS: usize = 64;
 
@@ -150,15 +153,23 @@ impl Catalog {
     }
 
     /// Decides about a basket. `project` stands in for the project that the request names, when it was prepared alone.
-    #[must_use]
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] when there would be more than [`MAX_RESULTS`] results.
     pub fn decide_basket<'a>(
         &'a self,
         request: &'a BasketRequest<'_>,
         project: Option<&'a Checks>,
-    ) -> BasketDecision<'a> {
+    ) -> Result<BasketDecision<'a>, Error> {
         let project = request
             .project_id
             .map(|id| project.or_else(|| self.project(id)));
+        let of_project = project.flatten().map_or(0, Checks::len);
+        let of_item = |item: &BasketItem<'_>| item.condition_ids.len() + of_project;
+        if request.items.iter().map(of_item).sum::<usize>() > MAX_RESULTS {
+            let message = "must make at most 100000 results";
+            return Err(Error::new(Code::Invalid, "$.items", message));
+        }
         let items = request.items.iter().map(|basket_item| {
             let item = &basket_item.item;
             let mut results = Vec::with_capacity(basket_item.condition_ids.len());
@@ -180,9 +191,9 @@ impl Catalog {
                 unresolved,
             }
         });
-        BasketDecision {
+        Ok(BasketDecision {
             items: items.collect(),
-        }
+        })
     }
 }
 

@@ -500,6 +500,18 @@ impl Checks {
         }
     }
 
+    /// How many checks there are: how many results an item gets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.checks.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.checks.is_empty()
+    }
+
     fn open(&mut self, test: Test, target: &str, property: usize, exclusive: bool, seed: Seed) {
         let values = Values {
             texts: Index::new(seed),

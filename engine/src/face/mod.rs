@@ -104,8 +104,9 @@ impl Prepared {
                         return Err(Error::new(Code::UnknownHandle, "$", message));
                     }
                 };
+                let decision = catalog.decide_basket(&request, project)?;
                 out.push(OK);
-                catalog.decide_basket(&request, project).write(out);
+                decision.write(out);
             }
             (Self::Catalog(catalog), _) if line.starts_with("condition ") => {
                 let id = line.split_once(' ').map_or("", |(_, id)| id);
