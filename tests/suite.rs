@@ -15,7 +15,9 @@ mod support {
 
 mod bad_input;
 mod conditions;
+mod engine;
 mod program;
+mod readme;
 mod store;
 mod tokens;
 mod vectors;

@@ -159,6 +159,16 @@ impl Decider {
         )
     }
 
+    /// The bytes of linear memory of the instances that are idle.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let idle: Vec<_> = std::iter::from_fn(|| self.idle.pop()).collect();
+        let size = |instance: &Box<Instance>| instance.memory.data_size(&instance.store);
+        let sum = idle.iter().map(size).sum();
+        idle.into_iter().for_each(|instance| self.keep(instance));
+        sum
+    }
+
     /// Asks the module; `request` is the JSON text of the question. Answers the JSON text of the decision.
     ///
     /// # Errors

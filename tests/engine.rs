@@ -1,0 +1,159 @@
+//! The module under wasmtime when it misbehaves: a module made for that traps, spins or grows as its input says.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tillgate::engine::{Decider, EngineError, MODULE, Question, Source};
+use tillgate::error::Error;
+use tillgate::http::Reply;
+use uuid::Uuid;
+
+/// The ABI with an `evaluate` that looks at the last byte of its input: `t` traps, `s` spins, `g` grows its memory as
+/// far as it may and then traps, anything else is answered with `{}`.
+const HOSTILE: &str = r#"(module
+    (memory (export "memory") 2)
+    (data (i32.const 16) "0{}07")
+    (func (export "tillgate_abi_version") (result i32) (i32.const 1))
+    (func (export "tillgate_input") (param i32) (result i32) (i32.const 1024))
+    (func (export "tillgate_prepare") (param i32) (result i64) (i64.const 0x1300000002))
+    (func (export "tillgate_release") (param i32))
+    (func (export "tillgate_evaluate") (param i32 i32) (result i64)
+        (local $last i32)
+        (local.set $last (i32.load8_u (i32.add (i32.const 1023) (local.get 1))))
+        (if (i32.eq (local.get $last) (i32.const 116)) (then unreachable))
+        (if (i32.eq (local.get $last) (i32.const 115)) (then (loop $ever (br $ever))))
+        (if (i32.eq (local.get $last) (i32.const 103))
+            (then
+                (loop $more
+                    (br_if $more (i32.ne (memory.grow (i32.const 64)) (i32.const -1))))
+                unreachable))
+        (i64.const 0x1000000003)))"#;
+
+fn decider() -> Decider {
+    Decider::new(&wat::parse_str(HOSTILE).unwrap(), 2).unwrap()
+}
+
+fn project() -> Source {
+    Source::project(Bytes::from_static(b"{}"))
+}
+
+#[test]
+fn an_instance_that_ends_is_replaced_and_harms_nobody() {
+    let decider = decider();
+    let project = project();
+    for (ended, input) in [(1, "t"), (2, "s"), (3, "g")] {
+        let answer = decider.ask(Question::Project(&project), input.as_bytes());
+        assert!(
+            matches!(answer, Err(EngineError::Ended(_))),
+            "{input}: {answer:?}"
+        );
+        assert_eq!(decider.instances().1, ended);
+        assert_eq!(
+            decider.ask(Question::Project(&project), b"ok").unwrap(),
+            "{}"
+        );
+    }
+    assert_eq!(
+        decider.instances(),
+        (4, 3),
+        "one at the start, and one for each that ended"
+    );
+}
+
+#[test]
+fn while_one_spins_others_are_answered() {
+    let decider = Arc::new(decider());
+    let spinning = {
+        let decider = Arc::clone(&decider);
+        std::thread::spawn(move || decider.ask(Question::Project(&project()), b"s"))
+    };
+    while !spinning.is_finished() {
+        assert_eq!(
+            decider.ask(Question::Project(&project()), b"ok").unwrap(),
+            "{}"
+        );
+    }
+    assert!(matches!(
+        spinning.join().unwrap(),
+        Err(EngineError::Ended(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_caller_learns_nothing_of_the_inside() {
+    let error = Error::from(EngineError::Ended("wasm trap: unreachable".to_owned()));
+    let correlation = Uuid::new_v4();
+    let response = Reply::error(&error, correlation).into_response(correlation, false);
+    assert_eq!(response.status(), 500);
+    assert_eq!(
+        response.headers()["correlation-id"],
+        correlation.to_string()
+    );
+    let body = http_body_util::BodyExt::collect(response.into_body())
+        .await
+        .unwrap()
+        .to_bytes();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert!(
+        !body.contains("trap") && body.contains(&correlation.to_string()),
+        "{body}"
+    );
+}
+
+#[test]
+fn more_documents_than_an_instance_keeps_are_prepared_again_when_needed() {
+    let decider = Decider::new(MODULE, 1).unwrap();
+    let large = |name: usize| {
+        let ids: Vec<_> = (0..60_000)
+            .map(|id| format!("\"{name}-{id:0200}\""))
+            .collect();
+        let ids = ids.join(",");
+        let restriction = format!(r#"{{"type":"WHITELISTEDITEMS","itemIds":[{ids}]}}"#);
+        Source::project(format!(r#"{{"restrictions":[{restriction}]}}"#).into())
+    };
+    let projects: Vec<_> = (0..6).map(large).collect();
+    for _ in 0..2 {
+        for (name, project) in projects.iter().enumerate() {
+            let request = format!(
+                r#"{{"projectId":"0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90","item":{{"id":"{name}-{:0200}"}}}}"#,
+                7
+            );
+            let answer = decider
+                .ask(Question::Project(project), request.as_bytes())
+                .unwrap();
+            assert!(answer.starts_with(format!(r#"{{"id":"{name}-"#).as_bytes()));
+            assert!(String::from_utf8_lossy(&answer).contains("\"allow\":true,\"results\""));
+        }
+    }
+    assert_eq!(decider.instances(), (1, 0));
+}
+
+#[test]
+fn what_is_not_the_module_is_refused() {
+    let rows: [&[u8]; 3] = [b"", b"\0asm", b"\0asm\x01\0\0\0"];
+    for bytes in rows {
+        assert!(Decider::new(bytes, 1).is_err());
+    }
+}
+
+#[test]
+fn a_million_decisions_take_no_more_memory_than_a_thousand() {
+    let decider = Decider::new(MODULE, 1).unwrap();
+    let catalog = r#"{"global":[],"tenant":[{"id":"a","rule":"AGE_RESTRICTION","condition_value":{"minimum_age":18}}]}"#;
+    let catalog = Source::catalog(catalog.into());
+    let ask = |times: usize| {
+        for age in 0..times {
+            let request = format!(
+                r#"{{"item":{{"id":"sku-{age}"}},"context":{{"customer":{{"customer_age":{}}}}}}}"#,
+                age % 150
+            );
+            decider
+                .ask(Question::Condition(&catalog, "a"), request.as_bytes())
+                .unwrap();
+        }
+        decider.memory()
+    };
+    let before = ask(1_000);
+    assert!(before > 0);
+    assert_eq!(ask(1_000_000), before);
+}
