@@ -19,3 +19,8 @@ pub mod restriction;
 pub mod signature;
 
 pub use self::error::{Code, Error, Fault};
+
+/// The programs in the engine's README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
