@@ -49,9 +49,10 @@ assert.notEqual(files.length, 0);
 for (const file of files.sort()) {
   const { subject, vectors } = JSON.parse(read(`tests/vectors/${file}`));
   describe(`${file}: ${subject}`, () => {
-    for (const { name, call, answer } of vectors) {
+    // Bytes that no JavaScript string can hold are for the faces that take bytes.
+    for (const { name, call, answer } of vectors.filter(({ call }) => isText(call))) {
       const expected = "ok" in answer ? `0${JSON.stringify(answer.ok)}` : `1${JSON.stringify(answer.error)}`;
-      test(name, { skip: isText(call) ? false : NO_STRING }, () => assert.equal(run(call), expected));
+      test(name, () => assert.equal(run(call), expected));
     }
   });
 }
