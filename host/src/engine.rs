@@ -163,8 +163,10 @@ impl Decider {
     #[must_use]
     pub fn memory(&self) -> usize {
         let idle: Vec<_> = std::iter::from_fn(|| self.idle.pop()).collect();
-        let size = |instance: &Box<Instance>| instance.memory.data_size(&instance.store);
-        let sum = idle.iter().map(size).sum();
+        let sizes = idle
+            .iter()
+            .map(|instance| instance.memory.data_size(&instance.store));
+        let sum = sizes.sum();
         idle.into_iter().for_each(|instance| self.keep(instance));
         sum
     }

@@ -14,7 +14,7 @@
 //! | signature | none | what to sign or check | the signature, or whether it is one |
 //!
 //! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] puts that into linear
-//! memory, [`js`] into strings and objects.
+//! memory, `js` into strings.
 
 pub mod abi;
 #[cfg(target_arch = "wasm32")]
