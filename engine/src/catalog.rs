@@ -4,7 +4,6 @@
 //! the global one. It is done once, when the catalog is made, so a decision is one look-up.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use crate::condition::{
     ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope, read_context,
@@ -199,9 +198,14 @@ impl Catalog {
 
 /// Notes every condition that has the id of one before it: which of the two decides would be a guess.
 fn refuse_repeats(conditions: Node<'_, '_>, faults: &mut Faults) {
-    let mut seen = BTreeSet::new();
-    for id in conditions.children().filter_map(|node| node.member("id")) {
-        if id.text().is_some_and(|text| !seen.insert(text.as_ref())) {
+    let ids = || conditions.children().filter_map(|node| node.member("id"));
+    let texts = ids().filter_map(|id| id.text()).map(|text| text.as_ref());
+    let mut seen = Index::new(Seed::of(texts));
+    for (number, id) in ids().enumerate() {
+        if id
+            .text()
+            .is_some_and(|text| seen.get_or_add(text, number) != number)
+        {
             faults.add(id, "is there twice");
         }
     }

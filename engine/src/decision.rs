@@ -151,40 +151,40 @@ impl Outcome<'_> {
 impl Outcome<'_> {
     /// Appends the result's JSON text (`given.md` 2.4, "Entry of `results`").
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let rule = match self.subject {
-            Subject::Age(_) => "AGE_RESTRICTION",
-            Subject::License(_) => "LICENSE_REQUIREMENT",
-            Subject::Restriction(_) => "PROJECT_RESTRICTION",
-        };
         let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
-        push("{");
-        if let Subject::Age(id) | Subject::License(id) = self.subject {
-            // A condition's id has no character to escape.
-            push("\"id\":\"");
-            push(id);
-            push("\",");
+        match self.subject {
+            Subject::Age(id) | Subject::License(id) => {
+                // A condition's id has no character to escape.
+                push("{\"id\":\"");
+                push(id);
+                push("\",\"allow\":");
+            }
+            Subject::Restriction(_) => push("{\"allow\":"),
         }
         match self.reason {
-            None => push("\"allow\":true,\"decision\":\"ALLOW\",\"reason\":null"),
+            None => push("true,\"decision\":\"ALLOW\",\"reason\":null,\"rule\":\""),
             Some(reason) => {
-                push("\"allow\":false,\"decision\":\"");
-                push(reason.decision().as_str());
-                push("\",\"reason\":\"");
+                push(match reason.decision() {
+                    Decision::Allow => "false,\"decision\":\"ALLOW\",\"reason\":\"",
+                    Decision::SoftDeny => "false,\"decision\":\"SOFT_DENY\",\"reason\":\"",
+                    Decision::HardDeny => "false,\"decision\":\"HARD_DENY\",\"reason\":\"",
+                });
                 push(reason.as_str());
-                push("\"");
+                push("\",\"rule\":\"");
             }
         }
-        push(",\"rule\":\"");
-        push(rule);
-        push("\"");
-        if let Subject::Restriction(restriction) = self.subject {
-            push(",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":");
-            match restriction {
-                Some(target) => write_text(target, out),
-                None => push("null"),
+        match self.subject {
+            Subject::Age(_) => push("AGE_RESTRICTION\"}"),
+            Subject::License(_) => push("LICENSE_REQUIREMENT\"}"),
+            Subject::Restriction(restriction) => {
+                push("PROJECT_RESTRICTION\",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":");
+                match restriction {
+                    Some(target) => write_text(target, out),
+                    None => push("null"),
+                }
+                out.push(b'}');
             }
         }
-        out.push(b'}');
     }
 }
 

@@ -6,12 +6,13 @@
 //! sent, so that [`crate::condition`], [`crate::restriction`] and the host can name everything that is wrong with it.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Code, Error, Fault, MAX_FAULTS};
+use crate::index::{Index, Seed};
+use crate::words::{may_need_escape, same};
 
 /// How deep arrays and objects may lie in each other.
 pub const MAX_DEPTH: usize = 32;
@@ -58,6 +59,8 @@ struct Entry<'a> {
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     entries: Vec<Entry<'a>>,
+    /// Whether an object may have a member twice; when not, none has.
+    may_repeat: bool,
 }
 
 /// A value in a document.
@@ -91,15 +94,18 @@ impl<'a> Document<'a> {
     /// # Errors
     /// What the format says; a member that is there twice is for [`Document::without_repeats`].
     pub fn read<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut entries = Vec::with_capacity(16);
+        let mut document = Self {
+            entries: Vec::with_capacity(16),
+            may_repeat: false,
+        };
         let reader = Reader {
-            entries: &mut entries,
+            document: &mut document,
             place: Place::Element(0),
             around: 0,
             depth: 0,
         };
         reader.deserialize(deserializer)?;
-        Ok(Self { entries })
+        Ok(document)
     }
 
     /// The document, when no object in it has a member twice.
@@ -107,6 +113,9 @@ impl<'a> Document<'a> {
     /// # Errors
     /// [`Code::Invalid`] naming each repeated member.
     pub fn without_repeats(self) -> Result<Self, Error> {
+        if !self.may_repeat {
+            return Ok(self);
+        }
         let mut faults = Faults::default();
         for (index, entry) in self.entries.iter().enumerate() {
             if entry.scalar == Scalar::Object {
@@ -167,14 +176,15 @@ impl<'d, 'a> Node<'d, 'a> {
         let mut next = self.index + 1;
         let end = self.entry().map_or(0, |entry| entry.end);
         std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
             let child = Node {
                 entries: self.entries,
                 index: next,
             };
-            (next < end).then(|| child.entry()).flatten().map(|entry| {
-                next = entry.end;
-                child
-            })
+            next = child.entry()?.end;
+            Some(child)
         })
     }
 
@@ -194,19 +204,19 @@ impl<'d, 'a> Node<'d, 'a> {
         if !self.is_object() {
             return None;
         }
-        self.children().find(|child| child.key() == key)
+        self.children().find(|child| same(child.key(), key))
     }
 
     fn each_repeated_member(self, report: &mut dyn FnMut(Self)) {
         let few = self.children().nth(16).is_none();
-        let mut seen = BTreeSet::new();
-        for (count, member) in self.children().enumerate() {
+        let names = self.children().map(|member| member.key().as_ref());
+        let mut seen = Index::new(Seed::of(names.filter(|_| !few)));
+        for (number, member) in self.children().enumerate() {
+            let mut earlier = self.children().take(number);
             let repeated = if few {
-                self.children()
-                    .take(count)
-                    .any(|earlier| earlier.key() == member.key())
+                earlier.any(|earlier| same(earlier.key(), member.key()))
             } else {
-                !seen.insert(member.key().as_ref())
+                seen.get_or_add(member.key(), number) != number
             };
             if repeated {
                 report(member);
@@ -384,12 +394,7 @@ impl Faults {
 
 /// Appends a string's JSON text.
 pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
-    let special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-    // Without an early end, so that many bytes are looked at together.
-    if text
-        .bytes()
-        .fold(false, |found, byte| found | special(byte))
-    {
+    if may_need_escape(text) {
         // Writing a string to memory cannot fail.
         let _ = serde_json::to_writer(out, text);
     } else {
@@ -399,9 +404,9 @@ pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads one value, and what is inside it, to the end of `entries`.
+/// Reads one value, and what is inside it, to the end of a document's entries.
 struct Reader<'r, 'a> {
-    entries: &'r mut Vec<Entry<'a>>,
+    document: &'r mut Document<'a>,
     place: Place<'a>,
     around: usize,
     depth: usize,
@@ -409,8 +414,8 @@ struct Reader<'r, 'a> {
 
 impl<'a> Reader<'_, 'a> {
     fn leaf<E>(self, scalar: Scalar<'a>) -> Result<(), E> {
-        let end = self.entries.len() + 1;
-        self.entries.push(Entry {
+        let end = self.document.entries.len() + 1;
+        self.document.entries.push(Entry {
             place: self.place,
             around: self.around,
             scalar,
@@ -424,8 +429,8 @@ impl<'a> Reader<'_, 'a> {
         if self.depth == MAX_DEPTH {
             return Err(E::custom("deeper than 32 levels"));
         }
-        let index = self.entries.len();
-        self.entries.push(Entry {
+        let index = self.document.entries.len();
+        self.document.entries.push(Entry {
             place: std::mem::replace(&mut self.place, Place::Element(0)),
             around: self.around,
             scalar,
@@ -437,7 +442,7 @@ impl<'a> Reader<'_, 'a> {
     /// A reader of what stands there in the array or object at `index`.
     fn inside<'s>(&'s mut self, index: usize, place: Place<'a>) -> Reader<'s, 'a> {
         Reader {
-            entries: &mut *self.entries,
+            document: &mut *self.document,
             place,
             around: index,
             depth: self.depth + 1,
@@ -445,12 +450,21 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn close<E>(self, index: usize) -> Result<(), E> {
-        let end = self.entries.len();
-        if let Some(entry) = self.entries.get_mut(index) {
+        let end = self.document.entries.len();
+        if let Some(entry) = self.document.entries.get_mut(index) {
             entry.end = end;
         }
         Ok(())
     }
+}
+
+/// One of 64 bits for a name: names with different bits are different.
+fn mark(name: &str) -> u64 {
+    let name = name.as_bytes();
+    let (first, last) = (name.first().unwrap_or(&0), name.last().unwrap_or(&0));
+    let length = name.len().to_le_bytes()[0];
+    let sum = u32::from_le_bytes([*first, *last, length, 0]);
+    1 << (sum.wrapping_mul(0x9e37_79b1) >> 26)
 }
 
 impl<'a> DeserializeSeed<'a> for Reader<'_, 'a> {
@@ -514,7 +528,11 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
 
     fn visit_map<A: MapAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
         let index = self.open(Scalar::Object)?;
+        let mut seen = 0;
         while let Some(key) = access.next_key_seed(Key)? {
+            let mark = mark(&key);
+            self.document.may_repeat |= seen & mark != 0;
+            seen |= mark;
             access.next_value_seed(self.inside(index, Place::Member(key)))?;
         }
         self.close(index)

@@ -17,6 +17,7 @@ pub mod json;
 pub mod rate;
 pub mod restriction;
 pub mod signature;
+mod words;
 
 pub use self::error::{Code, Error, Fault};
 

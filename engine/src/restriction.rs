@@ -15,6 +15,7 @@ use crate::decision::{Outcome, Reason, Subject};
 use crate::error::Error;
 use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node, Scalar};
+use crate::words::hex;
 
 /// The most restrictions of a project.
 pub const MAX_RESTRICTIONS: usize = 1_000;
@@ -39,10 +40,25 @@ impl ProjectId {
     /// The id, when the text is a hyphenated UUID of either case.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        (text.len() == 36)
-            .then(|| Uuid::try_parse(text).ok())
-            .flatten()
-            .map(Self)
+        // 8-4-4-4-12 digits, read eight at a time.
+        let (first, rest) = text.as_bytes().split_first_chunk::<8>()?;
+        let (second, rest) = rest.split_first_chunk::<10>()?;
+        let (third, rest) = rest.split_first_chunk::<10>()?;
+        let ([b'-', b, c, d, e, b'-', f, g, h, i], [b'-', j, k, l, m, b'-', n, o, p, q]) =
+            (*second, *third)
+        else {
+            return None;
+        };
+        let words = [
+            hex(*first)?,
+            hex([b, c, d, e, f, g, h, i])?,
+            hex([j, k, l, m, n, o, p, q])?,
+            hex(*rest.as_array()?)?,
+        ];
+        let number = words
+            .into_iter()
+            .fold(0, |all, word| all << 32 | u128::from(word));
+        Some(Self(Uuid::from_u128(number)))
     }
 }
 

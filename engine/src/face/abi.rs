@@ -13,6 +13,7 @@ use std::cell::RefCell;
 
 use super::{FAILED, OK, Prepared};
 use crate::error::{Code, Error};
+use crate::words::find;
 
 /// The version of this ABI: raised when a call changes its meaning, not when one is added.
 pub const VERSION: u32 = 1;
@@ -20,7 +21,6 @@ pub const VERSION: u32 = 1;
 /// Buffers that grew beyond this are given back after the call.
 const KEEP: usize = 1 << 20;
 
-#[derive(Default)]
 struct Module {
     input: Vec<u8>,
     output: Vec<u8>,
@@ -30,7 +30,14 @@ struct Module {
 }
 
 thread_local! {
-    static MODULE: RefCell<Module> = RefCell::default();
+    static MODULE: RefCell<Module> = const {
+        RefCell::new(Module {
+            input: Vec::new(),
+            output: Vec::new(),
+            prepared: Vec::new(),
+            last_handle: 0,
+        })
+    };
 }
 
 /// The version of the ABI.
@@ -44,11 +51,10 @@ pub extern "C" fn tillgate_abi_version() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
     MODULE.with_borrow_mut(|module| {
-        let more = len.saturating_sub(module.input.len());
-        if module.input.try_reserve(more).is_err() {
-            return std::ptr::without_provenance_mut(usize::MAX);
-        }
-        if more > 0 {
+        if let Some(more) = len.checked_sub(module.input.len()) {
+            if module.input.try_reserve(more).is_err() {
+                return std::ptr::without_provenance_mut(usize::MAX);
+            }
             module.input.resize(len, 0);
         }
         module.input.as_mut_ptr()
@@ -72,9 +78,9 @@ pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     call(len, |module, line, request, out| {
         let prepared = module.get(handle)?;
-        let (line, project) = match line.split_once(' ') {
-            Some(("basket", project)) => ("basket", Some(module.get_text(project)?)),
-            _ => (line, None),
+        let (line, project) = match line.strip_prefix("basket ") {
+            Some(project) => ("basket", Some(module.get_text(project)?)),
+            None => (line, None),
         };
         prepared.evaluate(line, request, project, out);
         Ok(())
@@ -189,8 +195,7 @@ fn exchange(
 
 fn split(input: &[u8]) -> Result<(&str, &[u8]), Error> {
     let refuse = |message| Error::new(Code::Invalid, "$", message);
-    let newline = input.iter().position(|&byte| byte == b'\n');
-    let (line, text) = newline
+    let (line, text) = find(input, b'\n')
         .and_then(|at| input.split_at_checked(at))
         .ok_or_else(|| refuse("the call must begin with a line that names it"))?;
     let line = std::str::from_utf8(line).map_err(|_| refuse("the call's line must be UTF-8"))?;

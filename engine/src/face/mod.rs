@@ -108,16 +108,15 @@ impl Prepared {
                 out.push(OK);
                 decision.write(out);
             }
-            (Self::Catalog(catalog), _) if line.starts_with("condition ") => {
-                let id = line.split_once(' ').map_or("", |(_, id)| id);
+            (Self::Catalog(catalog), _) => {
+                let Some(id) = line.strip_prefix("condition ") else {
+                    let calls = "the call must be condition ID, project or basket";
+                    return Err(Error::new(Code::Invalid, "$", calls));
+                };
                 let request = ConditionRequest::read(request)?;
                 let decision = catalog.decide(id, &request)?;
                 out.push(OK);
                 decision.write(out);
-            }
-            (Self::Catalog(_), _) => {
-                let calls = "the call must be condition ID, project or basket";
-                return Err(Error::new(Code::Invalid, "$", calls));
             }
             (Self::Project(_), _) => {
                 return Err(Error::new(Code::Invalid, "$", "the call must be project"));
