@@ -505,7 +505,7 @@ async fn a_path_says_what_methods_it_takes() {
         .host
         .request(Method::PATCH, "/api/v1/entity-conditions/age-18", &shop.all);
     let response = request.send().await.unwrap();
-    assert_eq!(response.headers()["allow"], "DELETE, GET, PUT");
+    assert_eq!(response.headers()["allow"], "DELETE, GET, HEAD, PUT");
 }
 
 #[tokio::test]
@@ -517,7 +517,7 @@ async fn who_shows_no_token_of_ours_is_not_let_in() {
     let long = format!("Bearer {}", "a".repeat(8 * 1024 + 1));
     let url = format!("{}/api/v1/entity-conditions", shop.host.url);
     let rows: [(&[&str], &str); 12] = [
-        (&[], "Bearer"),
+        (&[], "Bearer error=\"invalid_token\""),
         (&[""], "Bearer error=\"invalid_token\""),
         (&["Bearer"], "Bearer error=\"invalid_token\""),
         (&["Bearer "], "Bearer error=\"invalid_token\""),
@@ -605,6 +605,77 @@ async fn a_body_larger_than_its_route_takes_is_refused_however_it_is_sent() {
         let (status, problem) = read(request.send().await.unwrap()).await;
         assert_eq!(status, 413, "chunked: {chunked}");
         assert_problem(413, &problem);
+    }
+}
+
+/// Sends bytes as they are and reads until the connection ends.
+async fn send_raw(host: &Host, request: &[u8]) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let address = host.url.trim_start_matches("http://");
+    let mut connection = tokio::net::TcpStream::connect(address).await.unwrap();
+    connection.write_all(request).await.unwrap();
+    connection.shutdown().await.unwrap();
+    let mut answer = Vec::new();
+    connection.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn odd_requests_are_answered_and_end_nothing() {
+    let shop = Shop::open().await;
+    let long = format!(
+        "GET / HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n",
+        "y".repeat(20 << 10)
+    );
+    let rows: [(&[u8], &str); 7] = [
+        (b"CONNECT a:80 HTTP/1.1\r\nhost: x\r\n\r\n", "404"),
+        (b"GET a:80 HTTP/1.1\r\nhost: x\r\n\r\n", "404"),
+        (b"OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n", "404"),
+        (
+            b"GET /api/v1/entity-conditions/%ff HTTP/1.1\r\nhost: x\r\n\r\n",
+            "400",
+        ),
+        (
+            b"GET /api/v1/entity-conditions?a=%zz HTTP/1.1\r\nhost: x\r\n\r\n",
+            "401",
+        ),
+        (b"garbage\r\n\r\n", "400"),
+        (long.as_bytes(), "431"),
+    ];
+    for (request, status) in rows {
+        let answer = send_raw(&shop.host, request).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
+    }
+    assert_eq!(shop.host.get("/api/v1/catalog", &shop.reader).await.0, 200);
+}
+
+#[tokio::test]
+async fn who_sends_a_body_that_nobody_wants_hears_so_and_may_go_on() {
+    let shop = Shop::open().await;
+    let body = "x".repeat(300 << 10);
+    let first = format!(
+        "PUT /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let second = "GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n";
+    let answers = send_raw(&shop.host, format!("{first}{second}").as_bytes()).await;
+    assert_eq!(answers.matches("HTTP/1.1 404 ").count(), 2, "{answers}");
+}
+
+#[tokio::test]
+async fn refusals_too_are_kept_out_of_caches() {
+    let shop = Shop::open().await;
+    for (path, token) in [("/api/v1/catalog", "none"), ("/v1/tenants", &shop.reader)] {
+        let response = shop
+            .host
+            .request(Method::GET, path, token)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
     }
 }
 

@@ -430,6 +430,75 @@ async fn a_basket_may_have_a_hundred_thousand_results_and_not_one_more() {
 }
 
 #[tokio::test]
+async fn the_largest_basket_is_decided_for_a_customer_with_very_many_licenses() {
+    let host = Host::start().await;
+    let token = host.token("shop", ROLES).await;
+    let ids: Vec<String> = (0..64).map(|id| format!("l{id}")).collect();
+    for id in &ids {
+        let put = host.send(Method::PUT, &own(id), &token, &license()).await;
+        assert_eq!(put.0, 201);
+    }
+    let items: Vec<_> = (0..1000)
+        .map(|item| json!({ "id": format!("i{item}"), "conditionIds": ids }))
+        .collect();
+    let licenses: Vec<_> = (0..40_000).map(|id| format!("held-{id}")).collect();
+    let basket = json!({ "items": items, "context": { "customer": { "licenses": licenses } } });
+    let answer = host
+        .send(Method::POST, "/api/v1/evaluations", &token, &basket)
+        .await;
+    assert_eq!(
+        (answer.0, &answer.1["decision"]),
+        (200, &json!("HARD_DENY"))
+    );
+}
+
+#[tokio::test]
+async fn many_who_replace_the_same_condition_all_do() {
+    let host = Host::start().await;
+    let token = host.token("shop", ROLES).await;
+    let puts = (0..100).map(|minimum| {
+        let request = host.request(Method::PUT, "/api/v1/entity-conditions/beer", &token);
+        let request = request.json(&age(minimum));
+        async { request.send().await.unwrap().status().as_u16() }
+    });
+    let mut statuses = futures_util::future::join_all(puts).await;
+    statuses.sort_unstable();
+    assert_eq!(statuses, [vec![200; 99], vec![201]].concat());
+}
+
+#[tokio::test]
+async fn who_is_revoked_hears_no_more_of_the_catalog() {
+    let host = Host::start().await;
+    let token = host.token("shop", ROLES).await;
+    let spy = host.client("shop", &["ecs.viewer"]).await;
+    let secret = &spy.client_secret;
+    let listening =
+        crate::support::host::token(&host.http, &host.url, &spy.client_id, secret).await;
+    let path = "/api/v1/catalog/changes";
+    let request = host.request(Method::GET, path, &listening);
+    let mut events = request.send().await.unwrap().bytes_stream();
+    assert!(events.next().await.unwrap().unwrap().starts_with(b"data:"));
+    let operator = host.token("platform", &["platform.operator"]).await;
+    let revoke = format!("/v1/tenants/shop/clients/{}/revoke", spy.client_id);
+    let revoked = host
+        .request(Method::PUT, &revoke, &operator)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(revoked.status(), StatusCode::OK);
+    assert_eq!(
+        host.send(Method::PUT, &own("beer"), &token, &age(16))
+            .await
+            .0,
+        201
+    );
+    assert!(
+        events.next().await.is_none(),
+        "the stream ends, and tells nothing of the change"
+    );
+}
+
+#[tokio::test]
 async fn the_catalog_decides_elsewhere_as_the_host_does() {
     let host = Host::start().await;
     let operator = host.token("platform", &["platform.operator"]).await;
@@ -571,6 +640,11 @@ async fn long_answers_are_compressed_for_those_who_ask() {
     let zipped = list("br, gzip").await;
     assert_eq!(zipped.headers()["content-encoding"], "gzip");
     assert_eq!(zipped.headers()["vary"], "accept-encoding");
+    let weak = zipped.headers()["etag"].to_str().unwrap().to_owned();
+    assert!(weak.starts_with("W/\""), "{weak}");
+    let again = host.request(Method::GET, "/api/v1/entity-conditions", &token);
+    let again = again.header("if-none-match", weak).send().await.unwrap();
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     assert!(zipped.bytes().await.unwrap().len() < 600);
     let plain = list("gzip;q=0").await;
     assert!(!plain.headers().contains_key("content-encoding"));

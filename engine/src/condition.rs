@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use crate::decision::{Outcome, Reason, Subject};
 use crate::error::Error;
+use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node, Scalar};
 
 /// The greatest age, in years, that a condition or a customer may have.
@@ -111,9 +112,9 @@ impl Rule {
                 }
             }
             Self::LicenseRequirement => {
-                let reason = match customer.and_then(|customer| customer.licenses.as_deref()) {
+                let reason = match customer.and_then(|customer| customer.licenses.as_ref()) {
                     None => Some(Reason::LicensesMissing),
-                    Some(held) if held.iter().any(|license| license == id) => None,
+                    Some(held) if held.contains(id) => None,
                     Some(_) => Some(Reason::LicenseMissing),
                 };
                 Outcome {
@@ -264,8 +265,51 @@ pub struct Customer<'a> {
     /// Age in years, 0 to [`MAX_AGE`].
     pub age: Option<u8>,
     /// Ids of the licenses the customer has, exact and case-sensitive.
-    pub licenses: Option<Vec<Cow<'a, str>>>,
+    pub licenses: Option<Licenses<'a>>,
 }
+
+/// The ids of a customer's licenses. A basket asks for them many times over, so many of them are looked up by hash.
+#[derive(Clone, Debug, Default)]
+pub struct Licenses<'a> {
+    ids: Vec<Cow<'a, str>>,
+    /// All of them, when there are more than [`FEW`].
+    index: Option<Index>,
+}
+
+/// How many licenses are looked through one by one.
+const FEW: usize = 16;
+
+impl<'a> Licenses<'a> {
+    /// These licenses.
+    #[must_use]
+    pub fn new(ids: Vec<Cow<'a, str>>) -> Self {
+        let index = (ids.len() > FEW).then(|| {
+            let mut index = Index::new(Seed::of(ids.iter().map(|id| id.as_ref())));
+            ids.iter().for_each(|id| {
+                index.get_or_add(id, 0);
+            });
+            index
+        });
+        Self { ids, index }
+    }
+
+    /// Whether this one is among them, exact and case-sensitive.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        match &self.index {
+            Some(index) => index.contains(id),
+            None => self.ids.iter().any(|held| held == id),
+        }
+    }
+}
+
+impl PartialEq for Licenses<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ids == other.ids
+    }
+}
+
+impl Eq for Licenses<'_> {}
 
 /// A question about one item and one customer (`given.md` 2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -308,10 +352,11 @@ pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Optio
     let licenses = customer.member("licenses").filter(known);
     let licenses = licenses.and_then(|licenses| faults.array(licenses));
     let licenses = licenses.map(|array| {
-        array
-            .children()
-            .filter_map(|element| read_license(element, faults))
-            .collect()
+        let ids = array.children();
+        Licenses::new(
+            ids.filter_map(|element| read_license(element, faults))
+                .collect(),
+        )
     });
     Some(Customer { age, licenses })
 }

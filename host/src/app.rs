@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::conditions::Conditions;
@@ -29,6 +29,8 @@ pub struct App {
     /// Clients, keys, tokens.
     pub tokens: Tokens,
     ending: watch::Sender<bool>,
+    /// As many turns as there are threads: what takes long waits for its turn.
+    turns: Arc<Semaphore>,
 }
 
 impl App {
@@ -56,7 +58,30 @@ impl App {
             conditions,
             tokens,
             ending: watch::Sender::new(false),
+            turns: Arc::new(Semaphore::new(threads)),
         }))
+    }
+
+    /// Does something that takes long off the threads that serve, at most as many at once as there are processors.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when it panics.
+    pub async fn aside<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T> {
+        let bug = |cause: &dyn std::fmt::Display| Error::Bug(cause.to_string());
+        let turn = Arc::clone(&self.turns)
+            .acquire_owned()
+            .await
+            .map_err(|cause| bug(&cause))?;
+        let app = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || {
+            // Kept to the end of the work, also when nobody waits for it any more.
+            let _turn = turn;
+            work(&app)
+        });
+        done.await.map_err(|cause| bug(&cause))
     }
 
     /// Becomes true when streams without end must end.

@@ -7,6 +7,7 @@
 
 mod demo;
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -199,6 +200,7 @@ fn log_to_stderr(log: &Log) -> Result<(), String> {
         .map_err(|cause| format!("log.level is no filter: {cause}"))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     if log.format == "json" {
         lines.json().init();
@@ -240,11 +242,17 @@ fn write_credentials(app: &App, credentials: &Credentials, file: &Path) -> std::
         "tokenUrl": app.config.public_url() + "/oauth2/token",
         "audience": app.config.audience,
     });
-    let beside = file.with_extension("new");
+    // A file of its own, made anew: one that is there already could be anyone's to read.
+    let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
+    let _ = std::fs::remove_file(&beside);
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
+    options.write(true).create_new(true).mode(0o600);
     let mut written = options.open(&beside)?;
     written.write_all(format!("{content:#}\n").as_bytes())?;
     written.sync_all()?;
-    std::fs::rename(beside, file)
+    std::fs::rename(beside, file)?;
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -18,13 +18,34 @@ pub const DEFAULTS: &str = include_str!("config.default.toml");
 pub struct Config {
     pub listen: std::net::SocketAddr,
     pub store: String,
+    #[serde(deserialize_with = "text")]
     pub audience: String,
+    #[serde(deserialize_with = "text")]
     pub public_url: String,
+    #[serde(deserialize_with = "text")]
     pub issuer: String,
+    #[serde(deserialize_with = "text")]
     pub platform_tenant: String,
+    #[serde(deserialize_with = "text")]
     pub operator_file: String,
     pub log: Log,
     pub tokens: Tokens,
+}
+
+/// A text; the environment gives one that looks like a number as a number.
+fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Integer(i64),
+        Bool(bool),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Text(text) => text,
+        Written::Integer(number) => number.to_string(),
+        Written::Bool(value) => value.to_string(),
+    })
 }
 
 /// What is logged, and how.
@@ -123,6 +144,15 @@ impl Config {
         self.store.parse::<StoreUrl>()?;
         if self.audience.is_empty() {
             return Err("audience must not be empty".to_owned());
+        }
+        for (name, url) in [("public_url", &self.public_url), ("issuer", &self.issuer)] {
+            let absolute = |uri: &http::Uri| uri.scheme().is_some() && uri.host().is_some();
+            let fits = url.parse().is_ok_and(|uri| absolute(&uri));
+            if !url.is_empty() && !fits {
+                return Err(format!(
+                    "{name} must be a URL such as https://tillgate.example"
+                ));
+            }
         }
         if !crate::tokens::tenant::is_name(&self.platform_tenant) {
             return Err("platform_tenant must be 1 to 64 of A-Z a-z 0-9 . _ -".to_owned());

@@ -36,8 +36,11 @@ const TICK: Duration = Duration::from_millis(10);
 /// What a call may compute before it is ended: time of its thread, so that a busy machine ends nobody.
 const DEADLINE: Duration = Duration::from_millis(50);
 
-/// What preparing may take beyond that, for each byte of a document.
+/// What a call may compute beyond that, for each byte of its input.
 const DEADLINE_PER_BYTE: Duration = Duration::from_nanos(100);
+
+/// What a basket may compute beyond that: it may have as many results as a hundred thousand calls.
+const BASKET_DEADLINE: Duration = Duration::from_millis(200);
 
 /// A document for the module to prepare and keep: a catalog's conditions, or one project.
 #[derive(Clone, Debug)]
@@ -324,20 +327,21 @@ impl Instance {
         match question {
             Question::Condition(catalog, id) => {
                 let handle = self.handle(catalog)?;
-                self.evaluate(handle, &["condition ", id], request)
+                self.evaluate(handle, &["condition ", id], request, DEADLINE)
             }
             Question::Project(source) => {
                 let handle = self.handle(source)?;
-                self.evaluate(handle, &["project"], request)
+                self.evaluate(handle, &["project"], request, DEADLINE)
             }
             Question::Basket(catalog, None) => {
                 let handle = self.handle(catalog)?;
-                self.evaluate(handle, &["basket"], request)
+                self.evaluate(handle, &["basket"], request, BASKET_DEADLINE)
             }
             Question::Basket(catalog, Some(project)) => {
                 let project = self.handle(project)?;
                 let handle = self.handle(catalog)?;
-                self.evaluate(handle, &["basket ", &project.to_string()], request)
+                let line = ["basket ", &project.to_string()];
+                self.evaluate(handle, &line, request, BASKET_DEADLINE)
             }
         }
     }
@@ -347,9 +351,10 @@ impl Instance {
         handle: u32,
         line: &[&str],
         request: &[u8],
+        deadline: Duration,
     ) -> Result<Bytes, EngineError> {
         let len = self.write(line, request)?;
-        self.allow(DEADLINE);
+        self.allow(deadline + DEADLINE_PER_BYTE * len);
         let answer = self
             .evaluate
             .call(&mut self.store, (handle, len))

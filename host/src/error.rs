@@ -36,6 +36,9 @@ pub enum Error {
         /// How long to wait.
         retry_after: Duration,
     },
+    /// Others change the same all the time: try later.
+    #[error("others change the same all the time: try again")]
+    Busy,
     /// The store is away: try later.
     #[error("the store is away")]
     Unavailable(#[source] Unavailable),

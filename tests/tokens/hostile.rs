@@ -316,7 +316,7 @@ async fn a_header_that_is_none_of_a_bearer_token_is_refused() {
     let none = service.send(request()).await;
     assert_eq!(
         (none.status, none.header("www-authenticate")),
-        (401, Some("Bearer"))
+        (401, Some("Bearer error=\"invalid_token\""))
     );
     let invalid = Some("Bearer error=\"invalid_token\"");
     let headers = [

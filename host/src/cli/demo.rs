@@ -8,7 +8,7 @@ use tillgate_engine::restriction::ProjectId;
 
 use super::{bind, explain as explain_error, log_to_stderr, serve_until_told, start};
 use crate::app::App;
-use crate::conditions::Owner;
+use crate::conditions::{Owner, StoredProject};
 use crate::config::{Flags, Loaded};
 use crate::error::{Error, Result};
 use crate::etag::Preconditions;
@@ -106,8 +106,9 @@ async fn fill(app: &App) -> Result<Credentials> {
             .await?;
     }
     let project = ProjectId::new(PROJECT).ok_or_else(|| Error::Bug("no project id".to_owned()))?;
+    let project = StoredProject::from_put(project, RESTRICTIONS.as_bytes())?;
     app.conditions
-        .put_project(&tenant, project, RESTRICTIONS.as_bytes(), &anything)
+        .put_project(&tenant, &project, &anything)
         .await?;
     Ok(credentials)
 }

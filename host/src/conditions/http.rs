@@ -9,10 +9,11 @@ use futures_util::stream;
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use tokio::sync::watch;
+use uuid::Uuid;
 use warp::Reply as _;
 use warp::sse::Event;
 
-use super::{Owner, Sight, Tenant, Written};
+use super::{Owner, Sight, StoredProject, Tenant, Written};
 use crate::app::App;
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
@@ -26,12 +27,17 @@ const ENGINE: HeaderName = HeaderName::from_static("tillgate-engine");
 /// The largest body of a project: room for as many values of as many bytes as it may have.
 const MAX_PROJECT: usize = 32 << 20;
 
-/// Requests larger than this, and projects that take long to prepare, are decided off the threads that serve.
+/// Requests larger than this are decided off the threads that serve.
 const INLINE: usize = 64 << 10;
-const INLINE_PROJECT: usize = 4 << 20;
 
-/// How often an event stream that has nothing to say says so, and whether its caller still may listen.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// And so are those whose bytes times the bytes of the largest project are more than this: what takes long there is
+/// preparing the project, and in a basket each item by each restriction.
+const INLINE_PROJECT: usize = 1 << 29;
+const INLINE_BASKET: usize = 1 << 22;
+
+/// How often an event stream asks whether its caller still may listen, and after how many times it says that it is there.
+const LOOK: Duration = Duration::from_millis(500);
+const LOOKS_PER_HEARTBEAT: u32 = 30;
 
 const CONDITION: &str = "/api/v1/entity-conditions/{id}";
 const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{id}";
@@ -197,36 +203,47 @@ async fn evaluate_condition(app: Arc<App>, request: Request) -> Result<Reply> {
         return Err(Error::invalid("$.conditionId", ConditionId::RULE));
     }
     let sight = sight(&app, &request).await?;
-    let decided = super::evaluate_condition(&app.decider, &sight, id, &request.body)?;
-    Ok(decision(decided))
+    let decided = super::evaluate_condition(&app.decider, &sight, id, &request.body);
+    Ok(decision(decided, request.correlation))
 }
 
 async fn evaluate_project(app: Arc<App>, request: Request) -> Result<Reply> {
-    evaluate(app, request, super::evaluate_project).await
+    evaluate(app, request, super::evaluate_project, INLINE_PROJECT).await
 }
 
 async fn evaluate_basket(app: Arc<App>, request: Request) -> Result<Reply> {
-    evaluate(app, request, super::evaluate_basket).await
+    evaluate(app, request, super::evaluate_basket, INLINE_BASKET).await
 }
 
 type Evaluate = fn(&crate::engine::Decider, &Sight, &[u8]) -> Result<bytes::Bytes>;
 
 /// Decides here and now, unless that would keep others waiting.
-async fn evaluate(app: Arc<App>, request: Request, evaluate: Evaluate) -> Result<Reply> {
+async fn evaluate(
+    app: Arc<App>,
+    request: Request,
+    evaluate: Evaluate,
+    inline: usize,
+) -> Result<Reply> {
     let sight = sight(&app, &request).await?;
-    let long = request.body.len() > INLINE || sight.largest_project() > INLINE_PROJECT;
+    let size = request.body.len();
+    let long = size > INLINE || size.saturating_mul(sight.largest_project()) > inline;
+    let correlation = request.correlation;
     let decided = if long {
-        let decide = move || evaluate(&app.decider, &sight, &request.body);
-        let decided = tokio::task::spawn_blocking(decide).await;
-        decided.map_err(|cause| Error::Bug(cause.to_string()))??
+        app.aside(move |app| evaluate(&app.decider, &sight, &request.body))
+            .await?
     } else {
-        evaluate(&app.decider, &sight, &request.body)?
+        evaluate(&app.decider, &sight, &request.body)
     };
-    Ok(decision(decided))
+    Ok(decision(decided, correlation))
 }
 
-fn decision(decided: bytes::Bytes) -> Reply {
-    Reply::json(StatusCode::OK, decided).with(ENGINE, HeaderValue::from_static(MODULE_SHA256))
+/// What the module answered, and which module it was; a refusal is its answer too.
+fn decision(decided: Result<bytes::Bytes>, correlation: Uuid) -> Reply {
+    let reply = match decided {
+        Ok(decided) => Reply::json(StatusCode::OK, decided),
+        Err(error) => Reply::error(&error, correlation),
+    };
+    reply.with(ENGINE, HeaderValue::from_static(MODULE_SHA256))
 }
 
 async fn list_conditions(app: Arc<App>, request: Request) -> Result<Reply> {
@@ -305,11 +322,16 @@ async fn put_project(app: Arc<App>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
-    let put = app
-        .conditions
-        .put_project(tenant, id, &request.body, &preconditions);
-    let (outcome, stored) = put.await?;
-    Ok(written(outcome, &stored.etag, stored.json()))
+    let body = request.body.clone();
+    let read = move |_: &App| StoredProject::from_put(id, &body);
+    let project = if request.body.len() > INLINE {
+        app.aside(read).await??
+    } else {
+        read(&app)?
+    };
+    let put = app.conditions.put_project(tenant, &project, &preconditions);
+    let outcome = put.await?;
+    Ok(written(outcome, &project.etag, project.json()))
 }
 
 async fn delete_project(app: Arc<App>, request: Request) -> Result<Reply> {
@@ -355,7 +377,9 @@ struct Listener {
 
 impl Listener {
     async fn next(&mut self) -> Option<Event> {
+        let mut looks = 0;
         loop {
+            self.may_listen().await.ok()?;
             let sight = self.tenant.sight();
             if sight.digest != self.told {
                 self.told.clone_from(&sight.digest);
@@ -363,14 +387,13 @@ impl Listener {
                 return Some(Event::default().id(sight.digest.clone()).data(data));
             }
             let [global, own] = &mut self.watches;
-            let silent = tokio::select! {
-                changed = global.changed() => changed.map(|()| false).ok()?,
-                changed = own.changed() => changed.map(|()| false).ok()?,
+            tokio::select! {
+                changed = global.changed() => changed.ok()?,
+                changed = own.changed() => changed.ok()?,
                 _ = self.ending.wait_for(|ending| *ending) => return None,
-                () = tokio::time::sleep(HEARTBEAT) => true,
-            };
-            if silent {
-                self.may_listen().await.ok()?;
+                () = tokio::time::sleep(LOOK) => looks += 1,
+            }
+            if looks == LOOKS_PER_HEARTBEAT {
                 return Some(Event::default().comment("still here"));
             }
         }

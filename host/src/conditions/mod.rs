@@ -1,7 +1,6 @@
 //! Conditions and projects: writing them, seeing them, and asking the module about items.
 //!
-//! What a tenant sees is kept in memory as a [`Sight`], made when something changes and not when someone asks
-//! (`shelf.rs`). Writes go to the store, then memory catches up before they are answered. Decisions are the module's:
+//! What a tenant sees is kept in memory as a [`Sight`], made once a change by the first who asks after it. Writes go to the store, then memory catches up before they are answered. Decisions are the module's:
 //! this finds the documents to ask it with. Called by `http.rs` alone.
 
 pub mod http;
@@ -14,8 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
-use tillgate_engine::json::Document;
-use tillgate_engine::restriction::{Project, ProjectId};
+use tillgate_engine::restriction::ProjectId;
 
 use self::shelf::{Shelf, condition_key, project_key};
 pub use self::shelf::{StoredCondition, StoredProject};
@@ -59,6 +57,8 @@ pub struct Conditions {
     clock: Arc<dyn Clock>,
     global: Arc<Shelf>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
+    /// Held by a write that was overtaken, so that those of this host do not overtake each other for ever.
+    again: tokio::sync::Mutex<()>,
 }
 
 /// What is kept in memory for a tenant.
@@ -105,6 +105,7 @@ impl Conditions {
             clock,
             global,
             tenants: RwLock::default(),
+            again: tokio::sync::Mutex::default(),
         })
     }
 
@@ -182,22 +183,18 @@ impl Conditions {
             .await
     }
 
-    /// Creates or replaces a project from a PUT's body.
+    /// Creates or replaces a project.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming what is wrong with the body, [`Error::Outdated`] when a precondition does not hold.
+    /// [`Error::Outdated`] when a precondition does not hold.
     pub async fn put_project(
         &self,
         tenant: &TenantId,
-        id: ProjectId,
-        body: &[u8],
+        project: &StoredProject,
         preconditions: &Preconditions,
-    ) -> Result<(Written, Arc<StoredProject>)> {
-        let project = Project::from_put(id, &Document::parse(body)?)?;
-        let stored = StoredProject::new(id, &project)?;
-        let (owner, key) = (Owner::Tenant(tenant), project_key(id));
-        let written = self.put(owner, &key, stored.json(), preconditions).await?;
-        Ok((written, Arc::new(stored)))
+    ) -> Result<Written> {
+        let (owner, key) = (Owner::Tenant(tenant), project_key(project.id));
+        self.put(owner, &key, project.json(), preconditions).await
     }
 
     /// Deletes a project.
@@ -286,6 +283,7 @@ impl Conditions {
             Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.shelf),
         };
         let partition = shelf.follower().partition();
+        let mut alone = None;
         for _ in 0..TRIES {
             let found = self.store.get(partition, &[key.to_owned()]).await?;
             let current = found.into_iter().next().flatten();
@@ -301,6 +299,9 @@ impl Conditions {
                 ops: vec![op.clone(), tell(key)],
             };
             match commit_surely(self.store.as_ref(), commit).await {
+                Err(CommitError::Conflict(_)) if alone.is_none() => {
+                    alone = Some(self.again.lock().await);
+                }
                 Err(CommitError::Conflict(_)) => {}
                 Err(other) => return Err(other.into()),
                 Ok(_) => {
@@ -309,9 +310,7 @@ impl Conditions {
                 }
             }
         }
-        Err(Error::Conflict(
-            "it is being changed by others all the time".to_owned(),
-        ))
+        Err(Error::Busy)
     }
 }
 

@@ -81,8 +81,14 @@ pub struct StoredProject {
 }
 
 impl StoredProject {
-    pub(super) fn new(id: ProjectId, project: &Project<'_>) -> Result<Self> {
-        to_json(project).map(|json| Self::read(id, json))
+    /// The project of a PUT's body, as it will be stored.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming what is wrong with the body.
+    pub fn from_put(id: ProjectId, body: &[u8]) -> Result<Self> {
+        let document = Document::parse(body)?;
+        let project = Project::from_put(id, &document)?;
+        to_json(&project).map(|json| Self::read(id, json))
     }
 
     fn read(id: ProjectId, json: Bytes) -> Self {
@@ -133,13 +139,19 @@ pub(super) struct Content {
 
 impl Content {
     /// Takes in what the store has under a key now.
-    fn set(&mut self, key: &str, value: Option<Bytes>, scope: Scope) -> Result<()> {
+    fn set(&mut self, key: &str, value: Option<Bytes>, scope: Scope) {
         if let Some(id) = key.strip_prefix(CONDITION) {
             match value {
-                Some(json) => {
-                    let stored = Arc::new(StoredCondition::read(json, scope)?);
-                    self.conditions.insert(id.to_owned(), stored);
-                }
+                Some(json) => match StoredCondition::read(json, scope) {
+                    Ok(stored) => {
+                        self.conditions.insert(id.to_owned(), Arc::new(stored));
+                    }
+                    // It is not in force, and does not keep the others from being followed.
+                    Err(cause) => {
+                        tracing::error!(id, %cause, "a stored condition cannot be read");
+                        self.conditions.remove(id);
+                    }
+                },
                 None => drop(self.conditions.remove(id)),
             }
         } else if let Some(id) = key.strip_prefix(PROJECT).and_then(ProjectId::new) {
@@ -151,7 +163,6 @@ impl Content {
                 None => drop(self.projects.remove(&id)),
             }
         }
-        Ok(())
     }
 }
 
@@ -199,7 +210,7 @@ impl Shelf {
                     .await?;
                 after = page.entries.last().map(|(key, _)| key.clone());
                 for (key, entry) in page.entries {
-                    content.set(&key, Some(entry.value), self.scope)?;
+                    content.set(&key, Some(entry.value), self.scope);
                 }
                 if !page.more {
                     break;
@@ -215,7 +226,7 @@ impl Shelf {
         let entries = self.store.get(self.follower.partition(), &keys).await?;
         let mut content = Content::clone(&self.content());
         for (key, entry) in keys.iter().zip(entries) {
-            content.set(key, entry.map(|entry| entry.value), self.scope)?;
+            content.set(key, entry.map(|entry| entry.value), self.scope);
         }
         Ok(content)
     }

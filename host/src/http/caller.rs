@@ -16,7 +16,7 @@ use crate::tokens::tenant::TenantId;
 const MAX_TOKEN: usize = 8 << 10;
 
 /// What is wrong when no token was sent.
-pub const NO_TOKEN: &str = "a bearer token is needed";
+const NO_TOKEN: &str = "a bearer token is needed";
 
 /// What is wrong with a header that is none of a bearer token.
 const NO_BEARER: &str = "the Authorization header must hold one bearer token";

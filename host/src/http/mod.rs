@@ -11,6 +11,7 @@ mod server;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt};
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, IF_MATCH,
-    IF_NONE_MATCH,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    EXPECT, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -39,6 +40,10 @@ pub const MAX_BODY: usize = 1 << 20;
 
 /// How long a body of [`MAX_BODY`] may take to arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How much of a body that is not wanted is read all the same, and for how long.
+const DRAIN: usize = 4 << 20;
+const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
 /// Who may call a route.
 #[derive(Clone, Copy, Debug)]
@@ -187,14 +192,18 @@ impl Request {
     }
 }
 
+/// The entity tags of a header. `W/` is taken off: a compressed answer has a weak tag, and it names its version as well
+/// as the strong one does.
 fn tags<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> impl Iterator<Item = &'h str> {
-    let values = headers
-        .get_all(name)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    values
-        .flat_map(|value| value.split(','))
-        .map(|tag| tag.trim().trim_start_matches("W/"))
+    let values = headers.get_all(name).iter();
+    let values = values.filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(|tag| {
+        let tag = tag.trim();
+        let strong = tag.strip_prefix("W/");
+        strong
+            .filter(|strong| strong.starts_with('"'))
+            .unwrap_or(tag)
+    })
 }
 
 /// All routes, by path and method.
@@ -284,70 +293,91 @@ async fn answer<B: Buf>(
 ) -> warp::reply::Response {
     let correlation = correlation(&head.headers);
     let gzip = accepts_gzip(&head.headers);
-    let reply = match dispatch(app, table, head, correlation, body).await {
-        Ok(reply) | Err(Stop::Reply(reply)) => reply,
-        Err(Stop::Error(error)) => Reply::error(&error, correlation),
+    let mut body = std::pin::pin!(body);
+    let unread = Unread::of(&head.headers);
+    let (mut reply, unread) = match find(table, &head, correlation) {
+        Ok((route, params)) => {
+            let private = !matches!(route.access, Access::Public);
+            let serving = serve(app, route, params, head, correlation, body.as_mut(), unread);
+            let (mut reply, unread) = serving.await;
+            if private {
+                reply.keep_private();
+            }
+            (reply, unread)
+        }
+        Err(reply) => (reply, unread),
     };
+    if !unread.drain(body).await {
+        reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if gzip && reply.is_large() {
+        let compressed =
+            tokio::task::spawn_blocking(move || reply.into_response(correlation, gzip));
+        return compressed.await.unwrap_or_else(|cause| {
+            let error = Error::Bug(cause.to_string());
+            Reply::error(&error, correlation).into_response(correlation, false)
+        });
+    }
     reply.into_response(correlation, gzip)
 }
 
-/// Why a request got no further.
-enum Stop {
-    Error(Error),
-    Reply(Reply),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-async fn dispatch<B: Buf>(
-    app: Arc<App>,
-    table: &Table,
-    head: Head,
+/// The route of a request's path and method, and the path's parameters; otherwise what to answer.
+fn find<'t>(
+    table: &'t Table,
+    head: &Head,
     correlation: Uuid,
-    body: impl Stream<Item = Result<B, warp::Error>> + Send,
-) -> Result<Reply, Stop> {
-    let refuse = |status, detail: &str| Stop::Reply(Reply::problem(status, detail, correlation));
-    let found = table.paths.at(head.path.as_str());
-    let found =
-        found.map_err(|_| refuse(StatusCode::NOT_FOUND, "there is nothing at this path"))?;
-    let method = if head.method == Method::HEAD {
-        &Method::GET
-    } else {
-        &head.method
+) -> Result<(&'t Route, Vec<String>), Reply> {
+    let found = table.paths.at(head.path.as_str()).map_err(|_| {
+        let detail = "there is nothing at this path";
+        Reply::problem(StatusCode::NOT_FOUND, detail, correlation)
+    })?;
+    let method = match head.method {
+        Method::HEAD => &Method::GET,
+        ref other => other,
     };
     let Some(route) = found.value.get(method.as_str()) else {
-        let allow = found.value.keys().copied().collect::<Vec<_>>().join(", ");
-        let refuses = found
-            .value
-            .values()
-            .next()
-            .map_or(Reply::problem as Refuse, |r| r.refuses);
+        let mut allow: Vec<_> = found.value.keys().copied().collect();
+        if allow.contains(&"GET") {
+            allow.push("HEAD");
+        }
+        allow.sort_unstable();
+        let allow = allow.join(", ");
+        let first = found.value.values().next();
+        let refuses = first.map_or(Reply::problem as Refuse, |route| route.refuses);
         let detail = format!("this path takes {allow}");
         let reply = refuses(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
         let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
-        return Err(Stop::Reply(reply.with(ALLOW, allow)));
+        return Err(reply.with(ALLOW, allow));
     };
-    let refuse = |status, detail: &str| Stop::Reply((route.refuses)(status, detail, correlation));
-    let params = found
-        .params
-        .iter()
-        .map(|(_, value)| percent_decode_str(value).decode_utf8());
+    let params = found.params.iter();
+    let params = params.map(|(_, value)| percent_decode_str(value).decode_utf8());
     let params: Result<Vec<_>, _> = params.map(|param| param.map(|p| p.into_owned())).collect();
     let params = params.map_err(|_| {
-        refuse(
-            StatusCode::BAD_REQUEST,
-            "the path must be percent-encoded UTF-8",
-        )
+        let detail = "the path must be percent-encoded UTF-8";
+        (route.refuses)(StatusCode::BAD_REQUEST, detail, correlation)
     })?;
+    Ok((route, params))
+}
 
-    let caller = authorize(&app, route.access, &head.headers).await?;
+/// Takes a request through its route: the caller, what the body may be, the body, the handler. Answers what of the body
+/// is left.
+async fn serve<B: Buf>(
+    app: Arc<App>,
+    route: &Route,
+    params: Vec<String>,
+    head: Head,
+    correlation: Uuid,
+    body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
+    unread: Unread,
+) -> (Reply, Unread) {
+    let refuse = |status, detail: &str| (route.refuses)(status, detail, correlation);
+    let caller = match authorize(&app, route.access, &head.headers).await {
+        Ok(caller) => caller,
+        Err(error) => return (Reply::error(&error, correlation), unread),
+    };
     if !accepts(&head.headers, route.gives) {
         let detail = format!("this answers {}", route.gives);
-        return Err(refuse(StatusCode::NOT_ACCEPTABLE, &detail));
+        return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
     }
     let limit = match route.takes {
         Takes::Nothing => 0,
@@ -355,26 +385,29 @@ async fn dispatch<B: Buf>(
         Takes::Json(limit) => {
             if !is_json(&head.headers) {
                 let detail = "the body must be application/json, not encoded";
-                return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+                return (refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail), unread);
             }
             limit
         }
     };
-    let body = match limit {
-        0 => Bytes::new(),
-        limit => read(&head.headers, body, limit)
-            .await
-            .map_err(|unread| match unread {
-                Unread::TooLarge => {
-                    let detail = format!("the body must be at most {limit} bytes");
-                    refuse(StatusCode::PAYLOAD_TOO_LARGE, &detail)
-                }
-                Unread::TooSlow => refuse(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
-                Unread::Broken => refuse(StatusCode::BAD_REQUEST, "the body did not arrive whole"),
-            })?,
+    let (body, unread) = match limit {
+        0 => (Bytes::new(), unread),
+        limit => match read(body, limit, unread.announced).await {
+            Ok(body) => (body, Unread::NOTHING),
+            Err(NoBody::TooLarge) => {
+                let detail = format!("the body must be at most {limit} bytes");
+                return (refuse(StatusCode::PAYLOAD_TOO_LARGE, &detail), unread);
+            }
+            Err(NoBody::TooSlow) => {
+                let detail = "the body came too slowly";
+                return (refuse(StatusCode::REQUEST_TIMEOUT, detail), unread);
+            }
+            Err(NoBody::Broken) => {
+                let detail = "the body did not arrive whole";
+                return (refuse(StatusCode::BAD_REQUEST, detail), unread);
+            }
+        },
     };
-
-    let private = caller.is_some();
     let Head {
         query,
         headers,
@@ -391,11 +424,8 @@ async fn dispatch<B: Buf>(
         caller,
     };
     let handled = (route.handler)(app, request).await;
-    let mut reply = handled.unwrap_or_else(|error| Reply::error(&error, correlation));
-    if private {
-        reply.keep_private();
-    }
-    Ok(reply)
+    let reply = handled.unwrap_or_else(|error| Reply::error(&error, correlation));
+    (reply, unread)
 }
 
 async fn authorize(app: &App, access: Access, headers: &HeaderMap) -> Result<Option<Caller>> {
@@ -418,31 +448,83 @@ async fn authorize(app: &App, access: Access, headers: &HeaderMap) -> Result<Opt
     Ok(Some(caller))
 }
 
+/// What of a body has not been read.
+#[derive(Clone, Copy)]
+struct Unread {
+    /// How long it is, when that was said.
+    announced: Option<usize>,
+    /// Whether there is any.
+    any: bool,
+    /// Whether its sender waits to be told to send it.
+    waits: bool,
+}
+
+impl Unread {
+    const NOTHING: Self = Self {
+        announced: None,
+        any: false,
+        waits: false,
+    };
+
+    fn of(headers: &HeaderMap) -> Self {
+        let length = headers.get(CONTENT_LENGTH);
+        let announced = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        Self {
+            announced,
+            any: announced.is_some_and(|length| length > 0)
+                || headers.contains_key(TRANSFER_ENCODING),
+            waits: headers.contains_key(EXPECT),
+        }
+    }
+
+    /// Reads on for a while, so that a sender who is still busy hears the answer. Answers whether the connection is good
+    /// for another request.
+    async fn drain<B: Buf>(
+        self,
+        mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
+    ) -> bool {
+        if !self.any {
+            return true;
+        }
+        if self.waits {
+            return false;
+        }
+        let to_the_end = async {
+            let mut left = DRAIN;
+            while let Some(Ok(chunk)) = body.next().await {
+                match left.checked_sub(chunk.remaining()) {
+                    Some(less) => left = less,
+                    None => return false,
+                }
+            }
+            true
+        };
+        let drained = tokio::time::timeout(DRAIN_DEADLINE, to_the_end).await;
+        drained.unwrap_or(false)
+    }
+}
+
 /// Why there is no body.
-enum Unread {
+enum NoBody {
     TooLarge,
     TooSlow,
     Broken,
 }
 
 async fn read<B: Buf>(
-    headers: &HeaderMap,
-    body: impl Stream<Item = Result<B, warp::Error>> + Send,
+    mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
-) -> Result<Bytes, Unread> {
-    let announced = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: usize| length > limit) {
-        return Err(Unread::TooLarge);
+    announced: Option<usize>,
+) -> Result<Bytes, NoBody> {
+    if announced.is_some_and(|length| length > limit) {
+        return Err(NoBody::TooLarge);
     }
     let collect = async {
-        let mut body = std::pin::pin!(body);
         let mut whole = BytesMut::new();
         while let Some(chunk) = body.next().await {
-            let mut chunk = chunk.map_err(|_| Unread::Broken)?;
+            let mut chunk = chunk.map_err(|_| NoBody::Broken)?;
             if whole.len() + chunk.remaining() > limit {
-                return Err(Unread::TooLarge);
+                return Err(NoBody::TooLarge);
             }
             if whole.is_empty() && announced == Some(chunk.remaining()) {
                 return Ok(chunk.copy_to_bytes(chunk.remaining()));
@@ -453,7 +535,7 @@ async fn read<B: Buf>(
     };
     let mebibytes = u32::try_from(limit.div_ceil(MAX_BODY)).unwrap_or(1);
     let within = tokio::time::timeout(BODY_DEADLINE * mebibytes, collect);
-    within.await.unwrap_or(Err(Unread::TooSlow))
+    within.await.unwrap_or(Err(NoBody::TooSlow))
 }
 
 /// The caller's correlation id when it is a UUID, otherwise a new one.

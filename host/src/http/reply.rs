@@ -21,8 +21,14 @@ use crate::error::Error;
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 
+/// What a 401 asks for, the same for every reason (`tokens.md`, "Verifying a caller").
+const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
+
 /// Bodies shorter than this are not worth compressing.
 const COMPRESS_FROM: usize = 1024;
+
+/// Bodies longer than this are compressed off the threads that serve.
+const LARGE: usize = 256 << 10;
 
 /// An answer.
 #[derive(Debug)]
@@ -104,7 +110,7 @@ impl Reply {
             }
             Error::Unauthenticated(detail) => {
                 Self::problem(StatusCode::UNAUTHORIZED, detail, correlation)
-                    .with(WWW_AUTHENTICATE, challenge(detail))
+                    .with(WWW_AUTHENTICATE, HeaderValue::from_static(INVALID_TOKEN))
             }
             Error::Denied(_) => Self::problem(StatusCode::FORBIDDEN, &text, correlation).with(
                 WWW_AUTHENTICATE,
@@ -116,9 +122,13 @@ impl Reply {
                 Self::problem(StatusCode::PRECONDITION_FAILED, &text, correlation)
             }
             Error::TooMany { retry_after, .. } => {
+                let seconds = retry_after.as_millis().div_ceil(1000).max(1);
+                let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
                 Self::problem(StatusCode::TOO_MANY_REQUESTS, &text, correlation)
-                    .with(RETRY_AFTER, retry_after.as_secs().max(1).into())
+                    .with(RETRY_AFTER, seconds.into())
             }
+            Error::Busy => Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
+                .with(RETRY_AFTER, 1.into()),
             Error::Unavailable(cause) => {
                 tracing::warn!(%correlation, %cause, "the store is away");
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
@@ -134,7 +144,14 @@ impl Reply {
     /// An error of HTTP itself: a status and a sentence.
     #[must_use]
     pub fn problem(status: StatusCode, detail: &str, correlation: Uuid) -> Self {
-        problem(status, detail, None, correlation)
+        let messages = (status == StatusCode::BAD_REQUEST).then(|| vec![detail.to_owned()]);
+        problem(status, detail, messages, correlation)
+    }
+
+    /// Whether compressing it would keep others waiting.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        matches!(&self.body, Body::Whole(bytes) if bytes.len() > LARGE)
     }
 
     /// The answer as it goes out.
@@ -147,6 +164,7 @@ impl Reply {
                 .insert(VARY, HeaderValue::from_static("accept-encoding"));
             if gzip && let Some(smaller) = compress(bytes) {
                 *bytes = smaller;
+                weaken(&mut self.headers);
                 self.headers
                     .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
@@ -203,12 +221,15 @@ fn problem(
     )
 }
 
-/// No error code where no token was sent (RFC 6750, section 3).
-fn challenge(detail: &str) -> HeaderValue {
-    if detail == crate::http::caller::NO_TOKEN {
-        return HeaderValue::from_static("Bearer");
+/// Compressed, it is the same version but not the same bytes (RFC 9110, section 8.8.1).
+fn weaken(headers: &mut HeaderMap) {
+    let weak = headers.get(ETAG).and_then(|tag| {
+        let weak = [b"W/".as_slice(), tag.as_bytes()].concat();
+        HeaderValue::from_bytes(&weak).ok()
+    });
+    if let Some(weak) = weak {
+        headers.insert(ETAG, weak);
     }
-    HeaderValue::from_static("Bearer error=\"invalid_token\"")
 }
 
 fn compress(bytes: &[u8]) -> Option<Bytes> {

@@ -96,7 +96,8 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
         .max_buf_size(MAX_HEAD)
-        .max_headers(64)
+        .max_headers(128)
+        .half_close(true)
         .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
     let connection = connections.watch(connection);
     tokio::spawn(async move {
@@ -130,6 +131,10 @@ where
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
         request.extensions_mut().insert(self.peer);
+        // CONNECT and its like name an authority and no path, which warp's filters cannot take.
+        if request.uri().path_and_query().is_none() {
+            *request.uri_mut() = http::Uri::from_static("*");
+        }
         self.inner.call(request)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tillgate_engine::json::{Document, Faults, Node};
+use tillgate_engine::json::{Document, Faults, Node, Scalar};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::permission::{Permission, Permissions};
@@ -75,6 +75,7 @@ fn claims(node: Node<'_, '_>, body: &[u8], faults: &mut Faults) -> Option<Claims
             faults.add(member, NAME_RULE);
         }
         let value = whole.get("claims").and_then(|claims| claims.get(name));
+        let value = value.filter(|_| !matches!(member.scalar(), Scalar::Array | Scalar::Object));
         match value.and_then(Claim::new) {
             Some(claim) => drop(claims.insert(name.to_owned(), claim)),
             None => faults.add(member, VALUE_RULE),

@@ -31,6 +31,8 @@ const LEASE: std::time::Duration = std::time::Duration::from_secs(30);
 pub(super) struct Ledger {
     store: Arc<dyn Store>,
     partition: Partition,
+    /// Held by a change that was overtaken, so that those of this host do not overtake each other for ever.
+    again: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A record with the revision that a change may rest on.
@@ -103,8 +105,12 @@ impl Change {
 }
 
 impl Ledger {
-    pub(super) const fn new(store: Arc<dyn Store>, partition: Partition) -> Self {
-        Self { store, partition }
+    pub(super) fn new(store: Arc<dyn Store>, partition: Partition) -> Self {
+        Self {
+            store,
+            partition,
+            again: Arc::default(),
+        }
     }
 
     pub(super) const fn partition(&self) -> &Partition {
@@ -162,15 +168,17 @@ impl Ledger {
     where
         P: Future<Output = Result<(Change, T)>>,
     {
+        let mut alone = None;
         for _ in 0..TRIES {
             let (change, planned) = plan().await?;
             if change.ops.is_empty() || self.commit(change).await? {
                 return Ok(planned);
             }
+            if alone.is_none() {
+                alone = Some(self.again.lock().await);
+            }
         }
-        Err(Error::Conflict(
-            "others change the same all the time: try again".to_owned(),
-        ))
+        Err(Error::Busy)
     }
 
     /// Makes a change; answers whether what it rests on was still so.

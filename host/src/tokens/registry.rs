@@ -217,7 +217,14 @@ impl Registry {
     }
 
     fn put(&self, id: &Arc<str>, entry: Option<Entry>) -> Result<()> {
-        let client = entry.map(|entry| read::<Client>(id, &entry)).transpose()?;
+        // One that cannot be read is not let in, and does not keep the others from being followed.
+        let client = entry.and_then(|entry| match read::<Client>(id, &entry) {
+            Ok(client) => Some(client),
+            Err(cause) => {
+                tracing::error!(client = %id, %cause, "a client's record cannot be read");
+                None
+            }
+        });
         let standing = client.map(|client| Arc::new(self.standing(client.record)));
         let mut clients = self.write();
         let Some(slot) = clients.slots.get(id) else {
