@@ -111,7 +111,7 @@ fn flags(root: &Path) -> Result<String, Box<dyn Error>> {
         from(root, "tillgate"),
         from(&home, "cargo"),
         sha2,
-        llvm("inline-threshold=100"),
+        llvm("inline-threshold=112"),
         llvm("unroll-full-max-count=0"),
         llvm("unroll-runtime=false"),
     ]
