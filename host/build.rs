@@ -105,7 +105,17 @@ fn flags(root: &Path) -> Result<String, Box<dyn Error>> {
         .ok_or("the path of the workspace is not UTF-8")?;
     // Signatures are made once a delivery: small code serves them better than unrolled rounds.
     let sha2 = "--cfg=sha2_backend_soft=\"compact\"".to_owned();
-    Ok([from(root, "tillgate"), from(&home, "cargo"), sha2].join("\u{1f}"))
+    // Speed for what a decision runs through, and not a copy of every small function and loop everywhere else.
+    let llvm = |arg: &str| format!("-Cllvm-args=-{arg}");
+    Ok([
+        from(root, "tillgate"),
+        from(&home, "cargo"),
+        sha2,
+        llvm("inline-threshold=112"),
+        llvm("unroll-full-max-count=0"),
+        llvm("unroll-runtime=false"),
+    ]
+    .join("\u{1f}"))
 }
 
 /// `rust-toolchain.toml` names the target; where rustup does not install it by itself, this does.

@@ -352,11 +352,11 @@ pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Optio
     let licenses = customer.member("licenses").filter(known);
     let licenses = licenses.and_then(|licenses| faults.array(licenses));
     let licenses = licenses.map(|array| {
-        let ids = array.children();
-        Licenses::new(
-            ids.filter_map(|element| read_license(element, faults))
-                .collect(),
-        )
+        let mut held = Vec::new();
+        for element in array.children() {
+            held.extend(read_license(element, faults));
+        }
+        Licenses::new(held)
     });
     Some(Customer { age, licenses })
 }

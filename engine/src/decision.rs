@@ -151,39 +151,47 @@ impl Outcome<'_> {
 impl Outcome<'_> {
     /// Appends the result's JSON text (`given.md` 2.4, "Entry of `results`").
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        // Few long pieces rather than many short ones: each piece has its price.
         let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
-        match self.subject {
+        let rule = match self.subject {
             Subject::Age(id) | Subject::License(id) => {
                 // A condition's id has no character to escape.
                 push("{\"id\":\"");
                 push(id);
-                push("\",\"allow\":");
+                push("\",");
+                match self.subject {
+                    Subject::Age(_) => "\"rule\":\"AGE_RESTRICTION\"}",
+                    _ => "\"rule\":\"LICENSE_REQUIREMENT\"}",
+                }
             }
-            Subject::Restriction(_) => push("{\"allow\":"),
-        }
+            Subject::Restriction(_) => {
+                push("{");
+                "\"rule\":\"PROJECT_RESTRICTION\",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":"
+            }
+        };
         match self.reason {
-            None => push("true,\"decision\":\"ALLOW\",\"reason\":null,\"rule\":\""),
+            None => push("\"allow\":true,\"decision\":\"ALLOW\",\"reason\":null,"),
             Some(reason) => {
                 push(match reason.decision() {
-                    Decision::Allow => "false,\"decision\":\"ALLOW\",\"reason\":\"",
-                    Decision::SoftDeny => "false,\"decision\":\"SOFT_DENY\",\"reason\":\"",
-                    Decision::HardDeny => "false,\"decision\":\"HARD_DENY\",\"reason\":\"",
+                    Decision::Allow => "\"allow\":false,\"decision\":\"ALLOW\",\"reason\":\"",
+                    Decision::SoftDeny => {
+                        "\"allow\":false,\"decision\":\"SOFT_DENY\",\"reason\":\""
+                    }
+                    Decision::HardDeny => {
+                        "\"allow\":false,\"decision\":\"HARD_DENY\",\"reason\":\""
+                    }
                 });
                 push(reason.as_str());
-                push("\",\"rule\":\"");
+                push("\",");
             }
         }
-        match self.subject {
-            Subject::Age(_) => push("AGE_RESTRICTION\"}"),
-            Subject::License(_) => push("LICENSE_REQUIREMENT\"}"),
-            Subject::Restriction(restriction) => {
-                push("PROJECT_RESTRICTION\",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":");
-                match restriction {
-                    Some(target) => write_text(target, out),
-                    None => push("null"),
-                }
-                out.push(b'}');
+        push(rule);
+        if let Subject::Restriction(restriction) = self.subject {
+            match restriction {
+                Some(target) => write_text(target, out),
+                None => push("null"),
             }
+            out.push(b'}');
         }
     }
 }
@@ -227,12 +235,12 @@ impl ItemDecision<'_> {
     pub(crate) fn write_open(&self, allow: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");
         write_text(self.id, out);
-        out.extend_from_slice(if allow {
-            b",\"allow\":true"
+        let open: &[u8] = if allow {
+            b",\"allow\":true,\"results\":["
         } else {
-            b",\"allow\":false"
-        });
-        out.extend_from_slice(b",\"results\":[");
+            b",\"allow\":false,\"results\":["
+        };
+        out.extend_from_slice(open);
         for (index, result) in self.results.iter().enumerate() {
             if index > 0 {
                 out.push(b',');

@@ -140,18 +140,21 @@ impl<'a> Document<'a> {
 }
 
 impl<'d, 'a> Node<'d, 'a> {
+    #[inline(always)]
     fn entry(self) -> Option<&'d Entry<'a>> {
         self.entries.get(self.index)
     }
 
     /// The value, without what is inside it.
     #[must_use]
+    #[inline(always)]
     pub fn scalar(self) -> &'d Scalar<'a> {
         self.entry().map_or(&Scalar::Null, |entry| &entry.scalar)
     }
 
     /// The string, when it is one.
     #[must_use]
+    #[inline(always)]
     pub fn text(self) -> Option<&'d Cow<'a, str>> {
         match self.scalar() {
             Scalar::Text(text) => Some(text),
@@ -161,12 +164,14 @@ impl<'d, 'a> Node<'d, 'a> {
 
     /// Whether it is `null`.
     #[must_use]
+    #[inline(always)]
     pub fn is_null(self) -> bool {
         *self.scalar() == Scalar::Null
     }
 
     /// Whether it is an object.
     #[must_use]
+    #[inline(always)]
     pub fn is_object(self) -> bool {
         *self.scalar() == Scalar::Object
     }
@@ -190,6 +195,7 @@ impl<'d, 'a> Node<'d, 'a> {
 
     /// The member's name, when the node is a member.
     #[must_use]
+    #[inline(always)]
     pub fn key(self) -> &'d Cow<'a, str> {
         const NONE: &Cow<'static, str> = &Cow::Borrowed("");
         match self.entry().map(|entry| &entry.place) {
@@ -282,6 +288,7 @@ fn push_member(path: &mut String, key: &str) {
 
 impl Faults {
     /// Notes what is wrong with a node.
+    #[cold]
     pub fn add(&mut self, node: Node<'_, '_>, message: impl Into<Cow<'static, str>>) {
         if self.has_room() {
             self.0.push(Fault {
@@ -292,6 +299,7 @@ impl Faults {
     }
 
     /// Notes what is wrong with a member of a node that is not there.
+    #[cold]
     pub fn add_member(&mut self, node: Node<'_, '_>, key: &str, message: &'static str) {
         if self.has_room() {
             self.0.push(Fault {
@@ -342,6 +350,7 @@ impl Faults {
     }
 
     /// The node, when it is an object; noted when it is not.
+    #[inline(always)]
     pub fn object<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
         if node.is_object() {
             return Some(node);
@@ -413,6 +422,7 @@ struct Reader<'r, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
+    #[inline(always)]
     fn leaf<E>(self, scalar: Scalar<'a>) -> Result<(), E> {
         let end = self.document.entries.len() + 1;
         self.document.entries.push(Entry {
@@ -425,6 +435,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Opens an array or object; its `end` is set when it is closed.
+    #[inline(always)]
     fn open<E: de::Error>(&mut self, scalar: Scalar<'a>) -> Result<usize, E> {
         if self.depth == MAX_DEPTH {
             return Err(E::custom("deeper than 32 levels"));
@@ -440,6 +451,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// A reader of what stands there in the array or object at `index`.
+    #[inline(always)]
     fn inside<'s>(&'s mut self, index: usize, place: Place<'a>) -> Reader<'s, 'a> {
         Reader {
             document: &mut *self.document,
@@ -449,6 +461,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
+    #[inline(always)]
     fn close<E>(self, index: usize) -> Result<(), E> {
         let end = self.document.entries.len();
         if let Some(entry) = self.document.entries.get_mut(index) {
@@ -459,6 +472,7 @@ impl<'a> Reader<'_, 'a> {
 }
 
 /// One of 64 bits for a name: names with different bits are different.
+#[inline(always)]
 fn mark(name: &str) -> u64 {
     let name = name.as_bytes();
     let (first, last) = (name.first().unwrap_or(&0), name.last().unwrap_or(&0));

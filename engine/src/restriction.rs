@@ -346,16 +346,14 @@ impl<'a> Item<'a> {
         let id = faults
             .required(node, "id")
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
-        let properties = node.member("additionalProperties");
-        let properties = match properties.map(|properties| faults.object(properties)) {
-            None => Vec::new(),
-            Some(properties) => properties?
-                .children()
-                .filter_map(|member| {
-                    Some((member.key().clone(), read_property_value(member, faults)?))
-                })
-                .collect(),
-        };
+        let mut properties = Vec::new();
+        if let Some(member) = node.member("additionalProperties") {
+            for member in faults.object(member)?.children() {
+                if let Some(value) = read_property_value(member, faults) {
+                    properties.push((member.key().clone(), value));
+                }
+            }
+        }
         Some(Self {
             id: id?,
             properties,

@@ -14,6 +14,7 @@ pub(crate) fn same(one: &str, other: &str) -> bool {
 }
 
 /// Whether two texts of one length are the same.
+#[inline(always)]
 fn same_bytes(one: &[u8], other: &[u8]) -> bool {
     if ending(one) != ending(other) {
         return false;
@@ -24,7 +25,8 @@ fn same_bytes(one: &[u8], other: &[u8]) -> bool {
         .all(|(one, other)| u64::from_le_bytes(*one) == u64::from_le_bytes(*other))
 }
 
-/// The last eight bytes as one number; of a shorter text, one that no other text of its length has.
+/// The last eight bytes as one number; of a shorter text, one that no other of its length has, made of all its bytes.
+#[inline(always)]
 fn ending(bytes: &[u8]) -> u64 {
     if let Some(last) = bytes.last_chunk::<8>() {
         return u64::from_le_bytes(*last);
@@ -61,13 +63,16 @@ pub(crate) fn find(bytes: &[u8], byte: u8) -> Option<usize> {
 /// Whether a JSON string cannot hold the text as it is. Now and then true of one that it can, never false.
 pub(crate) fn may_need_escape(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let Some(last) = bytes.last_chunk::<8>() else {
+    if bytes.len() < 4 {
         return bytes
             .iter()
             .any(|&byte| byte < b' ' || byte == b'"' || byte == b'\\');
-    };
-    let words = bytes.as_chunks::<8>().0.iter().chain([last]);
-    words.fold(0, |found, word| found | special(u64::from_le_bytes(*word))) != 0
+    }
+    let mut found = special(ending(bytes));
+    for word in bytes.as_chunks::<8>().0 {
+        found |= special(u64::from_le_bytes(*word));
+    }
+    found != 0
 }
 
 fn special(word: u64) -> u64 {
