@@ -99,23 +99,27 @@ fn compile(root: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
 /// elsewhere.
 fn flags(root: &Path) -> Result<String, Box<dyn Error>> {
     let home = env::var("CARGO_HOME").or_else(|_| env::var("HOME").map(|home| home + "/.cargo"))?;
-    let from = |path: &str, to: &str| format!("--remap-path-prefix={path}={to}");
-    let root = root
-        .to_str()
-        .ok_or("the path of the workspace is not UTF-8")?;
+    let from = |path: &Path, to: &str| format!("--remap-path-prefix={}={to}", path.display());
+    let mut flags = vec![from(root, "tillgate"), from(Path::new(&home), "cargo")];
+    // The folder of a registry's sources has a name of its own on each machine. What is remapped last is tried first.
+    for registry in fs::read_dir(Path::new(&home).join("registry/src"))
+        .into_iter()
+        .flatten()
+    {
+        flags.push(from(&registry?.path(), "."));
+    }
     // Signatures are made once a delivery: small code serves them better than unrolled rounds.
-    let sha2 = "--cfg=sha2_backend_soft=\"compact\"".to_owned();
-    // Speed for what a decision runs through, and not a copy of every small function and loop everywhere else.
-    let llvm = |arg: &str| format!("-Cllvm-args=-{arg}");
-    Ok([
-        from(root, "tillgate"),
-        from(&home, "cargo"),
-        sha2,
-        llvm("inline-threshold=112"),
-        llvm("unroll-full-max-count=0"),
-        llvm("unroll-runtime=false"),
-    ]
-    .join("\u{1f}"))
+    flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
+    // Speed for what a decision runs through, and not a copy of every small function and loop everywhere else. When the
+    // module outgrows its size, lower the threshold first.
+    for llvm in [
+        "inline-threshold=50",
+        "unroll-full-max-count=0",
+        "unroll-runtime=false",
+    ] {
+        flags.push(format!("-Cllvm-args=-{llvm}"));
+    }
+    Ok(flags.join("\u{1f}"))
 }
 
 /// `rust-toolchain.toml` names the target; where rustup does not install it by itself, this does.

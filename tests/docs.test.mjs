@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 
 const root = new URL("../", import.meta.url);
 
@@ -29,4 +30,10 @@ test("the program of engine/README.md decides", { skip: !process.env.PYTHON && "
     encoding: "utf8",
   });
   assert.match(printed, /age_restriction\.underage/);
+});
+
+test("the module is at most 64 KiB, compressed", () => {
+  const module = readFileSync(new URL("js/engine/tillgate_bg.wasm", root));
+  const { length } = gzipSync(module, { level: 9 });
+  assert.ok(length <= 64 * 1024, `${length} bytes`);
 });
