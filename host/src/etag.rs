@@ -21,6 +21,15 @@ pub fn of_digest(digest: &[u8]) -> Etag {
     Etag::from_str(&quoted).unwrap_or(Etag::from_static("\"\""))
 }
 
+/// Whether a PUT made something or replaced it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// There was nothing.
+    Created,
+    /// There was something.
+    Replaced,
+}
+
 /// What a PUT or DELETE asks of what is there.
 #[derive(Clone, Debug, Default)]
 pub struct Preconditions {

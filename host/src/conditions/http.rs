@@ -13,11 +13,12 @@ use uuid::Uuid;
 use warp::Reply as _;
 use warp::sse::Event;
 
-use super::{Owner, Sight, StoredProject, Tenant, Written};
+use super::{Owner, Sight, StoredProject, Tenant};
 use crate::app::App;
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
-use crate::etag::Etag;
+use crate::etag::{Etag, Written};
+use crate::http::reply::status_of;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::tokens::permission::Permission as P;
 
@@ -190,11 +191,7 @@ fn tagged(request: &Request, etag: &Etag, body: &bytes::Bytes) -> Reply {
 
 /// The answer to a PUT.
 fn written(written: Written, etag: &Etag, body: &bytes::Bytes) -> Reply {
-    let status = match written {
-        Written::Created => StatusCode::CREATED,
-        Written::Replaced => StatusCode::OK,
-    };
-    Reply::json(status, body.clone()).tagged(etag.clone())
+    Reply::json(status_of(written), body.clone()).tagged(etag.clone())
 }
 
 async fn evaluate_condition(app: Arc<App>, request: Request) -> Result<Reply> {

@@ -21,7 +21,7 @@ pub use self::sight::Sight;
 use crate::clock::Clock;
 use crate::engine::{Decider, Question};
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions};
+use crate::etag::{self, Preconditions, Written};
 use crate::follow::{Follow, keep_fresh, tell};
 use crate::store::{Check, Commit, CommitError, CommitId, Op, Partition, Store, commit_surely};
 use crate::tokens::tenant::TenantId;
@@ -39,15 +39,6 @@ pub enum Owner<'a> {
     Platform,
     /// A tenant's.
     Tenant(&'a TenantId),
-}
-
-/// Whether a PUT made something or replaced it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// There was nothing.
-    Created,
-    /// There was something.
-    Replaced,
 }
 
 /// Conditions and projects of everyone.

@@ -305,7 +305,7 @@ async fn answer<B: Buf>(
             }
             (reply, unread)
         }
-        Err(reply) => (reply, unread),
+        Err(reply) => (*reply, unread),
     };
     if !unread.drain(body).await {
         reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
@@ -326,10 +326,10 @@ fn find<'t>(
     table: &'t Table,
     head: &Head,
     correlation: Uuid,
-) -> Result<(&'t Route, Vec<String>), Reply> {
+) -> Result<(&'t Route, Vec<String>), Box<Reply>> {
     let found = table.paths.at(head.path.as_str()).map_err(|_| {
         let detail = "there is nothing at this path";
-        Reply::problem(StatusCode::NOT_FOUND, detail, correlation)
+        Box::new(Reply::problem(StatusCode::NOT_FOUND, detail, correlation))
     })?;
     let method = match head.method {
         Method::HEAD => &Method::GET,
@@ -347,14 +347,18 @@ fn find<'t>(
         let detail = format!("this path takes {allow}");
         let reply = refuses(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
         let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
-        return Err(reply.with(ALLOW, allow));
+        return Err(Box::new(reply.with(ALLOW, allow)));
     };
     let params = found.params.iter();
     let params = params.map(|(_, value)| percent_decode_str(value).decode_utf8());
     let params: Result<Vec<_>, _> = params.map(|param| param.map(|p| p.into_owned())).collect();
     let params = params.map_err(|_| {
         let detail = "the path must be percent-encoded UTF-8";
-        (route.refuses)(StatusCode::BAD_REQUEST, detail, correlation)
+        Box::new((route.refuses)(
+            StatusCode::BAD_REQUEST,
+            detail,
+            correlation,
+        ))
     })?;
     Ok((route, params))
 }

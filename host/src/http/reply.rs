@@ -17,6 +17,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::Error;
+use crate::etag::Written;
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
@@ -194,6 +195,15 @@ impl Reply {
         self.headers
             .entry(CACHE_CONTROL)
             .or_insert(HeaderValue::from_static("no-store"));
+    }
+}
+
+/// The status of a PUT's answer.
+#[must_use]
+pub const fn status_of(written: Written) -> StatusCode {
+    match written {
+        Written::Created => StatusCode::CREATED,
+        Written::Replaced => StatusCode::OK,
     }
 }
 

@@ -78,15 +78,6 @@ const ROLE: &str = "role/";
 /// The queue of clients that go when they are pending for too long.
 const PENDING: &str = "pending";
 
-/// Whether a PUT made something or replaced it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// There was nothing.
-    Created,
-    /// There was something.
-    Replaced,
-}
-
 /// The token service.
 #[derive(Debug)]
 pub struct Tokens {

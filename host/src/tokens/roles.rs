@@ -7,8 +7,9 @@ use super::ledger::Change;
 use super::permission::{Permission, Permissions, built_in, built_in_roles};
 use super::registry::StoredRole;
 use super::tenant::TenantId;
-use super::{ROLE, Tokens, Written};
+use super::{ROLE, Tokens};
 use crate::error::{Error, Result};
+use crate::etag::Written;
 use crate::follow::Follow;
 use crate::http::Caller;
 

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Tokens;
 use super::ledger::{Change, Kept};
 use super::permission::Permission;
 use super::tenant::TenantId;
-use super::{Tokens, Written};
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::etag::Written;
 use crate::http::Caller;
 
 const TENANT: &str = "tenant/";

@@ -8,12 +8,13 @@ use serde_json::json;
 use super::secret;
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::http::reply::status_of;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::tokens::body;
 use crate::tokens::client::{Client, Status, Verdict};
 use crate::tokens::client_id::Software;
 use crate::tokens::permission::Permission as P;
 use crate::tokens::tenant::{self, NO_TENANT, TenantId, is_name};
-use crate::tokens::{Written, body};
 
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
 const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
@@ -142,13 +143,6 @@ fn role_of(request: &Request) -> Result<&str> {
         return Ok(role);
     }
     Err(Error::invalid("$.roleId", body::NAME))
-}
-
-const fn status_of(written: Written) -> StatusCode {
-    match written {
-        Written::Created => StatusCode::CREATED,
-        Written::Replaced => StatusCode::OK,
-    }
 }
 
 fn gone() -> Reply {
