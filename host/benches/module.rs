@@ -1,6 +1,7 @@
 //! What a decision costs in the module under wasmtime, the boundary included. `tests/bench` puts it beside the native.
 #![allow(
     missing_docs,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a bench fails by panicking"
 )]
@@ -49,9 +50,30 @@ fn decide(c: &mut Criterion) {
     group.finish();
 }
 
+/// The module's memory after ten thousand decisions and after ten million, for `tests/bench` to compare.
+fn memory(_: &mut Criterion) {
+    let decider = Decider::new(MODULE, 1).unwrap();
+    let catalog = Source::catalog(samples::CATALOG.into());
+    let age = samples::AGE_REQUEST.as_bytes();
+    let bytes_after = |decisions: u32| {
+        for _ in 0..decisions {
+            let question = Question::Condition(&catalog, "alcohol");
+            decider.ask(question, black_box(age)).unwrap();
+        }
+        decider.memory()
+    };
+    let (few, many) = (bytes_after(10_000), bytes_after(10_000_000));
+    println!("module/memory: {few} bytes after ten thousand decisions, {many} after ten million");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../target/criterion/memory.json"
+    );
+    std::fs::write(file, format!("[{few},{many}]")).unwrap();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = decide
+    targets = decide, memory
 }
 criterion_main!(benches);
