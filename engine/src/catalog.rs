@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::check::Checks;
 use crate::condition::{
     ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope, read_context,
 };
@@ -12,7 +13,7 @@ use crate::decision::{Decision, ItemDecision, Outcome, Reason, Subject};
 use crate::error::{Code, Error};
 use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node};
-use crate::restriction::{Checks, Item, Project, ProjectId, ProjectRequest, read_project_id};
+use crate::restriction::{Item, Project, ProjectId, ProjectRequest, read_project_id};
 
 /// The most items of a basket.
 pub const MAX_ITEMS: usize = 1_000;

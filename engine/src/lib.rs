@@ -3,11 +3,12 @@
 //! The pure part of the product: no I/O, no clock, no randomness. It builds as this library and as one WebAssembly
 //! module whose bytes decide in the host, in the npm package and in the page, so a preview is the decision.
 //!
-//! Read it in this order: [`decision`] (what an answer is), [`condition`] and [`restriction`] (what decides),
+//! Read it in this order: [`decision`] (what an answer is), [`condition`], [`restriction`] and [`check`] (what decides),
 //! [`catalog`] (what a tenant sees, and the basket), [`rate`] and [`signature`] (the rest of the math), [`json`] and
 //! [`error`] (how input is read and refused), `face` (the same calls over bytes and over JavaScript values).
 
 pub mod catalog;
+pub mod check;
 pub mod condition;
 pub mod decision;
 pub mod error;

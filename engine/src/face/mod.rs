@@ -23,10 +23,11 @@ pub mod js;
 use serde::Serialize;
 
 use crate::catalog::{BasketRequest, Catalog, decide_on};
+use crate::check::Checks;
 use crate::condition::ConditionRequest;
 use crate::error::{Code, Error};
 use crate::json::{Document, Faults};
-use crate::restriction::{Checks, Project, ProjectRequest};
+use crate::restriction::{Project, ProjectRequest};
 
 /// The first byte of an answer.
 pub const OK: u8 = b'0';

@@ -4,8 +4,10 @@
 //! domain call and wraps the answer. warp carries requests and answers; the table finds the route, so that a permission
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
+mod body;
 pub mod caller;
 pub mod reply;
+mod request;
 mod server;
 
 use std::collections::BTreeMap;
@@ -13,37 +15,28 @@ use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
+use futures_util::Stream;
 use futures_util::future::BoxFuture;
-use futures_util::{Stream, StreamExt};
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
-    EXPECT, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
-};
+use http::header::{ALLOW, CONNECTION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 use warp::Filter;
 
+use self::body::{NoBody, Unread, read};
 pub use self::caller::Caller;
 pub use self::reply::Reply;
+pub use self::request::Request;
+use self::request::{accepts, accepts_gzip, correlation, is_json};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::etag::{Etag, Preconditions};
 use crate::tokens::permission::Permission;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
-
-/// How long a body of [`MAX_BODY`] may take to arrive.
-const BODY_DEADLINE: Duration = Duration::from_secs(10);
-
-/// How much of a body that is not wanted is read all the same, and for how long.
-const DRAIN: usize = 4 << 20;
-const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
 /// Who may call a route.
 #[derive(Clone, Copy, Debug)]
@@ -135,75 +128,6 @@ impl Route {
         self.gives = media_type;
         self
     }
-}
-
-/// A request that found its route.
-#[derive(Debug)]
-pub struct Request {
-    /// The path's parameters, percent-decoded, in order.
-    pub params: Vec<String>,
-    /// The query, as sent.
-    pub query: String,
-    /// All headers.
-    pub headers: HeaderMap,
-    /// Where it came from.
-    pub peer: IpAddr,
-    /// Its correlation id.
-    pub correlation: Uuid,
-    /// The body.
-    pub body: Bytes,
-    caller: Option<Caller>,
-}
-
-impl Request {
-    /// The caller; every route but the public ones has one.
-    ///
-    /// # Errors
-    /// [`Error::Bug`] on a public route.
-    pub fn caller(&self) -> Result<&Caller> {
-        self.caller
-            .as_ref()
-            .ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
-    }
-
-    /// A parameter of the path.
-    ///
-    /// # Errors
-    /// [`Error::Bug`] when the route has fewer.
-    pub fn param(&self, index: usize) -> Result<&str> {
-        let param = self.params.get(index).map(String::as_str);
-        param.ok_or_else(|| Error::Bug("a route lacks a parameter".to_owned()))
-    }
-
-    /// Whether the caller has this version already (`If-None-Match`, weak comparison).
-    #[must_use]
-    pub fn has(&self, etag: &Etag) -> bool {
-        tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*" || tag == etag)
-    }
-
-    /// What must hold before something is changed.
-    #[must_use]
-    pub fn preconditions(&self) -> Preconditions {
-        let named = self.headers.contains_key(IF_MATCH);
-        Preconditions {
-            tags: named.then(|| tags(&self.headers, &IF_MATCH).map(str::to_owned).collect()),
-            absent: tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*"),
-        }
-    }
-}
-
-/// The entity tags of a header. `W/` is taken off: a compressed answer has a weak tag, and it names its version as well
-/// as the strong one does.
-fn tags<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> impl Iterator<Item = &'h str> {
-    let values = headers.get_all(name).iter();
-    let values = values.filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(|tag| {
-        let tag = tag.trim();
-        let strong = tag.strip_prefix("W/");
-        strong
-            .filter(|strong| strong.starts_with('"'))
-            .unwrap_or(tag)
-    })
 }
 
 /// All routes, by path and method.
@@ -450,156 +374,4 @@ async fn authorize(app: &App, access: Access, headers: &HeaderMap) -> Result<Opt
         }
     }
     Ok(Some(caller))
-}
-
-/// What of a body has not been read.
-#[derive(Clone, Copy)]
-struct Unread {
-    /// How long it is, when that was said.
-    announced: Option<usize>,
-    /// Whether there is any.
-    any: bool,
-    /// Whether its sender waits to be told to send it.
-    waits: bool,
-}
-
-impl Unread {
-    const NOTHING: Self = Self {
-        announced: None,
-        any: false,
-        waits: false,
-    };
-
-    fn of(headers: &HeaderMap) -> Self {
-        let length = headers.get(CONTENT_LENGTH);
-        let announced = length.and_then(|value| value.to_str().ok()?.parse().ok());
-        Self {
-            announced,
-            any: announced.is_some_and(|length| length > 0)
-                || headers.contains_key(TRANSFER_ENCODING),
-            waits: headers.contains_key(EXPECT),
-        }
-    }
-
-    /// Reads on for a while, so that a sender who is still busy hears the answer. Answers whether the connection is good
-    /// for another request.
-    async fn drain<B: Buf>(
-        self,
-        mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
-    ) -> bool {
-        if !self.any {
-            return true;
-        }
-        if self.waits {
-            return false;
-        }
-        let to_the_end = async {
-            let mut left = DRAIN;
-            while let Some(Ok(chunk)) = body.next().await {
-                match left.checked_sub(chunk.remaining()) {
-                    Some(less) => left = less,
-                    None => return false,
-                }
-            }
-            true
-        };
-        let drained = tokio::time::timeout(DRAIN_DEADLINE, to_the_end).await;
-        drained.unwrap_or(false)
-    }
-}
-
-/// Why there is no body.
-enum NoBody {
-    TooLarge,
-    TooSlow,
-    Broken,
-}
-
-async fn read<B: Buf>(
-    mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
-    limit: usize,
-    announced: Option<usize>,
-) -> Result<Bytes, NoBody> {
-    if announced.is_some_and(|length| length > limit) {
-        return Err(NoBody::TooLarge);
-    }
-    let collect = async {
-        let mut whole = BytesMut::new();
-        while let Some(chunk) = body.next().await {
-            let mut chunk = chunk.map_err(|_| NoBody::Broken)?;
-            if whole.len() + chunk.remaining() > limit {
-                return Err(NoBody::TooLarge);
-            }
-            if whole.is_empty() && announced == Some(chunk.remaining()) {
-                return Ok(chunk.copy_to_bytes(chunk.remaining()));
-            }
-            whole.extend_from_slice(&chunk.copy_to_bytes(chunk.remaining()));
-        }
-        Ok(whole.freeze())
-    };
-    let mebibytes = u32::try_from(limit.div_ceil(MAX_BODY)).unwrap_or(1);
-    let within = tokio::time::timeout(BODY_DEADLINE * mebibytes, collect);
-    within.await.unwrap_or(Err(NoBody::TooSlow))
-}
-
-/// The caller's correlation id when it is a UUID, otherwise a new one.
-fn correlation(headers: &HeaderMap) -> Uuid {
-    let sent = headers
-        .get(reply::CORRELATION_ID)
-        .and_then(|value| value.to_str().ok());
-    let sent = sent
-        .filter(|text| text.len() == 36)
-        .and_then(|text| Uuid::try_parse(text).ok());
-    sent.unwrap_or_else(Uuid::new_v4)
-}
-
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers
-        .get_all(ACCEPT_ENCODING)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let mut codings = accepted.flat_map(|value| value.split(','));
-    codings.any(|coding| {
-        let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000");
-        name.trim().eq_ignore_ascii_case("gzip") && !refused
-    })
-}
-
-/// Whether an `Accept` header, when there is one, takes the media type or an error about it.
-fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut ranges = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim())
-        .filter(|range| !range.is_empty())
-        .peekable();
-    let family = media_type.split('/').next().unwrap_or_default();
-    ranges.peek().is_none()
-        || ranges.any(|range| {
-            range == "*/*"
-                || range.eq_ignore_ascii_case(media_type)
-                || range
-                    .strip_suffix("/*")
-                    .is_some_and(|named| named == family)
-        })
-}
-
-/// Whether the body may be JSON: of that type or of none, and not compressed.
-fn is_json(headers: &HeaderMap) -> bool {
-    let json = headers.get(CONTENT_TYPE).is_none_or(|value| {
-        let media_type = value
-            .to_str()
-            .unwrap_or_default()
-            .split(';')
-            .next()
-            .unwrap_or_default();
-        media_type.trim().eq_ignore_ascii_case("application/json")
-    });
-    let plain = headers
-        .get(CONTENT_ENCODING)
-        .is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"));
-    json && plain
 }
