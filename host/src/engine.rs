@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
+use foldhash::fast::RandomState;
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 use tillgate_engine::{Code, Fault};
@@ -257,7 +258,7 @@ struct Instance {
     prepare: TypedFunc<u32, u64>,
     evaluate: TypedFunc<(u32, u32), u64>,
     release: TypedFunc<u32, ()>,
-    prepared: HashMap<[u8; 16], Prepared>,
+    prepared: HashMap<[u8; 16], Prepared, RandomState>,
     prepared_bytes: usize,
     /// Counts calls, to know what was used last.
     calls: u64,
@@ -316,7 +317,7 @@ impl Instance {
                 .map_err(ended)?,
             memory,
             store,
-            prepared: HashMap::new(),
+            prepared: HashMap::default(),
             prepared_bytes: 0,
             calls: 0,
         })
