@@ -26,13 +26,13 @@ use uuid::Uuid;
 use warp::Filter;
 
 use self::body::{NoBody, Unread, read};
-pub use self::caller::Caller;
 pub use self::reply::Reply;
 pub use self::request::Request;
 use self::request::{accepts, accepts_gzip, correlation, is_json};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::tokens::Caller;
 use crate::tokens::permission::Permission;
 
 /// The largest body of most routes: 1 MiB.

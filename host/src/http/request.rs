@@ -9,10 +9,10 @@ use http::header::{
 };
 use uuid::Uuid;
 
-use super::Caller;
 use super::reply::CORRELATION_ID;
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Preconditions};
+use crate::tokens::Caller;
 
 /// A request that found its route.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::caller::Caller;
 use super::client::{Client, Status, Verdict, random_secret};
 use super::ledger::{Change, Kept, Ledger, PAGE, read};
 use super::tenant::TenantId;
 use super::{Credentials, Tokens, client_key};
 use crate::error::{Error, Result};
 use crate::follow::Follow;
-use crate::http::Caller;
 
 /// How many pages of a tenant's list are looked through for clients of a status before the answer ends.
 const MAX_PAGES: usize = 20;

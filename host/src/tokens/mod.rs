@@ -18,6 +18,7 @@
 //! Jobs in the queue `pending`: the id of a client, due when it goes unless it is authorized or revoked before.
 
 mod body;
+mod caller;
 pub mod client;
 pub mod client_id;
 mod clients;
@@ -43,6 +44,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
+pub use self::caller::Caller;
 use self::client::{Pepper, random_secret};
 pub use self::clients::ClientPage;
 pub use self::form::Shown;
@@ -65,7 +67,6 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::follow::{Follow, keep_fresh};
-use crate::http::Caller;
 use crate::store::{Partition, Store};
 use crate::worker::{self, Task};
 

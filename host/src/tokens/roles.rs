@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tillgate_engine::Fault;
 
+use super::caller::Caller;
 use super::ledger::Change;
 use super::permission::{Permission, Permissions, built_in, built_in_roles};
 use super::registry::StoredRole;
@@ -11,7 +12,6 @@ use super::{ROLE, Tokens};
 use crate::error::{Error, Result};
 use crate::etag::Written;
 use crate::follow::Follow;
-use crate::http::Caller;
 
 /// A role as it is answered.
 #[derive(Clone, Debug, Serialize)]

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::caller::Caller;
 use super::client_id::Software;
 use super::ledger::{Change, Kept};
 use super::template::Schema;
 use super::tenant::{NO_TENANT, TenantId};
 use super::{Tokens, blocking};
 use crate::error::{Error, Result};
-use crate::http::Caller;
 
 /// What an administrator makes a template of.
 #[derive(Clone, Debug)]

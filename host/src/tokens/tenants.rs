@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::Tokens;
+use super::caller::Caller;
 use super::ledger::{Change, Kept};
 use super::permission::Permission;
 use super::tenant::TenantId;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::etag::Written;
-use crate::http::Caller;
 
 const TENANT: &str = "tenant/";
 

@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Tokens;
+use super::caller::Caller;
 use super::registry::{Slot, Standing};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::http::Caller;
 
 /// The longest token that is looked at.
 const MAX_TOKEN: usize = 8 << 10;
