@@ -10,4 +10,5 @@ mod keys;
 mod limits;
 mod path;
 mod roles;
+mod statements;
 mod templates;

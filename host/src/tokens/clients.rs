@@ -15,10 +15,10 @@ use crate::follow::Follow;
 /// How many pages of a tenant's list are looked through for clients of a status before the answer ends.
 const MAX_PAGES: usize = 20;
 
-/// Some clients of a tenant.
+/// Some clients, or software statements, of a tenant.
 #[derive(Clone, Debug, Serialize)]
-pub struct ClientPage {
-    /// The clients, by id.
+pub struct ListPage {
+    /// Each of them, by id.
     pub items: Vec<serde_json::Value>,
     /// Where the next page begins, when there may be one. A page may be short of what was asked for, even empty.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ impl Tokens {
         status: Option<Status>,
         limit: usize,
         cursor: Option<&str>,
-    ) -> Result<ClientPage> {
+    ) -> Result<ListPage> {
         self.rules(caller, tenant.as_str())?;
         let prefix = list_prefix(tenant);
         let mut after = cursor.map(|id| format!("{prefix}{id}"));
@@ -138,14 +138,14 @@ impl Tokens {
             }
             items.extend(self.seen(&ids).await?);
             if !page.more && looked_at == page.entries.len() {
-                return Ok(ClientPage { items, next: None });
+                return Ok(ListPage { items, next: None });
             }
             if items.len() >= limit {
                 break;
             }
         }
         let next = after.and_then(|key| key.strip_prefix(&prefix).map(str::to_owned));
-        Ok(ClientPage { items, next })
+        Ok(ListPage { items, next })
     }
 
     /// Those of these clients that are there, as administrators see them.

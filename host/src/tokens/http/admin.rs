@@ -21,7 +21,7 @@ const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareV
 const CLIENT: &str = "/v1/tenants/{tenantId}/clients/{clientId}";
 const ROLE: &str = "/v1/roles/{roleId}";
 
-/// How many clients a page has.
+/// How many entries a page has.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
@@ -120,7 +120,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// The tenant of the path.
-fn tenant_of(request: &Request) -> Result<TenantId> {
+pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
     TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", tenant::RULE))
 }
 
@@ -145,7 +145,18 @@ fn role_of(request: &Request) -> Result<&str> {
     Err(Error::invalid("$.roleId", body::NAME))
 }
 
-fn gone() -> Reply {
+/// How many entries are asked for, and after which (`platform.md`, "HTTP conventions").
+pub(super) fn page_of(request: &Request) -> Result<(usize, Option<String>)> {
+    let parameter = |name| body::query(&request.query, name);
+    let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
+        let limit = limit.parse().ok();
+        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
+    });
+    Ok((limit?, parameter("cursor")))
+}
+
+pub(super) fn gone() -> Reply {
     Reply::empty(StatusCode::NO_CONTENT)
 }
 
@@ -204,24 +215,16 @@ async fn delete_template(app: Arc<App>, request: Request) -> Result<Reply> {
 
 async fn list_clients(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let parameter = |name| body::query(&request.query, name);
-    let status = parameter("status").map(|name| {
+    let status = body::query(&request.query, "status").map(|name| {
         let rule = "must be Pending, Authorized or Revoked";
         Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
     });
-    let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
-        let limit = limit
-            .parse()
-            .ok()
-            .filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
-    });
-    let cursor = parameter("cursor");
+    let (limit, cursor) = page_of(&request)?;
     let clients = app.tokens.clients(
         caller,
         &tenant,
         status.transpose()?,
-        limit?,
+        limit,
         cursor.as_deref(),
     );
     Reply::of(StatusCode::OK, &clients.await?)

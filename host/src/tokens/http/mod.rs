@@ -1,8 +1,10 @@
-//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, the token endpoint
-//! in `oauth.rs`.
+//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, `statements.rs` and
+//! `keys.rs`, the token endpoint in `oauth.rs`.
 
 mod admin;
+mod keys;
 mod oauth;
+mod statements;
 
 use std::sync::Arc;
 
@@ -10,7 +12,8 @@ use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 
 use super::body;
-use super::keys::{JWKS_MAX_AGE, Published};
+use super::keyring::Published;
+use super::keys::JWKS_MAX_AGE;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
@@ -47,6 +50,8 @@ pub fn routes() -> Vec<Route> {
         ),
     ];
     routes.extend(admin::routes());
+    routes.extend(statements::routes());
+    routes.extend(keys::routes());
     routes
 }
 
