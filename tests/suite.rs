@@ -13,7 +13,9 @@ mod support {
     pub mod host;
 }
 
+mod audit;
 mod bad_input;
+mod cli;
 mod conditions;
 mod engine;
 mod program;

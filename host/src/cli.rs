@@ -5,7 +5,10 @@
     reason = "a command line prints"
 )]
 
+mod clients;
 mod demo;
+mod keys;
+mod session;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -45,6 +48,10 @@ enum Command {
     #[command(after_help = "Example:
   tillgate demo --listen 127.0.0.1:0")]
     Demo(Demo),
+    /// See and renew the keys that sign tokens, on a running host
+    Keys(keys::Keys),
+    /// See, authorize and revoke clients, on a running host
+    Clients(clients::Clients),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -90,6 +97,8 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => run(serve(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments.listen)),
+        Command::Keys(arguments) => run(keys::run(arguments)),
+        Command::Clients(arguments) => run(clients::run(arguments)),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());

@@ -99,7 +99,11 @@ impl Loaded {
             sources = sources.merge(Toml::file_exact(file));
         }
         let sources = sources
-            .merge(Env::prefixed("TILLGATE_").split("__"))
+            .merge(
+                Env::prefixed("TILLGATE_")
+                    .ignore(&["credentials"])
+                    .split("__"),
+            )
             .merge(Serialized::defaults(flags));
         let config: Config = sources.extract().map_err(|cause| cause.to_string())?;
         config.check()?;

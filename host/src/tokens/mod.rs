@@ -262,7 +262,7 @@ async fn first_secrets(ledger: &Ledger, clock: &dyn Clock) -> Result<(StoredKeys
             Ok((change, first))
         };
         if ledger.change(plan).await? {
-            tracing::info!(target: "audit", action = "key.made", kid = key.kid());
+            tracing::info!(target: "audit", action = "key.made", kid = key.kid(), by = "the host");
         }
     }
 }
