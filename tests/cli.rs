@@ -275,6 +275,47 @@ async fn an_administrator_lists_its_own_tenant_alone() {
     done(&serve.env("TILLGATE_CREDENTIALS", &file).output().unwrap());
 }
 
+#[tokio::test]
+async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("store").display());
+    let file = folder.path().join("further.json");
+    let further = |store: &str| {
+        let mut command = tillgate(&["operator", "--store", store, "--operator-file"]);
+        command
+            .arg(&file)
+            .env("TILLGATE_LOG__LEVEL", "off")
+            .output()
+            .unwrap()
+    };
+    let told = failed(&further(&store));
+    assert!(told.contains("no such folder"), "{told}");
+    let mut program = Program::serve(&folder.path().join("store"));
+    let told = failed(&further(&store));
+    assert!(told.contains("another process"), "{told}");
+    assert!(!file.exists());
+    program.terminate();
+    let printed = done(&further(&store));
+    let credentials: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(
+        printed.contains(credentials["clientId"].as_str().unwrap()),
+        "{printed}"
+    );
+    assert!(!printed.contains(credentials["clientSecret"].as_str().unwrap()));
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let told = failed(&further(&store));
+    assert!(told.contains("there already"), "{told}");
+    let program = Program::serve(&folder.path().join("store"));
+    let mut list = tillgate(&["keys", "list", "--url", &program.url, "--credentials"]);
+    done(&list.arg(&file).output().unwrap());
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let told = failed(&further(&format!("embedded:{}", empty.path().display())));
+    assert!(told.contains("tillgate serve"), "{told}");
+}
+
 #[test]
 fn what_is_not_understood_ends_with_2_and_help_has_examples() {
     let rows: &[&[&str]] = &[
@@ -294,6 +335,7 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["clients", "list"],
         &["clients", "authorize"],
         &["clients", "revoke"],
+        &["operator"],
     ];
     for row in rows {
         let help = done(&tillgate(row).arg("--help").output().unwrap());
