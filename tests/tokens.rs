@@ -12,3 +12,4 @@ mod path;
 mod roles;
 mod statements;
 mod templates;
+mod versions;

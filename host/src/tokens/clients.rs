@@ -10,6 +10,7 @@ use super::ledger::{Change, Kept, Ledger, PAGE, read};
 use super::tenant::TenantId;
 use super::{Credentials, Tokens, client_key};
 use crate::error::{Error, Result};
+use crate::etag::{self, Preconditions};
 use crate::follow::Follow;
 
 /// How many pages of a tenant's list are looked through for clients of a status before the answer ends.
@@ -225,13 +226,20 @@ impl Tokens {
     /// Removes a client.
     ///
     /// # Errors
-    /// [`Error::Denied`], [`Error::NotFound`].
-    pub async fn delete_client(&self, caller: &Caller, tenant: &TenantId, id: &str) -> Result<()> {
+    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`].
+    pub async fn delete_client(
+        &self,
+        caller: &Caller,
+        tenant: &TenantId,
+        id: &str,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
         self.rules(caller, tenant.as_str())?;
         let plan = async || {
             let mut change = Change::default();
             let read = self.kept(tenant, id).await?;
             self.may_change(caller, &read.record)?;
+            preconditions.hold(Some(&etag::of_json(&read.record.to_json())?))?;
             plan_removal(&self.ledger, &mut change, &read).await?;
             Ok((change, ()))
         };
@@ -280,13 +288,14 @@ impl Tokens {
     /// Gives a client these roles, in place of those it has.
     ///
     /// # Errors
-    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Invalid`] naming a role that is not there.
+    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`], [`Error::Invalid`] naming a role that is not there.
     pub async fn set_roles(
         &self,
         caller: &Caller,
         tenant: &TenantId,
         id: &str,
         roles: &[String],
+        preconditions: &Preconditions,
     ) -> Result<Client> {
         self.rules(caller, tenant.as_str())?;
         self.may_give(caller, Some(tenant), roles)?;
@@ -294,6 +303,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.kept(tenant, id).await?;
             self.may_change(caller, &read.record)?;
+            preconditions.hold(Some(&etag::of_json(&read.record.to_json())?))?;
             change.rests_on(&client_key(id), Some(&read));
             let client = Client {
                 roles: roles.to_vec(),
