@@ -9,6 +9,7 @@ mod clients;
 mod demo;
 mod keys;
 mod operator;
+mod output;
 mod session;
 
 use std::io::IsTerminal;

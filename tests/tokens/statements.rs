@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::{Value, json};
-use tillgate::store::Partition;
+use tillgate::store::{Commit, CommitId, Op, Partition};
 
 use super::fixture::{Answer, FORM, Service, messages, part, registration, template};
 
@@ -505,4 +505,90 @@ async fn a_statement_approves_no_more_than_its_maker_could_when_it_was_made() {
     let refused = service.register(&body).await;
     let rule = "$.softwareStatement approves less than the template gives by now: make another";
     assert_eq!(messages(&refused), [rule]);
+}
+
+#[tokio::test]
+async fn a_statement_for_the_global_template_takes_what_the_platform_wrote_there() {
+    let service = Service::start().await;
+    let operator = service.operator().await;
+    let admin = service.admin("acme").await;
+    let global = template("till", json!({ "required": ["number"] }), &["ecs.viewer"]);
+    let path = "/v1/tenants/_/templates";
+    assert_eq!(service.post(path, &operator, global).await.status, 201);
+    let body = with(
+        with(statement(), "autoApprove", true),
+        "usingGlobalTemplate",
+        true,
+    );
+    let text = made(&service, &admin, body).await;
+    let own = show(&service, &text, json!({ "number": 1 })).await;
+    let rule = "$.usingGlobalTemplate is not what the software statement says";
+    assert_eq!(messages(&own), [rule]);
+    let body = with(
+        registration("acme", json!({ "number": 1 })),
+        "usingGlobalTemplate",
+        true,
+    );
+    let registered = service
+        .register(&with(body, "softwareStatement", text))
+        .await;
+    assert_eq!(registered.status, 201, "{}", registered.body);
+    assert_eq!(registered.body["status"], "Authorized");
+    let nowhere = service
+        .post("/v1/tenants/_/software-statements", &operator, statement())
+        .await;
+    assert_eq!(nowhere.status, 400, "a statement is of one tenant");
+}
+
+#[tokio::test]
+async fn an_approved_client_takes_the_place_of_one_that_was_pending_for_too_long() {
+    let service = Service::configured(|config| config.tokens.pending_clients = 1).await;
+    service.open_tenant("acme", &[]).await;
+    let pending = async |number: u64| {
+        let body = registration("acme", json!({ "number": number }));
+        service.register(&body).await.status
+    };
+    assert_eq!(pending(1).await, 201);
+    assert_eq!(pending(2).await, 429);
+    service.clock.advance(Duration::from_secs(7 * 24 * 60 * 60));
+    let admin = service.admin("acme").await;
+    let text = made(&service, &admin, with(statement(), "autoApprove", true)).await;
+    let approved = show(&service, &text, json!({ "number": 1 })).await;
+    assert_eq!(approved.body["status"], "Authorized", "{}", approved.body);
+    assert_eq!(pending(2).await, 201, "nobody else is pending");
+    assert_eq!(pending(3).await, 429);
+    service.host.app.tokens.tidy().await.unwrap();
+    let id = approved.body["clientId"].as_str().unwrap();
+    let client = service
+        .get(&format!("/v1/tenants/acme/clients/{id}"), &admin)
+        .await;
+    assert_eq!(client.body["status"], "Authorized");
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_keeps_no_statement_from_going() {
+    let (service, admin) = open().await;
+    let text = made(&service, &admin, with(statement(), "expiresIn", "90 s")).await;
+    let (key, value) = ("client/broken".to_owned(), "{".into());
+    let (queue, job) = ("pending".to_owned(), "broken".to_owned());
+    let due = service.clock_at().plus(Duration::from_secs(90));
+    let broken = Commit {
+        partition: Partition::new("iam").unwrap(),
+        id: CommitId::random(),
+        checks: Vec::new(),
+        ops: vec![
+            Op::Put { key, value },
+            Op::Enqueue {
+                queue,
+                job,
+                due,
+                body: Vec::new().into(),
+            },
+        ],
+    };
+    service.store.commit(broken).await.unwrap();
+    service.clock.advance(Duration::from_secs(90));
+    service.host.app.tokens.tidy().await.unwrap();
+    let jti = part(&text, 1)["jti"].as_str().unwrap().to_owned();
+    assert!(!kept(&service).await.contains(&jti));
 }

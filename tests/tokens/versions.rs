@@ -33,6 +33,9 @@ async fn who_has_a_version_gets_it_once() {
         &client,
         "/v1/roles",
         "/v1/roles/ecs.viewer",
+        "/v1/tenants/acme/clients",
+        "/v1/tenants/acme/software-statements",
+        "/v1/keys",
     ];
     let operator = service.operator().await;
     for path in paths {

@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde_json::Value;
 
-use super::session::{Reach, Session, print, table, text};
+use super::output::{print, table, text};
+use super::session::{Reach, Session};
 
 #[derive(Args, Debug)]
 pub(super) struct Keys {

@@ -51,7 +51,7 @@ impl KeyRing {
     /// Parses the keys, once.
     ///
     /// # Errors
-    /// [`Error::Bug`] when one is damaged, or none is there.
+    /// [`crate::error::Error::Bug`] when one is damaged, or none is there.
     pub fn new(stored: &StoredKeys) -> Result<Self> {
         let (mut keys, mut jwks) = (Vec::new(), Vec::new());
         for (key, until) in stored.iter() {
@@ -134,7 +134,7 @@ impl SigningKey {
     /// the key anew for each signature, which takes longer than signing.
     ///
     /// # Errors
-    /// [`Error::Bug`], never so far.
+    /// [`crate::error::Error::Bug`], never so far.
     pub fn sign(&self, text: &[u8]) -> Result<Vec<u8>> {
         let pair = self.pair.as_ref();
         let pair = pair.ok_or_else(|| bug("a key that signs no more was asked to"))?;

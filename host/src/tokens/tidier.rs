@@ -38,6 +38,10 @@ impl Tidier {
                 match self.settle(queue, job).await {
                     // Another worker has the job, or what it is about has come again.
                     Ok(()) | Err(Error::Conflict(_)) => {}
+                    // A record that cannot be read must not keep the others from going.
+                    Err(Error::Bug(cause)) => {
+                        tracing::error!(queue, job = job.id, cause, "what is due was not done");
+                    }
                     Err(cause) => return Err(cause),
                 }
             }

@@ -233,7 +233,7 @@ async fn list_clients(app: Arc<App>, request: Request) -> Result<Reply> {
         limit,
         cursor.as_deref(),
     );
-    Reply::of(StatusCode::OK, &clients.await?)
+    tagged(&request, &clients.await?)
 }
 
 async fn get_client(app: Arc<App>, request: Request) -> Result<Reply> {

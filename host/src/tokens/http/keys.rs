@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use super::tagged;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
@@ -19,8 +20,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn list(app: Arc<App>, _: Request) -> Result<Reply> {
-    Reply::of(StatusCode::OK, &app.tokens.keys().await?)
+async fn list(app: Arc<App>, request: Request) -> Result<Reply> {
+    tagged(&request, &app.tokens.keys().await?)
 }
 
 async fn rotate_keys(app: Arc<App>, request: Request) -> Result<Reply> {

@@ -7,6 +7,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::admin::{gone, page_of, tenant_of};
+use super::tagged;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
@@ -42,7 +43,7 @@ async fn list(app: Arc<App>, request: Request) -> Result<Reply> {
     let page = app
         .tokens
         .statements(caller, &tenant, limit, cursor.as_deref());
-    Reply::of(StatusCode::OK, &page.await?)
+    tagged(&request, &page.await?)
 }
 
 async fn withdraw(app: Arc<App>, request: Request) -> Result<Reply> {
