@@ -336,6 +336,8 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["clients", "authorize"],
         &["clients", "revoke"],
         &["operator"],
+        &["keys"],
+        &["clients"],
     ];
     for row in rows {
         let help = done(&tillgate(row).arg("--help").output().unwrap());

@@ -55,8 +55,14 @@ enum Command {
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
     Operator(operator::Operator),
     /// See and renew the keys that sign tokens, on a running host
+    #[command(after_help = "Examples:
+  tillgate keys list
+  tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
     Keys(keys::Keys),
     /// See, authorize and revoke clients, on a running host
+    #[command(after_help = "Examples:
+  tillgate clients list --status pending
+  tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
     /// Print a completion script for a shell
     Completions {

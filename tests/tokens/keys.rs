@@ -175,6 +175,21 @@ async fn a_private_half_goes_once_its_key_signs_no_more_and_the_rest_with_its_la
 }
 
 #[tokio::test]
+async fn a_host_whose_clock_is_behind_signs_with_the_new_key_once_the_old_cannot() {
+    let service = Service::start().await;
+    let start = service.clock_at();
+    let first = signing(&service).await;
+    let second = rotated(&service).await;
+    service.clock.advance(Duration::from_secs(320));
+    service.host.app.tokens.tidy().await.unwrap();
+    service.clock.set(start.plus(Duration::from_secs(290)));
+    let token = service.operator().await;
+    assert_eq!(part(&token, 0)["kid"], second);
+    assert_eq!(service.status_of(&token).await.0, 200);
+    assert_eq!(kids(&service).await, [first, second]);
+}
+
+#[tokio::test]
 async fn operators_see_where_each_key_is_in_its_life_and_no_private_half() {
     let service = Service::start().await;
     let first = signing(&service).await;
