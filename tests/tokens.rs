@@ -11,3 +11,4 @@ mod limits;
 mod path;
 mod roles;
 mod templates;
+mod trusted;

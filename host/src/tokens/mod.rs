@@ -1,7 +1,7 @@
 //! The token service: clients and their secrets, templates, roles, signing keys, tokens and who holds one.
 //!
 //! This is its front page; it never sees warp. Read on in `client.rs` (what a client is), `registration.rs` and
-//! `clients.rs` (its life), `issue.rs` (a secret becomes a token), `verify.rs` (a token becomes a [`Caller`]). All
+//! `clients.rs` (its life), `issue.rs` (a secret becomes a token), `verify.rs` and `trusted/` (a token becomes a [`Caller`]). All
 //! records are in one partition, `iam`, so that whatever belongs together moves in one commit:
 //!
 //! | key | record |
@@ -25,6 +25,7 @@ mod clients;
 mod form;
 pub mod http;
 mod issue;
+mod jws;
 pub mod keys;
 mod ledger;
 mod limits;
@@ -32,11 +33,13 @@ pub mod permission;
 mod provision;
 mod registration;
 mod registry;
+mod remembered;
 mod roles;
 pub mod template;
 mod templates;
 pub mod tenant;
 mod tenants;
+mod trusted;
 mod verify;
 
 use std::sync::Arc;
@@ -57,12 +60,13 @@ pub use self::provision::Credentials;
 use self::registration::Tidier;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
+use self::remembered::Remembered;
 pub use self::roles::Role;
 use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
 use self::tenant::TenantId;
 pub use self::tenants::Tenant;
-use self::verify::Remembered;
+use self::trusted::TrustedIssuers;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -94,6 +98,7 @@ pub struct Tokens {
     /// A client that is not there, for the work that an unknown id must cost all the same.
     nobody: bytes::Bytes,
     schemas: Schemas,
+    trusted: TrustedIssuers,
     remembered: Remembered,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
@@ -132,6 +137,7 @@ impl Tokens {
             Arc::clone(&clock),
         );
 
+        let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &clock).await?;
         let limits = &config.tokens;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
@@ -146,6 +152,7 @@ impl Tokens {
             audience: config.audience.clone(),
             pepper: Pepper::new(pepper.as_bytes()),
             schemas: Schemas::default(),
+            trusted,
             remembered: Remembered::default(),
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
