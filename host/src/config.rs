@@ -31,6 +31,7 @@ pub struct Config {
     pub operator_file: String,
     pub log: Log,
     pub tokens: Tokens,
+    pub trusted_proxies: Vec<ipnet::IpNet>,
     pub trusted_issuers: Vec<TrustedIssuer>,
 }
 
