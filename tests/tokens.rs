@@ -12,4 +12,5 @@ mod path;
 mod roles;
 mod statements;
 mod templates;
+mod trusted;
 mod versions;

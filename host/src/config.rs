@@ -1,5 +1,6 @@
 //! Configuration: the only reader of files and of the environment. `config.default.toml` is its manual.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use figment::Figment;
@@ -30,6 +31,8 @@ pub struct Config {
     pub operator_file: String,
     pub log: Log,
     pub tokens: Tokens,
+    pub trusted_proxies: Vec<ipnet::IpNet>,
+    pub trusted_issuers: Vec<TrustedIssuer>,
 }
 
 /// A text; the environment gives one that looks like a number as a number.
@@ -66,6 +69,25 @@ pub struct Tokens {
     pub pending_clients: u32,
     pub pending_days: u32,
     pub secret_overlap_seconds: u32,
+}
+
+/// Someone else whose tokens name users (`tokens.md`, "IAM user tokens").
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+pub struct TrustedIssuer {
+    pub issuer: String,
+    pub jwks: String,
+    pub audiences: Vec<String>,
+    pub tenant_claim: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions_claim: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups_claim: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<String>,
 }
 
 /// What flags set; `None` leaves a setting to the others.
@@ -141,6 +163,53 @@ impl Loaded {
     }
 }
 
+impl TrustedIssuer {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.issuer.is_empty() {
+            return Err("issuer must not be empty");
+        }
+        if !is_key_source(&self.jwks) {
+            return Err("jwks must be file:PATH, an https URL, or an http URL of this machine");
+        }
+        if self.audiences.is_empty() || self.audiences.iter().any(String::is_empty) {
+            return Err("audiences must name at least one audience");
+        }
+        if self.tenant_claim.is_empty() {
+            return Err("tenant_claim must not be empty");
+        }
+        if self.groups_claim.is_some() == self.groups.is_empty() {
+            return Err("groups_claim and groups must be there together");
+        }
+        if self.groups_claim.is_none() && self.permissions_claim.is_none() {
+            return Err(
+                "permissions_claim or groups_claim must be there: users may do nothing else",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether keys may come from there: nobody on the way may change them.
+fn is_key_source(source: &str) -> bool {
+    if let Some(path) = source.strip_prefix("file:") {
+        return !path.is_empty();
+    }
+    let Ok(url) = source.parse::<http::Uri>() else {
+        return false;
+    };
+    let host = url.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let here = host == "localhost"
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    match url.scheme_str() {
+        Some("https") => !host.is_empty(),
+        Some("http") => here,
+        _ => false,
+    }
+}
+
 impl Config {
     fn check(&self) -> Result<(), String> {
         self.store.parse::<StoreUrl>()?;
@@ -161,6 +230,18 @@ impl Config {
         }
         if !matches!(self.log.format.as_str(), "text" | "json") {
             return Err("log.format must be text or json".to_owned());
+        }
+        for (index, trusted) in self.trusted_issuers.iter().enumerate() {
+            let at = format!("trusted_issuers[{index}]");
+            trusted.check().map_err(|fault| format!("{at}.{fault}"))?;
+            let others = self.trusted_issuers.iter().take(index);
+            let named = others.map(|other| &other.issuer);
+            if named
+                .chain([&self.issuer()])
+                .any(|name| *name == trusted.issuer)
+            {
+                return Err(format!("{at}.issuer is there twice, or this service's own"));
+            }
         }
         Ok(())
     }

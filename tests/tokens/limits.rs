@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tillgate::config::Config;
 
 use super::fixture::{FORM, Service, registration};
 
@@ -151,4 +152,54 @@ fn basic(id: &str, secret: &str) -> String {
         "Basic {}",
         base64::prelude::BASE64_STANDARD.encode(format!("{id}:{secret}"))
     )
+}
+
+/// A registration through a proxy that says where it came from.
+async fn through_a_proxy(service: &Service, number: u64, came_from: &[&str]) -> u16 {
+    let url = format!("{}/v1/registration", service.host.url);
+    let body = registration("acme", json!({ "number": number }));
+    let mut request = service.host.http.post(url).json(&body);
+    for header in came_from {
+        request = request.header("x-forwarded-for", *header);
+    }
+    service.send(request).await.status
+}
+
+#[tokio::test]
+async fn behind_a_proxy_each_address_has_its_own_limit() {
+    let service = Service::configured(|config| {
+        config.tokens.registrations_per_minute = 1;
+        config.trusted_proxies = vec![
+            "127.0.0.0/8".parse().unwrap(),
+            "10.1.0.0/16".parse().unwrap(),
+        ];
+    })
+    .await;
+    service.open_tenant("acme", &[]).await;
+    let came_from: [(&[&str], u16); 11] = [
+        (&["192.0.2.1"], 201),
+        (&["192.0.2.1"], 429),
+        (&["192.0.2.2:4711"], 201),
+        (&["192.0.2.2, 10.1.2.3"], 429),
+        (&["198.51.100.7, 192.0.2.2"], 429),
+        (&["198.51.100.7", "192.0.2.2,10.1.2.3"], 429),
+        (&["[2001:db8::1]:80"], 201),
+        (&["2001:db8::2"], 429),
+        (&["nonsense"], 201),
+        (&["192.0.2.3, nonsense"], 429),
+        (&[], 429),
+    ];
+    for (number, (came_from, expected)) in (0..).zip(came_from) {
+        let status = through_a_proxy(&service, number, came_from).await;
+        assert_eq!(status, expected, "{came_from:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_header_of_no_proxy_of_ours_says_nothing() {
+    let configure = |config: &mut Config| config.tokens.registrations_per_minute = 1;
+    let service = Service::configured(configure).await;
+    service.open_tenant("acme", &[]).await;
+    assert_eq!(through_a_proxy(&service, 1, &["192.0.2.1"]).await, 201);
+    assert_eq!(through_a_proxy(&service, 2, &["192.0.2.2"]).await, 429);
 }

@@ -28,7 +28,7 @@ use warp::Filter;
 use self::body::{NoBody, Unread, read};
 pub use self::reply::Reply;
 pub use self::request::Request;
-use self::request::{accepts, accepts_gzip, correlation, is_json};
+use self::request::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -342,6 +342,7 @@ async fn serve<B: Buf>(
         peer,
         ..
     } = head;
+    let peer = behind_proxies(peer, &headers, &app.config.trusted_proxies);
     let request = Request {
         params,
         query,

@@ -1,18 +1,22 @@
 //! A request that found its route, and what the head of a request says.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH,
 };
+use http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
 use uuid::Uuid;
 
 use super::reply::CORRELATION_ID;
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Preconditions};
 use crate::tokens::Caller;
+
+/// `X-Forwarded-For`: the addresses that a request came through.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// A request that found its route.
 #[derive(Debug)]
@@ -23,7 +27,7 @@ pub struct Request {
     pub query: String,
     /// All headers.
     pub headers: HeaderMap,
-    /// Where it came from.
+    /// Where it came from, proxies of ours aside.
     pub peer: IpAddr,
     /// Its correlation id.
     pub correlation: Uuid,
@@ -92,6 +96,39 @@ pub(super) fn correlation(headers: &HeaderMap) -> Uuid {
         .filter(|text| text.len() == 36)
         .and_then(|text| Uuid::try_parse(text).ok());
     sent.unwrap_or_else(Uuid::new_v4)
+}
+
+/// Who is at the other end of a connection: where it comes from one of our proxies, the address that they had it from.
+/// Read from the end, since whoever asks may have begun the header.
+pub(super) fn behind_proxies(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+    let ours = |address: IpAddr| {
+        let address = address.to_canonical();
+        proxies.iter().any(|network| network.contains(&address))
+    };
+    if !ours(peer) {
+        return peer;
+    }
+    let values = headers.get_all(FORWARDED_FOR).iter().rev();
+    let values = values.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
+    let mut nearest = peer;
+    for value in values {
+        // What is no address was not written by a proxy of ours.
+        let Some(address) = address_of(value.trim()) else {
+            break;
+        };
+        nearest = address;
+        if !ours(address) {
+            break;
+        }
+    }
+    nearest
+}
+
+/// An address, which some proxies write with a port.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let with_port = || text.parse::<SocketAddr>().ok().map(|socket| socket.ip());
+    bare.parse().ok().or_else(with_port)
 }
 
 /// Whether a compressed answer is taken.

@@ -1,7 +1,7 @@
 //! The token service: clients and their secrets, templates, roles, signing keys, tokens and who holds one.
 //!
 //! This is its front page; it never sees warp. Read on in `client.rs` (what a client is), `registration.rs` and
-//! `clients.rs` (its life), `issue.rs` (a secret becomes a token), `verify.rs` (a token becomes a [`Caller`]). All
+//! `clients.rs` (its life), `issue.rs` (a secret becomes a token), `verify.rs` and `trusted/` (a token becomes a [`Caller`]). All
 //! records are in one partition, `iam`, so that whatever belongs together moves in one commit:
 //!
 //! | key | record |
@@ -28,6 +28,7 @@ mod clients;
 mod form;
 pub mod http;
 mod issue;
+mod jws;
 pub mod keyring;
 pub mod keys;
 mod ledger;
@@ -36,6 +37,7 @@ pub mod permission;
 mod provision;
 mod registration;
 mod registry;
+mod remembered;
 mod roles;
 mod rotation;
 mod statement;
@@ -45,6 +47,7 @@ mod templates;
 pub mod tenant;
 mod tenants;
 mod tidier;
+mod trusted;
 mod verify;
 
 use std::sync::Arc;
@@ -65,6 +68,7 @@ use self::permission::Permissions;
 pub use self::provision::Credentials;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
+use self::remembered::Remembered;
 pub use self::roles::Role;
 pub use self::statement::NewStatement;
 use self::template::Schemas;
@@ -72,7 +76,7 @@ pub use self::templates::{NewTemplate, Template};
 use self::tenant::TenantId;
 pub use self::tenants::Tenant;
 use self::tidier::Tidier;
-use self::verify::Remembered;
+use self::trusted::TrustedIssuers;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -112,6 +116,7 @@ pub struct Tokens {
     /// A client that is not there, for the work that an unknown id must cost all the same.
     nobody: bytes::Bytes,
     schemas: Schemas,
+    trusted: TrustedIssuers,
     remembered: Remembered,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
@@ -150,6 +155,7 @@ impl Tokens {
             Arc::clone(&clock),
         );
 
+        let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &clock).await?;
         let limits = &config.tokens;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
@@ -165,6 +171,7 @@ impl Tokens {
             registration_endpoint: issue::registration_endpoint(config),
             pepper: Pepper::new(pepper.as_bytes()),
             schemas: Schemas::default(),
+            trusted,
             remembered: Remembered::default(),
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),

@@ -65,7 +65,7 @@ impl Roles {
 
     /// What a client of these roles may do. A tenant's own client never gets what is the platform's, whatever its roles
     /// have become since it got them (`tokens.md`, "Permissions").
-    fn of(&self, roles: &[String], platform: bool) -> Permissions {
+    pub(super) fn of(&self, roles: &[String], platform: bool) -> Permissions {
         let own = roles.iter().filter(|role| platform || *role != OPERATOR);
         let held = own
             .filter_map(|role| self.get(role))

@@ -89,7 +89,7 @@ impl Tokens {
             .map(Permission::as_str)
             .collect::<Vec<_>>()
             .join(" ");
-        tracing::info!(target: "audit", action = "role.put", role, held, by = %caller.subject);
+        tracing::info!(target: "audit", action = "role.put", role, held, by = &*caller.subject);
         self.registry.catch_up().await?;
         Ok((written, Role::new(role, permissions, false)))
     }
@@ -119,7 +119,7 @@ impl Tokens {
             Ok((change, ()))
         };
         self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "role.deleted", role, by = %caller.subject);
+        tracing::info!(target: "audit", action = "role.deleted", role, by = &*caller.subject);
         self.registry.catch_up().await
     }
 

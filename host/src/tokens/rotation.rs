@@ -47,7 +47,7 @@ impl Tokens {
             Ok((change, (new, retired)))
         };
         let (new, retired) = self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "key.rotated", kid = new.kid, by = %caller.subject);
+        tracing::info!(target: "audit", action = "key.rotated", kid = new.kid, by = &*caller.subject);
         audit_retired(&retired);
         self.registry.catch_up().await?;
         Ok(new)

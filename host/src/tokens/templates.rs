@@ -109,7 +109,7 @@ impl Tokens {
             Ok((change, ()))
         };
         self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "template.created", key, by = %caller.subject);
+        tracing::info!(target: "audit", action = "template.created", key, by = &*caller.subject);
         Ok(template)
     }
 
@@ -171,7 +171,7 @@ impl Tokens {
             Ok((change, ()))
         };
         self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "template.deleted", key, by = %caller.subject);
+        tracing::info!(target: "audit", action = "template.deleted", key, by = &*caller.subject);
         Ok(())
     }
 }

@@ -86,7 +86,7 @@ impl Tokens {
             Ok((change, (written, stored)))
         };
         let (written, stored) = self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "tenant.put", %tenant, by = %caller.subject);
+        tracing::info!(target: "audit", action = "tenant.put", %tenant, by = &*caller.subject);
         Ok((written, Tenant::new(tenant.to_string(), stored)))
     }
 

@@ -1,0 +1,148 @@
+//! Users' tokens of trusted issuers: who may name callers beside this service, and what their tokens say
+//! (`tokens.md`, "Verifying a caller", "IAM user tokens").
+//!
+//! An issuer is found by the `iss` of a token before its signature is checked, and only its own keys are then tried: a
+//! key of one issuer never opens what another signed, whatever their key ids. An issuer that nobody configured costs
+//! nothing and reaches nothing. Its keys are in `key_set.rs`, fetching them in `source.rs`, its users in `user.rs`.
+
+mod key_set;
+mod source;
+mod user;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tillgate_engine::json::{Document, Node, Scalar};
+
+use self::source::Keys;
+pub(super) use self::user::User;
+use self::user::Users;
+use super::jws::{Header, Jws, Validity, refuse};
+use super::tenant::TenantId;
+use crate::clock::{Clock, Timestamp};
+use crate::config;
+use crate::error::{Error, Result};
+
+/// How long a token that was verified is believed without asking for its key again: a key that its issuer has withdrawn
+/// opens nothing after this.
+const BELIEVE: Duration = Duration::from_secs(5 * 60);
+
+/// All trusted issuers.
+#[derive(Debug)]
+pub(super) struct TrustedIssuers(Vec<TrustedIssuer>);
+
+/// Someone else whose tokens name callers.
+#[derive(Debug)]
+pub(super) struct TrustedIssuer {
+    issuer: String,
+    audiences: Vec<String>,
+    keys: Arc<Keys>,
+    users: Users,
+}
+
+impl TrustedIssuers {
+    /// The issuers that are configured; begins to fetch their keys.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] naming the issuer whose keys cannot be read from their file, or whose URL is none.
+    pub(super) async fn start(
+        configured: &[config::TrustedIssuer],
+        platform: &TenantId,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let mut issuers = Vec::with_capacity(configured.len());
+        for trusted in configured {
+            let keys = Keys::start(&trusted.issuer, &trusted.jwks, Arc::clone(clock)).await;
+            let keys = keys.map_err(|cause| {
+                Error::Bug(format!("the trusted issuer {}: {cause}", trusted.issuer))
+            })?;
+            issuers.push(TrustedIssuer {
+                issuer: trusted.issuer.clone(),
+                audiences: trusted.audiences.clone(),
+                keys,
+                users: Users::new(trusted, platform),
+            });
+        }
+        Ok(Self(issuers))
+    }
+
+    /// The issuer that a token says it is of, when it is trusted.
+    pub(super) fn issuer_of(&self, jws: &Jws<'_>) -> Option<&TrustedIssuer> {
+        #[derive(Deserialize)]
+        struct Claims {
+            iss: String,
+        }
+        if self.0.is_empty() {
+            return None;
+        }
+        let Claims { iss } = jws.claims()?;
+        self.0.iter().find(|trusted| trusted.issuer == iss)
+    }
+}
+
+impl TrustedIssuer {
+    /// The user that a token names, and when it is valid.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] saying why it names none.
+    pub(super) async fn check(
+        &self,
+        jws: &Jws<'_>,
+        header: &Header,
+        now: Timestamp,
+    ) -> Result<(User, Validity)> {
+        let Some(keys) = self.keys.of(&header.kid, now).await else {
+            return refuse("the token's kid is not known");
+        };
+        let Some(algorithm) = keys.algorithm(&header.alg) else {
+            return refuse("the token's alg is none of its issuer's keys");
+        };
+        if !keys.signed(&header.kid, algorithm, jws) {
+            return refuse("the token's signature is wrong");
+        }
+        let payload = jws.payload().unwrap_or_default();
+        let Ok(claims) = Document::parse(&payload) else {
+            return refuse("the token's claims are none");
+        };
+        let claims = claims.root();
+        if !self.is_meant(claims) {
+            return refuse("the token is for another audience");
+        }
+        let Some(validity) = validity(claims) else {
+            return refuse("the token's exp or nbf is no number of seconds");
+        };
+        validity.check(now)?;
+        Ok((self.users.user(&self.issuer, claims)?, validity))
+    }
+
+    /// Until when a token that was verified now is believed.
+    pub(super) fn remembers_until(&self, now: Timestamp) -> Timestamp {
+        now.plus(BELIEVE)
+    }
+
+    /// Whether the token is for one of the issuer's audiences here.
+    fn is_meant(&self, claims: Node<'_, '_>) -> bool {
+        let ours = |node: Node<'_, '_>| {
+            let named = node.text();
+            named.is_some_and(|named| self.audiences.iter().any(|ours| *ours == **named))
+        };
+        claims.member("aud").is_some_and(|aud| match aud.scalar() {
+            Scalar::Array => {
+                aud.children().all(|one| one.text().is_some()) && aud.children().any(ours)
+            }
+            _ => ours(aud),
+        })
+    }
+}
+
+/// `exp`, and `nbf` where it is there: whole seconds.
+fn validity(claims: Node<'_, '_>) -> Option<Validity> {
+    let seconds = |node: Node<'_, '_>| match node.scalar() {
+        Scalar::Integer(seconds) => u64::try_from(*seconds).ok(),
+        _ => None,
+    };
+    let exp = seconds(claims.member("exp")?)?;
+    let nbf = claims.member("nbf").map_or(Some(0), seconds)?;
+    Some(Validity { nbf, exp })
+}

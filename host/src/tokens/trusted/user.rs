@@ -1,0 +1,146 @@
+//! What the claims of a user's token mean here: the tenant, and the roles and permissions.
+//!
+//! Pure. What roles hold is not resolved here but asked for at every request, so that a role that changes changes what
+//! users may do at once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tillgate_engine::json::{Node, Scalar};
+
+use crate::config;
+use crate::error::Result;
+use crate::tokens::caller::Caller;
+use crate::tokens::jws::refuse;
+use crate::tokens::permission::{Permission, Permissions};
+use crate::tokens::registry::Registry;
+use crate::tokens::tenant::TenantId;
+
+/// The longest `sub`: OpenID Connect Core, section 2.
+const MAX_SUBJECT: usize = 255;
+
+/// A user whose token was verified.
+#[derive(Debug)]
+pub(in crate::tokens) struct User {
+    tenant: TenantId,
+    subject: Arc<str>,
+    /// From their groups.
+    roles: Vec<String>,
+    /// What the token itself says.
+    permissions: Permissions,
+}
+
+impl User {
+    /// The user as a caller, with what their roles hold now.
+    pub(in crate::tokens) fn caller(&self, registry: &Registry) -> Caller {
+        let platform = registry.is_platform(&self.tenant);
+        let held = registry.roles().of(&self.roles, platform);
+        let said = if platform {
+            self.permissions
+        } else {
+            self.permissions.without_platform_only()
+        };
+        Caller {
+            tenant: self.tenant.clone(),
+            subject: Arc::clone(&self.subject),
+            permissions: held.union(said),
+            platform,
+        }
+    }
+}
+
+/// How an issuer's claims are read.
+#[derive(Debug)]
+pub(super) struct Users {
+    tenant_claim: String,
+    permissions_claim: Option<String>,
+    groups_claim: Option<String>,
+    groups: BTreeMap<String, Vec<String>>,
+    /// The tenants that it may name; empty: every one but the platform's.
+    tenants: Vec<String>,
+    platform: TenantId,
+}
+
+impl Users {
+    pub(super) fn new(trusted: &config::TrustedIssuer, platform: &TenantId) -> Self {
+        Self {
+            tenant_claim: trusted.tenant_claim.clone(),
+            permissions_claim: trusted.permissions_claim.clone(),
+            groups_claim: trusted.groups_claim.clone(),
+            groups: trusted.groups.clone(),
+            tenants: trusted.tenants.clone(),
+            platform: platform.clone(),
+        }
+    }
+
+    /// The user that the claims of an issuer's token name.
+    pub(super) fn user(&self, issuer: &str, claims: Node<'_, '_>) -> Result<User> {
+        let Some(subject) = claims.member("sub").and_then(text).filter(is_subject) else {
+            return refuse("the token's sub is none");
+        };
+        let tenant = claim(claims, &self.tenant_claim).and_then(text);
+        let Some(tenant) = tenant.and_then(TenantId::new) else {
+            return refuse("the token names no tenant");
+        };
+        if !self.may_name(&tenant) {
+            return refuse("the token's issuer may not name this tenant");
+        }
+        let groups = self.groups_claim.as_deref();
+        let groups = groups.and_then(|name| claim(claims, name));
+        let roles = groups
+            .into_iter()
+            .flat_map(names)
+            .filter_map(|group| self.groups.get(group))
+            .flatten()
+            .cloned()
+            .collect();
+        let said = self.permissions_claim.as_deref();
+        let said = said.and_then(|name| claim(claims, name));
+        let permissions = said
+            .into_iter()
+            .flat_map(names)
+            .filter_map(Permission::from_name)
+            .collect();
+        Ok(User {
+            tenant,
+            // Whom an audit line names: no client has such an id.
+            subject: format!("{issuer}|{subject}").into(),
+            roles,
+            permissions,
+        })
+    }
+
+    fn may_name(&self, tenant: &TenantId) -> bool {
+        if self.tenants.is_empty() {
+            return *tenant != self.platform;
+        }
+        self.tenants.iter().any(|name| name == tenant.as_str())
+    }
+}
+
+fn text<'d>(node: Node<'d, '_>) -> Option<&'d str> {
+    node.text().map(AsRef::as_ref)
+}
+
+fn is_subject(text: &&str) -> bool {
+    (1..=MAX_SUBJECT).contains(&text.len()) && !text.contains(char::is_control)
+}
+
+/// The claim of a name, or where a JSON pointer leads (`/realm_access/roles`).
+fn claim<'d, 'a>(claims: Node<'d, 'a>, name: &str) -> Option<Node<'d, 'a>> {
+    let Some(pointer) = name.strip_prefix('/') else {
+        return claims.member(name);
+    };
+    pointer.split('/').try_fold(claims, |node, segment| {
+        node.member(&segment.replace("~1", "/").replace("~0", "~"))
+    })
+}
+
+/// Names in a claim: an array of strings, or one string with spaces between them, as `scope` is written.
+fn names<'d>(node: Node<'d, '_>) -> Vec<&'d str> {
+    match node.scalar() {
+        Scalar::Array => node.children().filter_map(text).collect(),
+        Scalar::Text(text) => text.split(' ').filter(|name| !name.is_empty()).collect(),
+        _ => Vec::new(),
+    }
+}
