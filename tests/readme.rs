@@ -1,9 +1,10 @@
 //! README's lines, run exactly as they stand: each block of `bash` against the demo, its output compared with the block
 //! of `json` after it.
 
+use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::host::Program;
 
@@ -35,7 +36,8 @@ fn every_line_of_the_readme_does_what_it_says() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
     let blocks = blocks(&readme);
-    let mut script = String::from("set -euo pipefail\n");
+    let programs = Path::new(env!("CARGO_BIN_EXE_tillgate")).parent().unwrap();
+    let mut script = format!("set -euo pipefail\nPATH='{}':$PATH\n", programs.display());
     let mut expected = Vec::new();
     for (language, block) in &blocks {
         if language == "bash" {
@@ -45,8 +47,16 @@ fn every_line_of_the_readme_does_what_it_says() {
             *expected.last_mut().unwrap() = Some(serde_json::from_str::<Value>(block).unwrap());
         }
     }
+    let folder = tempfile::tempdir().unwrap();
+    let credentials = folder.path().join("credentials.json");
+    let content = json!({
+        "clientId": printed(&demo, "client id"), "clientSecret": printed(&demo, "secret"),
+        "tokenUrl": printed(&demo, "token URL"), "audience": printed(&demo, "audience"),
+    });
+    std::fs::write(&credentials, content.to_string()).unwrap();
     let output = Command::new("bash")
         .args(["-c", &script])
+        .env("TILLGATE_CREDENTIALS", credentials)
         .env("URL", &demo.url)
         .env("CLIENT_ID", printed(&demo, "client id"))
         .env("CLIENT_SECRET", printed(&demo, "secret"))

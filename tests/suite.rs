@@ -14,7 +14,9 @@ mod support {
     pub mod issuer;
 }
 
+mod audit;
 mod bad_input;
+mod cli;
 mod conditions;
 mod engine;
 mod program;

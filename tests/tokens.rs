@@ -10,5 +10,7 @@ mod keys;
 mod limits;
 mod path;
 mod roles;
+mod statements;
 mod templates;
 mod trusted;
+mod versions;

@@ -5,7 +5,12 @@
     reason = "a command line prints"
 )]
 
+mod clients;
 mod demo;
+mod keys;
+mod operator;
+mod output;
+mod session;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -45,6 +50,20 @@ enum Command {
     #[command(after_help = "Example:
   tillgate demo --listen 127.0.0.1:0")]
     Demo(Demo),
+    /// Make a further operator on a store that no host serves: the way back when all credentials are lost
+    #[command(after_help = "Example:
+  tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
+    Operator(operator::Operator),
+    /// See and renew the keys that sign tokens, on a running host
+    #[command(after_help = "Examples:
+  tillgate keys list
+  tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
+    Keys(keys::Keys),
+    /// See, authorize and revoke clients, on a running host
+    #[command(after_help = "Examples:
+  tillgate clients list --status pending
+  tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
+    Clients(clients::Clients),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -90,6 +109,9 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => run(serve(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments.listen)),
+        Command::Operator(arguments) => run(operator::run(arguments)),
+        Command::Keys(arguments) => run(keys::run(arguments)),
+        Command::Clients(arguments) => run(clients::run(arguments)),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());
@@ -224,7 +246,7 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
 /// Makes the operator's client on an empty store. Its credentials are on disk before it can be used, so a crash between
 /// the two locks nobody out.
 async fn write_operator(app: &App, file: &Path) -> Result<(), String> {
-    let write = |credentials: &Credentials| write_credentials(app, credentials, file);
+    let write = |credentials: &Credentials| write_credentials(&app.config, credentials, file);
     let made = app.tokens.ensure_operator(write).await;
     if made.map_err(|cause| format!("the operator's client was not made: {}", explain(cause)))? {
         tracing::info!(file = %file.display(), "the operator's credentials were written");
@@ -232,15 +254,19 @@ async fn write_operator(app: &App, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn write_credentials(app: &App, credentials: &Credentials, file: &Path) -> std::io::Result<()> {
+fn write_credentials(
+    config: &Config,
+    credentials: &Credentials,
+    file: &Path,
+) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
 
     let content = serde_json::json!({
         "clientId": credentials.client_id,
         "clientSecret": credentials.client_secret,
-        "tokenUrl": app.config.public_url() + "/oauth2/token",
-        "audience": app.config.audience,
+        "tokenUrl": config.public_url() + "/oauth2/token",
+        "audience": config.audience,
     });
     // A file of its own, made anew: one that is there already could be anyone's to read.
     let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));

@@ -120,8 +120,10 @@ impl Loaded {
         if let Some(file) = file {
             sources = sources.merge(Toml::file_exact(file));
         }
+        // That one is not a setting: the commands that ask a running host take it.
+        let environment = Env::prefixed("TILLGATE_").ignore(&["credentials"]);
         let sources = sources
-            .merge(Env::prefixed("TILLGATE_").split("__"))
+            .merge(environment.split("__"))
             .merge(Serialized::defaults(flags));
         let config: Config = sources.extract().map_err(|cause| cause.to_string())?;
         config.check()?;

@@ -1,6 +1,7 @@
 //! Versions of what callers read and write: entity tags, and what must hold of them (RFC 9110, section 13).
 
 use http::HeaderValue;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
@@ -19,6 +20,15 @@ pub fn of_text(text: &[u8]) -> Etag {
 pub fn of_digest(digest: &[u8]) -> Etag {
     let quoted = format!("\"{}\"", hex::encode(digest));
     Etag::from_str(&quoted).unwrap_or(Etag::from_static("\"\""))
+}
+
+/// The entity tag of something that is answered as JSON.
+///
+/// # Errors
+/// [`Error::Bug`] for what has no JSON form.
+pub fn of_json(value: &impl Serialize) -> Result<Etag> {
+    let json = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
+    Ok(of_text(&json))
 }
 
 /// Whether a PUT made something or replaced it.

@@ -182,6 +182,18 @@ impl Program {
         Self::start(&["serve", "--listen", "127.0.0.1:0", "--store", &store], "")
     }
 
+    /// The same, with its log as JSON in a file.
+    pub fn serve_logging(folder: &Path, log: &Path) -> Self {
+        let store = format!("embedded:{}", folder.display());
+        let mut command = Command::new(PROGRAM.expect("tests know where the program is"));
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
+            .env("TILLGATE_LOG__FORMAT", "json")
+            .env("TILLGATE_LOG__LEVEL", "debug")
+            .stderr(std::fs::File::create(log).unwrap());
+        Self::spawn(&mut command, "")
+    }
+
     /// `tillgate demo`.
     pub fn demo() -> Self {
         Self::start(&["demo", "--listen", "127.0.0.1:0"], "curl ")
@@ -189,12 +201,12 @@ impl Program {
 
     /// Starts it and reads what it prints until a line that begins with `until`.
     fn start(arguments: &[&str], until: &str) -> Self {
-        let mut child = Command::new(PROGRAM.expect("tests know where the program is"))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(PROGRAM.expect("tests know where the program is"));
+        Self::spawn(command.args(arguments).stderr(Stdio::inherit()), until)
+    }
+
+    fn spawn(command: &mut Command, until: &str) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().expect("it prints where it listens").unwrap();
         let url = first

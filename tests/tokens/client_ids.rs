@@ -286,7 +286,7 @@ async fn no_registration_forges_a_line() {
         ),
         (
             with("softwareStatement", json!("a.b.c")),
-            "$.softwareStatement is not taken: this service knows no software statements"
+            "$.softwareStatement is no statement of this service, was withdrawn, or has expired"
                 .to_owned(),
         ),
         (

@@ -9,8 +9,9 @@ use tillgate_engine::json::{Document, Faults, Node, Scalar};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::permission::{Permission, Permissions};
+use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::tenant::{self, TenantId, is_name};
-use super::{NewTemplate, Registration};
+use super::{NewStatement, NewTemplate, Registration};
 use crate::error::{Error, Result};
 
 /// What a name must be, for messages.
@@ -22,6 +23,10 @@ const MAX_TITLE: usize = 100;
 /// The most roles of a client, and the most claims.
 const MAX_ROLES: usize = 50;
 const MAX_CLAIMS: usize = 100;
+
+/// What a software statement and its life must be, for messages.
+const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 KiB";
+const LIFE_RULE: &str = "must be a span like 30m, 24h or 2 days, at most 365 days";
 
 /// The longest a replaced secret may stay valid.
 const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -38,12 +43,11 @@ pub(super) fn registration(body: &[u8]) -> Result<Registration> {
         let tenant = node.text().and_then(|text| TenantId::new(text));
         noted(&mut faults, node, tenant, tenant::RULE)
     });
-    if let Some(statement) = root.member("softwareStatement") {
-        faults.add(
-            statement,
-            "is not taken: this service knows no software statements",
-        );
-    }
+    let statement = root.member("softwareStatement").and_then(|node| {
+        let text = node.text().filter(|text| text.len() <= MAX_STATEMENT);
+        let text = text.map(|text| text.clone().into_owned());
+        noted(&mut faults, node, text, STATEMENT_RULE)
+    });
     let claims = faults
         .required(root, "claims")
         .and_then(|node| claims(node, body, &mut faults));
@@ -57,6 +61,47 @@ pub(super) fn registration(body: &[u8]) -> Result<Registration> {
         using_global_template,
         tenant,
         claims,
+        statement,
+    })
+}
+
+/// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, claims?, autoApprove?, expiresIn? }`.
+pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
+    let document = Document::parse(body)?;
+    let mut faults = Faults::default();
+    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let software = software(root, &mut faults);
+    let using_global_template = faults.required(root, "usingGlobalTemplate");
+    let using_global_template = using_global_template.and_then(|node| faults.boolean(node));
+    let claims = match root.member("claims") {
+        Some(node) => claims(node, body, &mut faults),
+        None => Some(Claims::new()),
+    };
+    let auto_approve = match root.member("autoApprove") {
+        Some(node) => faults.boolean(node),
+        None => Some(false),
+    };
+    let life = match root.member("expiresIn") {
+        Some(node) => {
+            let span = node.text().and_then(|text| span(text));
+            let span = span.filter(|span| !span.is_zero() && *span <= statement::MAX_LIFE);
+            noted(&mut faults, node, span, LIFE_RULE)
+        }
+        None => Some(statement::LIFE),
+    };
+    let whole = (software, using_global_template, claims, auto_approve, life);
+    let (Some(software), Some(using_global_template), Some(claims), Some(auto_approve), Some(life)) =
+        whole
+    else {
+        return Err(none_read(faults));
+    };
+    faults.none_or_error()?;
+    Ok(NewStatement {
+        software,
+        using_global_template,
+        claims,
+        auto_approve,
+        life,
     })
 }
 
@@ -265,24 +310,24 @@ pub(super) fn query(query: &str, name: &str) -> Option<String> {
     )
 }
 
-/// Reads a span like `0s`, `90 s`, `24h`, `2 days`.
+/// Reads how long a replaced secret stays valid.
 pub(super) fn overlap(text: &str) -> Result<Duration> {
-    let wrong = || {
-        Error::invalid(
-            "$.overlap",
-            "must be a span like 0s, 30m, 24h or 2 days, at most 30 days",
-        )
-    };
+    let overlap = span(text).filter(|overlap| *overlap <= MAX_OVERLAP);
+    let rule = "must be a span like 0s, 30m, 24h or 2 days, at most 30 days";
+    overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
+}
+
+/// Reads a span like `0s`, `90 s`, `24h`, `2 days`.
+fn span(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at_checked(digits).ok_or_else(wrong)?;
-    let number: u32 = number.parse().map_err(|_| wrong())?;
+    let (number, unit) = text.split_at_checked(digits)?;
+    let number: u32 = number.parse().ok()?;
     let seconds = match unit.trim() {
         "s" | "sec" | "second" | "seconds" => 1,
         "m" | "min" | "minute" | "minutes" => 60,
         "h" | "hour" | "hours" => 60 * 60,
         "d" | "day" | "days" => 24 * 60 * 60,
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    let span = Duration::from_secs(u64::from(number) * seconds);
-    (span <= MAX_OVERLAP).then_some(span).ok_or_else(wrong)
+    Some(Duration::from_secs(u64::from(number) * seconds))
 }

@@ -10,15 +10,16 @@ use super::ledger::{Change, Kept, Ledger, PAGE, read};
 use super::tenant::TenantId;
 use super::{Credentials, Tokens, client_key};
 use crate::error::{Error, Result};
+use crate::etag::{self, Preconditions};
 use crate::follow::Follow;
 
 /// How many pages of a tenant's list are looked through for clients of a status before the answer ends.
 const MAX_PAGES: usize = 20;
 
-/// Some clients of a tenant.
+/// Some clients, or software statements, of a tenant.
 #[derive(Clone, Debug, Serialize)]
-pub struct ClientPage {
-    /// The clients, by id.
+pub struct ListPage {
+    /// Each of them, by id.
     pub items: Vec<serde_json::Value>,
     /// Where the next page begins, when there may be one. A page may be short of what was asked for, even empty.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +110,7 @@ impl Tokens {
         status: Option<Status>,
         limit: usize,
         cursor: Option<&str>,
-    ) -> Result<ClientPage> {
+    ) -> Result<ListPage> {
         self.rules(caller, tenant.as_str())?;
         let prefix = list_prefix(tenant);
         let mut after = cursor.map(|id| format!("{prefix}{id}"));
@@ -138,14 +139,14 @@ impl Tokens {
             }
             items.extend(self.seen(&ids).await?);
             if !page.more && looked_at == page.entries.len() {
-                return Ok(ClientPage { items, next: None });
+                return Ok(ListPage { items, next: None });
             }
             if items.len() >= limit {
                 break;
             }
         }
         let next = after.and_then(|key| key.strip_prefix(&prefix).map(str::to_owned));
-        Ok(ClientPage { items, next })
+        Ok(ListPage { items, next })
     }
 
     /// Those of these clients that are there, as administrators see them.
@@ -225,13 +226,20 @@ impl Tokens {
     /// Removes a client.
     ///
     /// # Errors
-    /// [`Error::Denied`], [`Error::NotFound`].
-    pub async fn delete_client(&self, caller: &Caller, tenant: &TenantId, id: &str) -> Result<()> {
+    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`].
+    pub async fn delete_client(
+        &self,
+        caller: &Caller,
+        tenant: &TenantId,
+        id: &str,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
         self.rules(caller, tenant.as_str())?;
         let plan = async || {
             let mut change = Change::default();
             let read = self.kept(tenant, id).await?;
             self.may_change(caller, &read.record)?;
+            preconditions.hold(Some(&etag::of_json(&read.record.to_json())?))?;
             plan_removal(&self.ledger, &mut change, &read).await?;
             Ok((change, ()))
         };
@@ -280,13 +288,14 @@ impl Tokens {
     /// Gives a client these roles, in place of those it has.
     ///
     /// # Errors
-    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Invalid`] naming a role that is not there.
+    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`], [`Error::Invalid`] naming a role that is not there.
     pub async fn set_roles(
         &self,
         caller: &Caller,
         tenant: &TenantId,
         id: &str,
         roles: &[String],
+        preconditions: &Preconditions,
     ) -> Result<Client> {
         self.rules(caller, tenant.as_str())?;
         self.may_give(caller, Some(tenant), roles)?;
@@ -294,6 +303,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.kept(tenant, id).await?;
             self.may_change(caller, &read.record)?;
+            preconditions.hold(Some(&etag::of_json(&read.record.to_json())?))?;
             change.rests_on(&client_key(id), Some(&read));
             let client = Client {
                 roles: roles.to_vec(),

@@ -18,7 +18,8 @@ use uuid::Uuid;
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
 use super::form::{Form, Shown};
-use super::keys::{Published, SigningKey, TOKEN_LIFE};
+use super::keyring::{Published, SigningKey};
+use super::keys::TOKEN_LIFE;
 use super::tenant::TenantId;
 use super::{Tokens, blocking, client_key};
 use crate::config::Config;
@@ -146,13 +147,7 @@ impl Tokens {
             scp: [],
             sub: &client.id,
         };
-        let key = self.registry.keys().signing(now).cloned();
-        let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
-        let claims = serde_json::to_vec(&claims).map_err(|cause| Error::Bug(cause.to_string()))?;
-        // Signing takes long enough to keep requests waiting, and a storm of it must not take every thread.
-        let turn = self.signers.acquire().await;
-        let _turn = turn.map_err(|cause| Error::Bug(cause.to_string()))?;
-        let access_token = blocking(move || jwt(&key, &claims)).await?;
+        let access_token = self.sign("JWT", &claims).await?;
         let expires_in = TOKEN_LIFE.as_secs();
         Ok(Issued {
             access_token,
@@ -161,11 +156,22 @@ impl Tokens {
             token_type: "bearer",
         })
     }
+
+    /// A JWT of some claims and of a type, signed with the key that signs now.
+    pub(super) async fn sign(&self, typ: &'static str, claims: &impl Serialize) -> Result<String> {
+        let key = self.registry.keys().signing(self.clock.now()).cloned();
+        let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
+        let claims = serde_json::to_vec(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
+        // Signing takes long enough to keep requests waiting, and a storm of it must not take every thread.
+        let turn = self.signers.acquire().await;
+        let _turn = turn.map_err(|cause| Error::Bug(cause.to_string()))?;
+        blocking(move || jwt(&key, typ, &claims)).await
+    }
 }
 
 /// A signed JWT of some claims.
-fn jwt(key: &Arc<SigningKey>, claims: &[u8]) -> Result<String> {
-    let header = format!(r#"{{"alg":"RS256","typ":"JWT","kid":"{}"}}"#, key.kid());
+fn jwt(key: &Arc<SigningKey>, typ: &str, claims: &[u8]) -> Result<String> {
+    let header = format!(r#"{{"alg":"RS256","typ":"{typ}","kid":"{}"}}"#, key.kid());
     let mut jwt = BASE64_URL_SAFE_NO_PAD.encode(header);
     jwt.push('.');
     BASE64_URL_SAFE_NO_PAD.encode_string(claims, &mut jwt);
@@ -208,6 +214,11 @@ pub(super) fn nobody(platform: &TenantId) -> Result<Bytes> {
     Ok(json.into())
 }
 
+/// Where clients register.
+pub(super) fn registration_endpoint(config: &Config) -> String {
+    config.public_url() + "/v1/registration"
+}
+
 /// The metadata of RFC 8414.
 pub(super) fn metadata(config: &Config) -> Published {
     let url = config.public_url();
@@ -215,7 +226,7 @@ pub(super) fn metadata(config: &Config) -> Published {
         "issuer": config.issuer(),
         "token_endpoint": format!("{url}/oauth2/token"),
         "jwks_uri": format!("{url}/.well-known/jwks.json"),
-        "registration_endpoint": format!("{url}/v1/registration"),
+        "registration_endpoint": registration_endpoint(config),
         "grant_types_supported": ["client_credentials"],
         "response_types_supported": [],
         "scopes_supported": [],

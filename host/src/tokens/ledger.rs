@@ -94,12 +94,21 @@ impl Change {
 
     /// Ends a job with the change.
     pub(super) fn settle(&mut self, queue: &str, job: &Job) {
+        self.settle_with(queue, job, None);
+    }
+
+    /// Ends this turn of a job with the change: it is due again.
+    pub(super) fn settle_until(&mut self, queue: &str, job: &Job, next: Timestamp) {
+        self.settle_with(queue, job, Some(next));
+    }
+
+    fn settle_with(&mut self, queue: &str, job: &Job, next: Option<Timestamp>) {
         let (queue, lease) = (queue.to_owned(), job.lease);
         self.ops.push(Op::Settle {
             queue,
             job: job.id.clone(),
             lease,
-            next: None,
+            next,
         });
     }
 }

@@ -14,8 +14,11 @@
 //! | `of/{tenantId}/{clientId}` | its status, for the tenant's list |
 //! | `pending/{tenantId}` | how many of its clients are pending |
 //! | `role/{roleId}` | a role that is not built in |
+//! | `statement/{tenantId}/{jti}` | a software statement, without its text |
 //!
-//! Jobs in the queue `pending`: the id of a client, due when it goes unless it is authorized or revoked before.
+//! Jobs (`tidier.rs`): in the queue `pending` the id of a client, due when it goes unless it is authorized or revoked
+//! before; in `statements` the end of a statement's key, due when it expires; in `keys` one, due when something of a key
+//! that was replaced is to be removed.
 
 mod body;
 mod caller;
@@ -26,6 +29,7 @@ mod form;
 pub mod http;
 mod issue;
 mod jws;
+pub mod keyring;
 pub mod keys;
 mod ledger;
 mod limits;
@@ -35,10 +39,14 @@ mod registration;
 mod registry;
 mod remembered;
 mod roles;
+mod rotation;
+mod statement;
+mod statements;
 pub mod template;
 mod templates;
 pub mod tenant;
 mod tenants;
+mod tidier;
 mod trusted;
 mod verify;
 
@@ -49,23 +57,25 @@ use tokio::sync::Semaphore;
 
 pub use self::caller::Caller;
 use self::client::{Pepper, random_secret};
-pub use self::clients::ClientPage;
+pub use self::clients::ListPage;
 pub use self::form::Shown;
 pub use self::issue::{Issued, MAX_FORM, Refusal};
-use self::keys::{NewKey, Published, StoredKeys};
+pub use self::keyring::Published;
+use self::keys::{NewKey, StoredKeys};
 use self::ledger::{Change, Ledger};
 use self::limits::{Registrations, WrongSecrets};
 use self::permission::Permissions;
 pub use self::provision::Credentials;
-use self::registration::Tidier;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
 use self::remembered::Remembered;
 pub use self::roles::Role;
+pub use self::statement::NewStatement;
 use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
 use self::tenant::TenantId;
 pub use self::tenants::Tenant;
+use self::tidier::Tidier;
 use self::trusted::TrustedIssuers;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -83,6 +93,12 @@ const ROLE: &str = "role/";
 /// The queue of clients that go when they are pending for too long.
 const PENDING: &str = "pending";
 
+/// The queue of statements that expire.
+const STATEMENTS: &str = "statements";
+
+/// The queue of keys that were replaced.
+const RETIRED_KEYS: &str = "keys";
+
 /// The token service.
 #[derive(Debug)]
 pub struct Tokens {
@@ -93,6 +109,8 @@ pub struct Tokens {
     platform: TenantId,
     issuer: String,
     audience: String,
+    /// What a software statement is for.
+    registration_endpoint: String,
     metadata: Published,
     pepper: Pepper,
     /// A client that is not there, for the work that an unknown id must cost all the same.
@@ -150,6 +168,7 @@ impl Tokens {
             platform,
             issuer: config.issuer(),
             audience: config.audience.clone(),
+            registration_endpoint: issue::registration_endpoint(config),
             pepper: Pepper::new(pepper.as_bytes()),
             schemas: Schemas::default(),
             trusted,
@@ -187,28 +206,6 @@ impl Tokens {
     pub async fn tidy(&self) -> Result<()> {
         self.tidier.run().await?;
         self.registry.catch_up().await
-    }
-
-    /// Publishes a new signing key, which signs once every cache of the JWKS has it; answers its id.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] while a new key waits already.
-    pub async fn rotate_keys(&self) -> Result<String> {
-        let key = blocking(NewKey::generate).await?;
-        let plan = async || {
-            let mut change = Change::default();
-            let read = self.ledger.get::<StoredKeys>(KEYS).await?;
-            change.rests_on(KEYS, read.as_ref());
-            let mut keys = read.map(|read| read.record).unwrap_or_default();
-            keys.rotate(&key, self.clock.now())?;
-            change.put(KEYS, &keys)?;
-            change.tell(KEYS);
-            Ok((change, ()))
-        };
-        self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "key.rotated", kid = key.kid());
-        self.registry.catch_up().await?;
-        Ok(key.kid().to_owned())
     }
 
     /// Nothing, when the caller may act on a tenant: its own, or any when it is the platform's.
@@ -272,7 +269,7 @@ async fn first_secrets(ledger: &Ledger, clock: &dyn Clock) -> Result<(StoredKeys
             Ok((change, first))
         };
         if ledger.change(plan).await? {
-            tracing::info!(target: "audit", action = "key.made", kid = key.kid());
+            tracing::info!(target: "audit", action = "key.made", kid = key.kid(), by = "the host");
         }
     }
 }

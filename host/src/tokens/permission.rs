@@ -55,12 +55,15 @@ permissions! {
     TemplatesRead = "iam.templates.read",
     TemplatesDelete = "iam.templates.delete",
     StatementsCreate = "iam.statements.create",
+    StatementsRead = "iam.statements.read",
     StatementsDelete = "iam.statements.delete",
     ClientsRead = "iam.clients.read",
     ClientsUpdate = "iam.clients.update",
     ClientsDelete = "iam.clients.delete",
     RolesWrite = "iam.roles.write",
     TenantsWrite = "iam.tenants.write",
+    KeysRead = "iam.keys.read",
+    KeysRotate = "iam.keys.rotate",
 }
 
 impl Permission {
@@ -78,7 +81,11 @@ impl Permission {
     pub const fn platform_only(self) -> bool {
         matches!(
             self,
-            Self::GlobalConditionWrite | Self::RolesWrite | Self::TenantsWrite
+            Self::GlobalConditionWrite
+                | Self::RolesWrite
+                | Self::TenantsWrite
+                | Self::KeysRead
+                | Self::KeysRotate
         )
     }
 
@@ -196,6 +203,7 @@ const BUILT_IN: &[(&str, &[Permission])] = {
                 P::TemplatesRead,
                 P::TemplatesDelete,
                 P::StatementsCreate,
+                P::StatementsRead,
                 P::StatementsDelete,
                 P::ClientsRead,
                 P::ClientsUpdate,

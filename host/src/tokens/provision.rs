@@ -53,16 +53,43 @@ impl Tokens {
         }
         let roles = vec![OPERATOR.to_owned()];
         let (client, credentials) = self.new_client(&self.platform, OPERATOR_SOFTWARE, 1, roles)?;
-        keep(&credentials).map_err(|cause| {
-            Error::Bug(format!(
-                "the operator's credentials were not written: {cause}"
-            ))
-        })?;
+        keep(&credentials).map_err(unwritten)?;
         if self.put_authorized(&client, true).await? {
             return Ok(true);
         }
         let detail = "another host made the operator at the same moment: its credentials hold";
         Err(Error::Conflict(detail.to_owned()))
+    }
+
+    /// Makes one more client of the operator: the way back for one who lost the credentials of the others. `keep` puts
+    /// its credentials where they are found, before they can be used.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] on a store that has had no operator: the first start makes one.
+    pub async fn further_operator(
+        &self,
+        keep: impl Fn(&Credentials) -> io::Result<()>,
+    ) -> Result<Credentials> {
+        let key = tenants::key(&self.platform);
+        if self.ledger.get::<StoredTenant>(&key).await?.is_none() {
+            let detail =
+                "this store has had no operator: the first `tillgate serve` on it makes one";
+            return Err(Error::NotFound(detail.to_owned()));
+        }
+        for version in 1..=MAX_PROVISIONED {
+            let roles = vec![OPERATOR.to_owned()];
+            let (client, credentials) =
+                self.new_client(&self.platform, OPERATOR_SOFTWARE, version, roles)?;
+            let there = self.ledger.get::<Client>(&client_key(&client.id)).await?;
+            if there.is_some() {
+                continue;
+            }
+            keep(&credentials).map_err(unwritten)?;
+            if self.put_authorized(&client, false).await? {
+                return Ok(credentials);
+            }
+        }
+        Err(clients::taken())
     }
 
     /// Makes a tenant, if it is not there, with one more authorized client of these roles.
@@ -147,4 +174,10 @@ impl Tokens {
         }
         Ok(put)
     }
+}
+
+fn unwritten(cause: io::Error) -> Error {
+    Error::Bug(format!(
+        "the operator's credentials were not written: {cause}"
+    ))
 }

@@ -1,30 +1,24 @@
 //! How a client comes to be: it registers itself, and goes again when nobody looks at it for too long.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use tillgate_engine::Fault;
+use tracing::field::display;
 
 use super::client::{Client, Status, random_secret};
 use super::client_id::{self, Claims, Software};
 use super::clients;
-use super::ledger::{Change, Kept, Ledger};
+use super::ledger::{Change, Kept};
 use super::templates::{self, Template};
 use super::tenant::TenantId;
 use super::tenants::{self, StoredTenant};
+use super::tidier::{SKEW, Tidier};
 use super::{PENDING, Tokens, client_key};
-use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
+use crate::follow::Follow;
 use crate::store::Job;
-use crate::worker::Task;
-
-/// How many clients are cleaned up at once.
-const BATCH: usize = 100;
-
-/// How far a job's due time may be ahead of this host's clock.
-const SKEW: Duration = Duration::from_secs(60);
 
 /// How long to wait when a tenant has too many pending clients: somebody must look at them.
 const PENDING_RETRY: Duration = Duration::from_secs(60 * 60);
@@ -40,6 +34,8 @@ pub struct Registration {
     pub tenant: TenantId,
     /// Its claims.
     pub claims: Claims,
+    /// The software statement that it shows.
+    pub statement: Option<String>,
 }
 
 /// What a client is told, once.
@@ -67,81 +63,129 @@ impl Tokens {
         })
     }
 
-    /// Registers a client: pending, until an administrator has looked.
+    /// Registers a client: pending until an administrator has looked, or authorized when a statement says so.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming what is wrong, [`Error::Conflict`] when the client is there, [`Error::TooMany`] when
     /// too many of its tenant are pending.
     pub async fn register(&self, registration: Registration) -> Result<Registered> {
+        let secret = random_secret()?;
+        let plan = async || {
+            let mut change = Change::default();
+            let statement = match &registration.statement {
+                Some(text) => Some(self.plan_statement(&mut change, text).await?),
+                None => None,
+            };
+            let claims = match &statement {
+                Some(shown) => shown.record.claims_of(&shown.tenant, &registration)?,
+                None => registration.claims.clone(),
+            };
+            let roles = self
+                .plan_template(&mut change, &registration, &claims)
+                .await?;
+            let mut client = self.pending(&registration, claims, roles, &secret)?;
+            let held = self.registry.permissions_of(&client);
+            if let Some(shown) = &statement
+                && shown.record.approves(held)?
+            {
+                client.status = Status::Authorized;
+                client.pending_until = None;
+            }
+            self.plan_client(&mut change, &client).await?;
+            Ok((change, (client, statement.map(|shown| shown.jti))))
+        };
+        let (client, statement) = self.ledger.change(plan).await?;
+        let Client {
+            id, tenant, status, ..
+        } = client;
+        let statement = statement.map(display);
+        tracing::info!(target: "audit", action = "client.registered", client = id, %tenant, %status, statement, by = "itself");
+        if status == Status::Authorized {
+            self.registry.catch_up().await?;
+        }
+        Ok(Registered {
+            client_id: id,
+            client_secret: secret,
+            software_id: client.software.id,
+            software_version: client.software.version,
+            tenant_id: tenant,
+            status,
+        })
+    }
+
+    /// Plans that tenant and template are there, and that the claims match; answers the roles that the client gets.
+    async fn plan_template(
+        &self,
+        change: &mut Change,
+        registration: &Registration,
+        claims: &Claims,
+    ) -> Result<Vec<String>> {
         let Registration {
             software,
             using_global_template,
             tenant,
-            claims,
+            ..
         } = registration;
-        let id = client_id::encode(&claims, &software, &tenant)
-            .ok_or_else(|| Error::invalid("$.claims", "make a client id of over 255 characters"))?;
-        let owner = (!using_global_template).then_some(&tenant);
-        let template_key = templates::key(owner, &software);
-        let secret = random_secret()?;
-        let plan = async || {
-            let mut change = Change::default();
-            let key = tenants::key(&tenant);
-            let there: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
-            if there.is_none() {
-                return Err(Error::invalid("$.tenantId", "names no tenant"));
-            }
-            change.rests_on(&key, there.as_ref());
-            let template: Option<Kept<Template>> = self.ledger.get(&template_key).await?;
-            let Some(template) = template else {
-                return Err(no_template(using_global_template));
-            };
-            change.rests_on(&template_key, Some(&template));
-            let text = template.record.claims_schema.get();
-            let schema = self
-                .schemas
-                .of(&template_key, template.revision, text)
-                .await?;
-            schema.check(&claims)?;
-            let now = self.clock.now();
-            let client = Client {
-                id: id.clone(),
-                tenant: tenant.clone(),
-                software: software.clone(),
-                claims: claims.clone(),
-                roles: template.record.roles().map(str::to_owned).collect(),
-                status: Status::Pending,
-                registered: now,
-                pending_until: Some(now.plus(self.limits.pending)),
-                secrets: vec![self.pepper.seal(&secret)],
-            };
-            self.plan_pending(&mut change, &client, now).await?;
-            Ok((change, ()))
+        let key = tenants::key(tenant);
+        let there: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
+        if there.is_none() {
+            return Err(no_tenant());
+        }
+        change.rests_on(&key, there.as_ref());
+        let owner = (!using_global_template).then_some(tenant);
+        let key = templates::key(owner, software);
+        let template: Option<Kept<Template>> = self.ledger.get(&key).await?;
+        let Some(template) = template else {
+            return Err(no_template(*using_global_template));
         };
-        self.ledger.change(plan).await?;
-        clients::audit("client.registered", &id, &tenant, "itself");
-        Ok(Registered {
-            client_id: id,
-            client_secret: secret,
-            software_id: software.id,
-            software_version: software.version,
-            tenant_id: tenant,
+        change.rests_on(&key, Some(&template));
+        let text = template.record.claims_schema.get();
+        let schema = self.schemas.of(&key, template.revision, text).await?;
+        schema.check(claims)?;
+        Ok(template.record.roles().map(str::to_owned).collect())
+    }
+
+    /// A client that nobody has looked at yet.
+    fn pending(
+        &self,
+        registration: &Registration,
+        claims: Claims,
+        roles: Vec<String>,
+        secret: &str,
+    ) -> Result<Client> {
+        let (software, tenant) = (&registration.software, &registration.tenant);
+        let id = client_id::encode(&claims, software, tenant)
+            .ok_or_else(|| Error::invalid("$.claims", "make a client id of over 255 characters"))?;
+        let now = self.clock.now();
+        Ok(Client {
+            id,
+            tenant: tenant.clone(),
+            software: software.clone(),
+            claims,
+            roles,
             status: Status::Pending,
+            registered: now,
+            pending_until: Some(now.plus(self.limits.pending)),
+            secrets: vec![self.pepper.seal(secret)],
         })
     }
 
-    /// Plans a pending client, in place of one that was pending for too long and is not cleaned up yet.
-    async fn plan_pending(&self, change: &mut Change, new: &Client, now: Timestamp) -> Result<()> {
+    /// Plans a new client, in place of one that was pending for too long and is not cleaned up yet.
+    async fn plan_client(&self, change: &mut Change, new: &Client) -> Result<()> {
         let key = client_key(&new.id);
         let old = self.ledger.get::<Client>(&key).await?;
-        if old.as_ref().is_some_and(|old| old.record.is_there(now)) {
+        if old
+            .as_ref()
+            .is_some_and(|old| old.record.is_there(new.registered))
+        {
             return Err(clients::taken());
         }
         change.rests_on(&key, old.as_ref());
-        if old.is_none() {
+        let pending = i64::from(new.pending_until.is_some()) - i64::from(old.is_some());
+        if pending != 0 {
             let limit = self.limits.pending_clients;
-            let pending = clients::count_pending(&self.ledger, change, &new.tenant, 1).await?;
-            if pending > limit {
+            let count = clients::count_pending(&self.ledger, change, &new.tenant, pending).await?;
+            if pending > 0 && count > limit {
                 let detail = "too many clients of this tenant are pending".to_owned();
                 return Err(Error::TooMany {
                     detail,
@@ -156,7 +200,11 @@ impl Tokens {
     }
 }
 
-fn no_template(global: bool) -> Error {
+pub(super) fn no_tenant() -> Error {
+    Error::invalid("$.tenantId", "names no tenant")
+}
+
+pub(super) fn no_template(global: bool) -> Error {
     let whose = if global {
         "global template"
     } else {
@@ -169,19 +217,9 @@ fn no_template(global: bool) -> Error {
     }])
 }
 
-/// Removes clients that were pending for too long.
-#[derive(Debug)]
-pub(super) struct Tidier {
-    ledger: Ledger,
-    clock: Arc<dyn Clock>,
-}
-
 impl Tidier {
-    pub(super) const fn new(ledger: Ledger, clock: Arc<dyn Clock>) -> Self {
-        Self { ledger, clock }
-    }
-
-    async fn remove(&self, job: &Job) -> Result<()> {
+    /// Removes a client that was pending for too long.
+    pub(super) async fn remove_pending(&self, job: &Job) -> Result<()> {
         let plan = async || {
             let mut change = Change::default();
             change.settle(PENDING, job);
@@ -195,29 +233,9 @@ impl Tidier {
             clients::plan_removal(&self.ledger, &mut change, &client).await?;
             Ok((change, Some(client.record)))
         };
-        match self.ledger.change(plan).await {
-            Ok(None) => Ok(()),
-            Ok(Some(gone)) => {
-                clients::audit("client.expired", &gone.id, &gone.tenant, "the host");
-                Ok(())
-            }
-            // Another worker has the job, or the client has registered again.
-            Err(Error::Conflict(_)) => Ok(()),
-            Err(cause) => Err(cause),
+        if let Some(gone) = self.ledger.change(plan).await? {
+            clients::audit("client.expired", &gone.id, &gone.tenant, "the host");
         }
-    }
-}
-
-impl Task for Tidier {
-    async fn run(&self) -> Result<Option<Timestamp>> {
-        loop {
-            let due = self.ledger.claim(PENDING, BATCH).await?;
-            for job in &due.jobs {
-                self.remove(job).await?;
-            }
-            if due.jobs.len() < BATCH {
-                return Ok(due.next_due);
-            }
-        }
+        Ok(())
     }
 }

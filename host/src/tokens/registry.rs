@@ -11,7 +11,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use serde::{Deserialize, Serialize};
 
 use super::client::{Client, Status};
-use super::keys::{KeyRing, StoredKeys};
+use super::keyring::KeyRing;
+use super::keys::StoredKeys;
 use super::ledger::{Ledger, PAGE, read};
 use super::permission::{OPERATOR, Permission, Permissions, built_in};
 use super::tenant::TenantId;
@@ -137,8 +138,12 @@ impl Registry {
 
     /// What a client would be able to do with the roles it has.
     pub(super) fn permissions_of(&self, client: &Client) -> Permissions {
-        self.roles()
-            .of(&client.roles, self.is_platform(&client.tenant))
+        self.permissions(&client.roles, &client.tenant)
+    }
+
+    /// What a client of a tenant can do with some roles.
+    pub(super) fn permissions(&self, roles: &[String], tenant: &TenantId) -> Permissions {
+        self.roles().of(roles, self.is_platform(tenant))
     }
 
     /// The slot of a client, `None` when there is no such client.

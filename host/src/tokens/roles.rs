@@ -4,13 +4,13 @@ use serde::Serialize;
 use tillgate_engine::Fault;
 
 use super::caller::Caller;
-use super::ledger::Change;
+use super::ledger::{Change, Kept};
 use super::permission::{Permission, Permissions, built_in, built_in_roles};
 use super::registry::StoredRole;
 use super::tenant::TenantId;
 use super::{ROLE, Tokens};
 use crate::error::{Error, Result};
-use crate::etag::Written;
+use crate::etag::{self, Preconditions, Written};
 use crate::follow::Follow;
 
 /// A role as it is answered.
@@ -44,15 +44,27 @@ impl Tokens {
             .collect()
     }
 
+    /// One role.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn role(&self, id: &str) -> Result<Role> {
+        let held = self.registry.roles().get(id);
+        let role = held.map(|held| Role::new(id, held, built_in(id).is_some()));
+        role.ok_or_else(no_role)
+    }
+
     /// Makes a role, or has it hold something else from now on.
     ///
     /// # Errors
-    /// [`Error::Conflict`] for a role that is built in; [`Error::Denied`] for more than is the caller's to hand out.
+    /// [`Error::Conflict`] for a role that is built in; [`Error::Denied`] for more than is the caller's to hand out;
+    /// [`Error::Outdated`].
     pub async fn put_role(
         &self,
         caller: &Caller,
         role: &str,
         permissions: Permissions,
+        preconditions: &Preconditions,
     ) -> Result<(Written, Role)> {
         self.may_write_role(caller, role)?;
         Self::outranks(caller, permissions)?;
@@ -60,6 +72,7 @@ impl Tokens {
         let plan = async || {
             let mut change = Change::default();
             let read = self.ledger.get::<StoredRole>(&key).await?;
+            hold(preconditions, role, read.as_ref())?;
             change.rests_on(&key, read.as_ref());
             change.put(&key, &StoredRole::new(permissions))?;
             change.tell(&key);
@@ -76,7 +89,7 @@ impl Tokens {
             .map(Permission::as_str)
             .collect::<Vec<_>>()
             .join(" ");
-        tracing::info!(target: "audit", action = "role.put", role, held, by = %caller.subject);
+        tracing::info!(target: "audit", action = "role.put", role, held, by = &*caller.subject);
         self.registry.catch_up().await?;
         Ok((written, Role::new(role, permissions, false)))
     }
@@ -84,23 +97,29 @@ impl Tokens {
     /// Removes a role; clients that have it keep its name and get nothing from it.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Conflict`] for a role that is built in.
-    pub async fn delete_role(&self, caller: &Caller, role: &str) -> Result<()> {
+    /// [`Error::NotFound`], [`Error::Outdated`], [`Error::Conflict`] for a role that is built in.
+    pub async fn delete_role(
+        &self,
+        caller: &Caller,
+        role: &str,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
         self.may_write_role(caller, role)?;
         let key = format!("{ROLE}{role}");
         let plan = async || {
             let mut change = Change::default();
             let read = self.ledger.get::<StoredRole>(&key).await?;
             if read.is_none() {
-                return Err(Error::NotFound("there is no role of this id".to_owned()));
+                return Err(no_role());
             }
+            hold(preconditions, role, read.as_ref())?;
             change.rests_on(&key, read.as_ref());
             change.delete(&key);
             change.tell(&key);
             Ok((change, ()))
         };
         self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "role.deleted", role, by = %caller.subject);
+        tracing::info!(target: "audit", action = "role.deleted", role, by = &*caller.subject);
         self.registry.catch_up().await
     }
 
@@ -151,4 +170,15 @@ impl Tokens {
         }
         Self::outranks(caller, held)
     }
+}
+
+fn no_role() -> Error {
+    Error::NotFound("there is no role of this id".to_owned())
+}
+
+/// Nothing, when the role is as the caller asks for.
+fn hold(preconditions: &Preconditions, role: &str, read: Option<&Kept<StoredRole>>) -> Result<()> {
+    let answered = read.map(|read| Role::new(role, read.record.permissions(), false));
+    let etag = answered.map(|role| etag::of_json(&role)).transpose()?;
+    preconditions.hold(etag.as_ref())
 }

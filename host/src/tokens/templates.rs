@@ -10,6 +10,7 @@ use super::template::Schema;
 use super::tenant::{NO_TENANT, TenantId};
 use super::{Tokens, blocking};
 use crate::error::{Error, Result};
+use crate::etag::{self, Preconditions};
 
 /// What an administrator makes a template of.
 #[derive(Clone, Debug)]
@@ -108,7 +109,7 @@ impl Tokens {
             Ok((change, ()))
         };
         self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "template.created", key, by = %caller.subject);
+        tracing::info!(target: "audit", action = "template.created", key, by = &*caller.subject);
         Ok(template)
     }
 
@@ -147,12 +148,13 @@ impl Tokens {
     /// Removes a template; clients that registered with it stay.
     ///
     /// # Errors
-    /// [`Error::Denied`], [`Error::NotFound`].
+    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`].
     pub async fn delete_template(
         &self,
         caller: &Caller,
         tenant: Option<&TenantId>,
         software: &Software,
+        preconditions: &Preconditions,
     ) -> Result<()> {
         self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
         let key = key(tenant, software);
@@ -163,12 +165,13 @@ impl Tokens {
                 .get::<Template>(&key)
                 .await?
                 .ok_or_else(no_template)?;
+            preconditions.hold(Some(&etag::of_json(&read.record)?))?;
             change.rests_on(&key, Some(&read));
             change.delete(&key);
             Ok((change, ()))
         };
         self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "template.deleted", key, by = %caller.subject);
+        tracing::info!(target: "audit", action = "template.deleted", key, by = &*caller.subject);
         Ok(())
     }
 }

@@ -8,8 +8,8 @@ use super::ledger::{Change, Kept};
 use super::permission::Permission;
 use super::tenant::TenantId;
 use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::etag::Written;
+use crate::error::{Error, Result};
+use crate::etag::{self, Preconditions, Written};
 
 const TENANT: &str = "tenant/";
 
@@ -56,17 +56,22 @@ impl Tokens {
     /// Makes a tenant, or gives it another name.
     ///
     /// # Errors
-    /// When the store is away.
+    /// [`Error::Outdated`].
     pub async fn put_tenant(
         &self,
         caller: &Caller,
         tenant: &TenantId,
         name: Option<&str>,
+        preconditions: &Preconditions,
     ) -> Result<(Written, Tenant)> {
         let key = key(tenant);
         let plan = async || {
             let mut change = Change::default();
             let read: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
+            let answered = |read: &Kept<StoredTenant>| {
+                etag::of_json(&Tenant::new(tenant.to_string(), read.record.clone()))
+            };
+            preconditions.hold(read.as_ref().map(answered).transpose()?.as_ref())?;
             change.rests_on(&key, read.as_ref());
             let created = read
                 .as_ref()
@@ -81,8 +86,18 @@ impl Tokens {
             Ok((change, (written, stored)))
         };
         let (written, stored) = self.ledger.change(plan).await?;
-        tracing::info!(target: "audit", action = "tenant.put", %tenant, by = %caller.subject);
+        tracing::info!(target: "audit", action = "tenant.put", %tenant, by = &*caller.subject);
         Ok((written, Tenant::new(tenant.to_string(), stored)))
+    }
+
+    /// One tenant.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn tenant(&self, tenant: &TenantId) -> Result<Tenant> {
+        let read: Option<Kept<StoredTenant>> = self.ledger.get(&key(tenant)).await?;
+        let found = read.map(|read| Tenant::new(tenant.to_string(), read.record));
+        found.ok_or_else(|| Error::NotFound("there is no tenant of this id".to_owned()))
     }
 
     /// Every tenant, by id.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use serde_json::json;
 
-use super::secret;
+use super::{secret, tagged, with_tag};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
@@ -16,12 +16,13 @@ use crate::tokens::client_id::Software;
 use crate::tokens::permission::Permission as P;
 use crate::tokens::tenant::{self, NO_TENANT, TenantId, is_name};
 
+const TENANT: &str = "/v1/tenants/{tenantId}";
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
 const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
 const CLIENT: &str = "/v1/tenants/{tenantId}/clients/{clientId}";
 const ROLE: &str = "/v1/roles/{roleId}";
 
-/// How many clients a page has.
+/// How many entries a page has.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
@@ -35,13 +36,8 @@ pub(super) fn routes() -> Vec<Route> {
     let read_roles = Access::Either(&[P::RolesWrite, P::ClientsRead, P::TemplatesRead]);
     vec![
         Route::new(Method::GET, "/v1/tenants", tenants, none, list_tenants),
-        Route::new(
-            Method::PUT,
-            "/v1/tenants/{tenantId}",
-            tenants,
-            json,
-            put_tenant,
-        ),
+        Route::new(Method::GET, TENANT, tenants, none, get_tenant),
+        Route::new(Method::PUT, TENANT, tenants, json, put_tenant),
         Route::new(
             Method::GET,
             TEMPLATES,
@@ -114,13 +110,14 @@ pub(super) fn routes() -> Vec<Route> {
             put_roles,
         ),
         Route::new(Method::GET, "/v1/roles", read_roles, none, list_roles),
+        Route::new(Method::GET, ROLE, read_roles, none, get_role),
         Route::new(Method::PUT, ROLE, write_roles, json, put_role),
         Route::new(Method::DELETE, ROLE, write_roles, none, delete_role),
     ]
 }
 
 /// The tenant of the path.
-fn tenant_of(request: &Request) -> Result<TenantId> {
+pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
     TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", tenant::RULE))
 }
 
@@ -145,23 +142,43 @@ fn role_of(request: &Request) -> Result<&str> {
     Err(Error::invalid("$.roleId", body::NAME))
 }
 
-fn gone() -> Reply {
+/// How many entries are asked for, and after which (`platform.md`, "HTTP conventions").
+pub(super) fn page_of(request: &Request) -> Result<(usize, Option<String>)> {
+    let parameter = |name| body::query(&request.query, name);
+    let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
+        let limit = limit.parse().ok();
+        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
+    });
+    Ok((limit?, parameter("cursor")))
+}
+
+pub(super) fn gone() -> Reply {
     Reply::empty(StatusCode::NO_CONTENT)
 }
 
 fn client(client: &Client) -> Result<Reply> {
-    Reply::of(StatusCode::OK, &client.to_json())
+    with_tag(StatusCode::OK, &client.to_json())
 }
 
-async fn list_tenants(app: Arc<App>, _: Request) -> Result<Reply> {
-    Reply::of(StatusCode::OK, &app.tokens.tenants().await?)
+async fn list_tenants(app: Arc<App>, request: Request) -> Result<Reply> {
+    tagged(&request, &app.tokens.tenants().await?)
+}
+
+async fn get_tenant(app: Arc<App>, request: Request) -> Result<Reply> {
+    let tenant = tenant_of(&request)?;
+    tagged(&request, &app.tokens.tenant(&tenant).await?)
 }
 
 async fn put_tenant(app: Arc<App>, request: Request) -> Result<Reply> {
     let name = body::tenant(&request.body)?;
     let (caller, id) = (request.caller()?, tenant_of(&request)?);
-    let (written, tenant) = app.tokens.put_tenant(caller, &id, name.as_deref()).await?;
-    Reply::of(status_of(written), &tenant)
+    let preconditions = request.preconditions();
+    let (written, tenant) = app
+        .tokens
+        .put_tenant(caller, &id, name.as_deref(), &preconditions)
+        .await?;
+    with_tag(status_of(written), &tenant)
 }
 
 async fn list_templates(app: Arc<App>, request: Request) -> Result<Reply> {
@@ -170,7 +187,7 @@ async fn list_templates(app: Arc<App>, request: Request) -> Result<Reply> {
         .tokens
         .templates(request.caller()?, owner.as_ref())
         .await?;
-    Reply::of(StatusCode::OK, &templates)
+    tagged(&request, &templates)
 }
 
 async fn post_template(app: Arc<App>, request: Request) -> Result<Reply> {
@@ -180,7 +197,7 @@ async fn post_template(app: Arc<App>, request: Request) -> Result<Reply> {
         .tokens
         .create_template(caller, owner.as_ref(), new)
         .await?;
-    Reply::of(StatusCode::CREATED, &template)
+    with_tag(StatusCode::CREATED, &template)
 }
 
 async fn get_template(app: Arc<App>, request: Request) -> Result<Reply> {
@@ -190,56 +207,45 @@ async fn get_template(app: Arc<App>, request: Request) -> Result<Reply> {
         .tokens
         .template(caller, owner.as_ref(), &software)
         .await?;
-    Reply::of(StatusCode::OK, &template)
+    tagged(&request, &template)
 }
 
 async fn delete_template(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let software = software_of(&request)?;
     app.tokens
-        .delete_template(caller, owner.as_ref(), &software)
+        .delete_template(caller, owner.as_ref(), &software, &request.preconditions())
         .await?;
     Ok(gone())
 }
 
 async fn list_clients(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let parameter = |name| body::query(&request.query, name);
-    let status = parameter("status").map(|name| {
+    let status = body::query(&request.query, "status").map(|name| {
         let rule = "must be Pending, Authorized or Revoked";
         Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
     });
-    let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
-        let limit = limit
-            .parse()
-            .ok()
-            .filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
-    });
-    let cursor = parameter("cursor");
+    let (limit, cursor) = page_of(&request)?;
     let clients = app.tokens.clients(
         caller,
         &tenant,
         status.transpose()?,
-        limit?,
+        limit,
         cursor.as_deref(),
     );
-    Reply::of(StatusCode::OK, &clients.await?)
+    tagged(&request, &clients.await?)
 }
 
 async fn get_client(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    client(
-        &app.tokens
-            .client(caller, &tenant, request.param(1)?)
-            .await?,
-    )
+    let client = app.tokens.client(caller, &tenant, request.param(1)?);
+    tagged(&request, &client.await?.to_json())
 }
 
 async fn delete_client(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     app.tokens
-        .delete_client(caller, &tenant, request.param(1)?)
+        .delete_client(caller, &tenant, request.param(1)?, &request.preconditions())
         .await?;
     Ok(gone())
 }
@@ -276,27 +282,38 @@ async fn renew_secret(app: Arc<App>, request: Request) -> Result<Reply> {
 async fn put_roles(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let roles = body::roles(&request.body)?;
-    client(
-        &app.tokens
-            .set_roles(caller, &tenant, request.param(1)?, &roles)
-            .await?,
-    )
+    let (id, preconditions) = (request.param(1)?, request.preconditions());
+    let changed = app
+        .tokens
+        .set_roles(caller, &tenant, id, &roles, &preconditions);
+    client(&changed.await?)
 }
 
-async fn list_roles(app: Arc<App>, _: Request) -> Result<Reply> {
-    Reply::of(StatusCode::OK, &app.tokens.roles())
+async fn list_roles(app: Arc<App>, request: Request) -> Result<Reply> {
+    tagged(&request, &app.tokens.roles())
+}
+
+async fn get_role(app: Arc<App>, request: Request) -> Result<Reply> {
+    tagged(&request, &app.tokens.role(role_of(&request)?)?)
 }
 
 async fn put_role(app: Arc<App>, request: Request) -> Result<Reply> {
     let (caller, role) = (request.caller()?, role_of(&request)?);
     let permissions = body::role(&request.body)?;
-    let (written, role) = app.tokens.put_role(caller, role, permissions).await?;
-    Reply::of(status_of(written), &role)
+    let (written, role) = app
+        .tokens
+        .put_role(caller, role, permissions, &request.preconditions())
+        .await?;
+    with_tag(status_of(written), &role)
 }
 
 async fn delete_role(app: Arc<App>, request: Request) -> Result<Reply> {
     app.tokens
-        .delete_role(request.caller()?, role_of(&request)?)
+        .delete_role(
+            request.caller()?,
+            role_of(&request)?,
+            &request.preconditions(),
+        )
         .await?;
     Ok(gone())
 }

@@ -1,18 +1,23 @@
-//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, the token endpoint
-//! in `oauth.rs`.
+//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, `statements.rs` and
+//! `keys.rs`, the token endpoint in `oauth.rs`.
 
 mod admin;
+mod keys;
 mod oauth;
+mod statements;
 
 use std::sync::Arc;
 
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
+use serde::Serialize;
 
 use super::body;
-use super::keys::{JWKS_MAX_AGE, Published};
+use super::keyring::Published;
+use super::keys::JWKS_MAX_AGE;
 use crate::app::App;
 use crate::error::Result;
+use crate::etag;
 use crate::http::{Access, Reply, Request, Route, Takes};
 
 /// The largest body of a registration: 64 KiB, since anyone may send one.
@@ -47,6 +52,8 @@ pub fn routes() -> Vec<Route> {
         ),
     ];
     routes.extend(admin::routes());
+    routes.extend(statements::routes());
+    routes.extend(keys::routes());
     routes
 }
 
@@ -70,6 +77,20 @@ async fn get_jwks(app: Arc<App>, request: Request) -> Result<Reply> {
 
 async fn get_metadata(app: Arc<App>, request: Request) -> Result<Reply> {
     Ok(published(&request, app.tokens.metadata()))
+}
+
+/// What was asked for, with its entity tag; nothing when the caller has it.
+fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
+    let etag = etag::of_json(found)?;
+    if request.has(&etag) {
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
+    }
+    Ok(Reply::of(StatusCode::OK, found)?.tagged(etag))
+}
+
+/// What was written, with its entity tag.
+fn with_tag(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
+    Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
 }
 
 /// What anyone may read and keep for a while.

@@ -1,0 +1,165 @@
+//! `tillgate clients`: the clients of a running host, and letting them in or out.
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde_json::Value;
+
+use super::output::{print, table, text};
+use super::session::{Reach, Session, segment};
+use crate::tokens::client::Status;
+
+#[derive(Args, Debug)]
+pub(super) struct Clients {
+    #[command(flatten)]
+    reach: Reach,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the clients of a tenant, or of all of them
+    #[command(after_help = "Examples:
+  tillgate clients list --status pending
+  tillgate clients list --tenant acme --json")]
+    List {
+        /// Whose clients; every tenant's without it
+        #[arg(long, value_name = "TENANT")]
+        tenant: Option<String>,
+        /// Only those of a status: pending, authorized or revoked
+        #[arg(long, value_name = "STATUS", value_parser = status)]
+        status: Option<Status>,
+    },
+    /// Let a client have tokens
+    #[command(after_help = "Example:
+  tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
+    Authorize(One),
+    /// Let a client have no tokens from now on, and never again
+    #[command(after_help = "Example:
+  tillgate clients revoke c2Z3OiB0aWxs --tenant acme")]
+    Revoke(One),
+}
+
+#[derive(Args, Debug)]
+struct One {
+    /// The client's id, as it was answered when it registered
+    #[arg(value_name = "CLIENT_ID")]
+    id: String,
+    /// Whose client it is; looked for without it, which takes the operator's credentials
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+}
+
+fn status(name: &str) -> Result<Status, String> {
+    let named = |status: &Status| status.as_str().eq_ignore_ascii_case(name);
+    let found = Status::ALL.into_iter().find(named);
+    found.ok_or_else(|| "must be pending, authorized or revoked".to_owned())
+}
+
+pub(super) async fn run(arguments: Clients) -> Result<(), String> {
+    let Clients { reach, command } = arguments;
+    let session = Session::open(&reach).await?;
+    let (call, one) = match command {
+        Command::List { tenant, status } => {
+            let clients = list(&session, tenant, status).await?;
+            return print(&if reach.json {
+                format!("{:#}\n", Value::Array(clients))
+            } else {
+                listed(&clients)
+            });
+        }
+        Command::Authorize(one) => ("authorize", one),
+        Command::Revoke(one) => ("revoke", one),
+    };
+    let tenant = match one.tenant {
+        Some(tenant) => tenant,
+        None => tenant_of(&session, &one.id).await?,
+    };
+    let path = format!("{}/{call}", path(&tenant, &one.id));
+    let client = session.ask(Method::PUT, &path).await?.body()?;
+    if reach.json {
+        return print(&format!("{client:#}\n"));
+    }
+    let (id, status) = (text(&client, "clientId"), text(&client, "status"));
+    print(&format!("{id} of {tenant} is {status}\n"))
+}
+
+fn path(tenant: &str, id: &str) -> String {
+    format!("/v1/tenants/{}/clients/{}", segment(tenant), segment(id))
+}
+
+/// The tenants that there are; only the operator may know.
+async fn tenants(session: &Session) -> Result<Vec<String>, String> {
+    let tenants = session.get("/v1/tenants").await;
+    let tenants = tenants.map_err(|told| format!("{told}: say --tenant TENANT"))?;
+    let tenants = tenants.as_array().into_iter().flatten();
+    Ok(tenants
+        .map(|tenant| text(tenant, "tenantId").to_owned())
+        .collect())
+}
+
+/// The tenant that has a client of this id. An id names its tenant, but only the host says what is true.
+async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
+    for tenant in tenants(session).await? {
+        let answer = session.ask(Method::GET, &path(&tenant, id)).await?;
+        if !answer.is_missing() {
+            answer.body()?;
+            return Ok(tenant);
+        }
+    }
+    Err("no tenant has a client of this id: see `tillgate clients list`".to_owned())
+}
+
+/// The clients of a tenant, or of all, page by page.
+async fn list(
+    session: &Session,
+    tenant: Option<String>,
+    status: Option<Status>,
+) -> Result<Vec<Value>, String> {
+    let tenants = match tenant {
+        Some(tenant) => vec![tenant],
+        None => tenants(session).await?,
+    };
+    let status = status.map_or_else(String::new, |status| format!("&status={status}"));
+    let mut clients = Vec::new();
+    for tenant in tenants {
+        let path = format!(
+            "/v1/tenants/{}/clients?limit=1000{status}",
+            segment(&tenant)
+        );
+        let mut cursor = String::new();
+        loop {
+            let mut page = session.get(&format!("{path}{cursor}")).await?;
+            if let Some(Value::Array(items)) = page.get_mut("items") {
+                clients.append(items);
+            }
+            let Some(next) = page.get("next").and_then(Value::as_str) else {
+                break;
+            };
+            cursor = format!("&cursor={}", segment(next));
+        }
+    }
+    Ok(clients)
+}
+
+fn listed(clients: &[Value]) -> String {
+    if clients.is_empty() {
+        return "no clients\n".to_owned();
+    }
+    let row = |client: &Value| {
+        let text = |member| text(client, member).to_owned();
+        let software = format!("{} {}", text("softwareId"), text("softwareVersion"));
+        [
+            text("status"),
+            text("tenantId"),
+            software,
+            text("registeredAt"),
+            text("clientId"),
+        ]
+    };
+    let rows: Vec<_> = clients.iter().map(row).collect();
+    table(
+        ["STATUS", "TENANT", "SOFTWARE", "REGISTERED", "CLIENT"],
+        &rows,
+    )
+}

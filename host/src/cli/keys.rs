@@ -1,0 +1,61 @@
+//! `tillgate keys`: the signing keys of a running host.
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde_json::Value;
+
+use super::output::{print, table, text};
+use super::session::{Reach, Session};
+
+#[derive(Args, Debug)]
+pub(super) struct Keys {
+    #[command(flatten)]
+    reach: Reach,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the keys: which is published, which signs, which is retiring
+    #[command(after_help = "Examples:
+  tillgate keys list
+  tillgate keys list --json --url https://tillgate.example --credentials operator.json")]
+    List,
+    /// Publish a new key at once; it signs five minutes later, and the old one goes an hour after that
+    #[command(after_help = "Example:
+  tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
+    Rotate,
+}
+
+pub(super) async fn run(arguments: Keys) -> Result<(), String> {
+    let Keys { reach, command } = arguments;
+    let session = Session::open(&reach).await?;
+    let answer = match command {
+        Command::List => session.get("/v1/keys").await?,
+        Command::Rotate => {
+            let rotated = session.ask(Method::POST, "/v1/keys/rotate").await?;
+            rotated.body()?
+        }
+    };
+    if reach.json {
+        return print(&format!("{answer:#}\n"));
+    }
+    match command {
+        Command::List => print(&listed(&answer)),
+        Command::Rotate => print(&format!(
+            "{} is published; it signs from {}\n",
+            text(&answer, "kid"),
+            text(&answer, "signsFrom")
+        )),
+    }
+}
+
+fn listed(keys: &Value) -> String {
+    let keys = keys.as_array().into_iter().flatten();
+    let members = ["kid", "status", "signsFrom", "until"];
+    let rows: Vec<_> = keys
+        .map(|key| members.map(|member| text(key, member).to_owned()))
+        .collect();
+    table(["KEY", "STATUS", "SIGNS FROM", "UNTIL"], &rows)
+}

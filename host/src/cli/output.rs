@@ -1,0 +1,45 @@
+//! What commands print: rows in columns for people, or whatever they have, to whoever still reads. Errors and logs are not
+//! printed here: they go to stderr.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _};
+
+use serde_json::Value;
+
+/// A text of an answer; a dash where there is none.
+pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
+    value.get(member).and_then(Value::as_str).unwrap_or("-")
+}
+
+/// Rows under their titles, in columns.
+pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> String {
+    let widths: [usize; N] = std::array::from_fn(|column| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        let title = titles.get(column).map_or(0, |title| title.len());
+        cells.map(String::len).fold(title, usize::max)
+    });
+    let mut table = String::new();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        let mut line = String::new();
+        for (cell, width) in cells.zip(widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        table.push_str(line.trim_end());
+        table.push('\n');
+    };
+    line(&mut titles.into_iter());
+    for row in rows {
+        line(&mut row.iter().map(String::as_str));
+    }
+    table
+}
+
+/// Prints to whoever still reads: the other end of a pipe may have enough.
+pub(super) fn print(output: &str) -> Result<(), String> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(output.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
+        Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(cause.to_string()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,183 @@
+//! The command line as a client of a running host: one process alone may open an embedded store, so `tillgate keys` and
+//! `tillgate clients` ask over HTTP, with the operator's credentials or those of an administrator.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How long a host may take to be reached, and to answer.
+const CONNECT: Duration = Duration::from_secs(5);
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// The path of the token endpoint, after which the credentials name it.
+const TOKEN: &str = "/oauth2/token";
+
+/// How a host is reached, and how it answers.
+#[derive(Args, Debug)]
+pub(super) struct Reach {
+    /// The credentials to ask with, as `tillgate serve` wrote them at its first start
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "TILLGATE_CREDENTIALS",
+        default_value = "./tillgate-data/operator.json"
+    )]
+    credentials: PathBuf,
+    /// Where the host is, when not where the credentials say
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+/// A file of credentials (`platform.md`, "Command line").
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credentials {
+    client_id: String,
+    client_secret: String,
+    token_url: String,
+    audience: String,
+}
+
+impl Credentials {
+    fn read(file: &Path) -> Result<Self, String> {
+        let name = file.display();
+        let content = std::fs::read(file).map_err(|cause| match cause.kind() {
+            ErrorKind::NotFound => format!(
+                "there are no credentials at {name}: say --credentials FILE (the first `tillgate serve` on a store \
+                 writes operator.json)"
+            ),
+            _ => format!("the credentials at {name} cannot be read: {cause}"),
+        })?;
+        // What serde says of a member may repeat its value.
+        serde_json::from_slice(&content).map_err(|_| {
+            format!("{name} has no credentials: clientId, clientSecret, tokenUrl and audience")
+        })
+    }
+}
+
+/// A host that knows who is asking.
+pub(super) struct Session {
+    http: Client,
+    base: String,
+    token: String,
+}
+
+/// What a host answered.
+pub(super) struct Answer {
+    status: StatusCode,
+    body: Value,
+}
+
+impl Answer {
+    /// Whether what was asked for is not there.
+    pub(super) fn is_missing(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
+    /// The body of an answer that is no refusal.
+    pub(super) fn body(self) -> Result<Value, String> {
+        if self.status.is_success() {
+            return Ok(self.body);
+        }
+        let told = ["detail", "error_description"].map(|member| self.body.get(member));
+        let told = told.into_iter().flatten().find_map(Value::as_str);
+        let told = told.unwrap_or("it says nothing about why");
+        Err(match self.status {
+            StatusCode::FORBIDDEN => format!("these credentials may not do this: {told}"),
+            status => format!("the host answers {status}: {told}"),
+        })
+    }
+}
+
+impl Session {
+    /// Gets a token.
+    pub(super) async fn open(reach: &Reach) -> Result<Self, String> {
+        let credentials = Credentials::read(&reach.credentials)?;
+        let base = base(reach.url.as_deref(), &credentials)?;
+        // A redirect would carry the secret to whoever it names.
+        let http = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .timeout(ANSWER)
+            .build()
+            .map_err(|cause| format!("no HTTP here: {cause}"))?;
+        let audience = segment(&credentials.audience);
+        let request = http
+            .post(format!("{base}{TOKEN}"))
+            .basic_auth(&credentials.client_id, Some(&credentials.client_secret))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(format!("grant_type=client_credentials&audience={audience}"));
+        let answer = send(&base, request).await?;
+        if answer.status == StatusCode::UNAUTHORIZED {
+            let file = reach.credentials.display();
+            return Err(format!(
+                "the host at {base} does not take the credentials of {file}: are they of another store?"
+            ));
+        }
+        let token = answer.body()?;
+        let token = token.get("access_token").and_then(Value::as_str);
+        let token = token.ok_or_else(|| format!("{base} answers without a token: is it Tillgate?"));
+        let token = token?.to_owned();
+        Ok(Self { http, base, token })
+    }
+
+    /// Asks.
+    pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, String> {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        send(&self.base, request.bearer_auth(&self.token)).await
+    }
+
+    /// What a path answers to GET.
+    pub(super) async fn get(&self, path: &str) -> Result<Value, String> {
+        self.ask(Method::GET, path).await?.body()
+    }
+}
+
+/// Where the host is, without a slash at the end.
+fn base(said: Option<&str>, credentials: &Credentials) -> Result<String, String> {
+    let token_url = &credentials.token_url;
+    let base = said.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
+    let url = Url::parse(base).ok();
+    let fits = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if fits {
+        return Ok(base.trim_end_matches('/').to_owned());
+    }
+    Err(format!(
+        "{base} is no URL of a host: say --url http://127.0.0.1:8080"
+    ))
+}
+
+async fn send(base: &str, request: RequestBuilder) -> Result<Answer, String> {
+    let failed = |cause: reqwest::Error| {
+        if cause.is_connect() {
+            return format!("no host answers at {base}: is it running?");
+        }
+        if cause.is_timeout() {
+            return format!("the host at {base} did not answer in time");
+        }
+        format!(
+            "the host at {base} was not understood: {}",
+            cause.without_url()
+        )
+    };
+    let response = request.send().await.map_err(failed)?;
+    let status = response.status();
+    let body = response.bytes().await.map_err(failed)?;
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(Answer { status, body })
+}
+
+/// A text as one segment of a path, or one value of a form.
+pub(super) fn segment(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, NON_ALPHANUMERIC)
+}

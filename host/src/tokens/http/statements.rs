@@ -1,0 +1,57 @@
+//! Software statements, for administrators. A statement's text is shown where it is made, and never again.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::admin::{gone, page_of, tenant_of};
+use super::tagged;
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::tokens::body;
+use crate::tokens::permission::Permission as P;
+
+const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
+const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let (create, read) = (P::StatementsCreate, P::StatementsRead);
+    let delete = Access::With(P::StatementsDelete);
+    vec![
+        Route::new(Method::POST, STATEMENTS, Access::With(create), json, post),
+        Route::new(Method::GET, STATEMENTS, Access::With(read), none, list),
+        Route::new(Method::DELETE, STATEMENT, delete, none, withdraw),
+    ]
+}
+
+async fn post(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let new = body::statement(&request.body)?;
+    let statement = app.tokens.create_statement(caller, &tenant, new).await?;
+    let body = json!({ "softwareStatement": statement });
+    Reply::of(StatusCode::CREATED, &body)
+}
+
+async fn list(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let (limit, cursor) = page_of(&request)?;
+    let page = app
+        .tokens
+        .statements(caller, &tenant, limit, cursor.as_deref());
+    tagged(&request, &page.await?)
+}
+
+async fn withdraw(app: Arc<App>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let jti = Uuid::try_parse(request.param(1)?).map_err(|_| {
+        let detail = "there is no software statement of this id";
+        Error::NotFound(detail.to_owned())
+    })?;
+    app.tokens.withdraw_statement(caller, &tenant, jti).await?;
+    Ok(gone())
+}

@@ -1,0 +1,350 @@
+//! The commands that ask a running host, as an operator types them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::tokens::Registration;
+use tillgate::tokens::client_id::{Claim, Claims, Software};
+use tillgate::tokens::tenant::TenantId;
+
+use crate::support::host::{Host, Program, read};
+
+/// A host with a tenant whose software may register.
+struct Shop {
+    folder: tempfile::TempDir,
+    program: Program,
+}
+
+fn tillgate(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
+    command.args(arguments).env_remove("TILLGATE_CREDENTIALS");
+    command
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// What a command that succeeds prints.
+fn done(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+/// What a command that fails says, in one line.
+fn failed(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert_eq!(text(&output.stdout), "");
+    let told = text(&output.stderr);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    told.trim_end().to_owned()
+}
+
+impl Shop {
+    async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::serve(folder.path());
+        let shop = Self { folder, program };
+        let template = json!({
+            "softwareId": "till", "softwareVersion": "1", "name": "A till", "claimsSchema": {}, "roles": [],
+        });
+        let made = shop.post("/v1/tenants/acme/templates", &template).await;
+        assert_eq!(made.0, 201, "{}", made.1);
+        shop
+    }
+
+    fn credentials(&self) -> Value {
+        let file = std::fs::read(self.folder.path().join("operator.json")).unwrap();
+        serde_json::from_slice(&file).unwrap()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let credentials = self.credentials();
+        let text = |member: &str| credentials[member].as_str().unwrap();
+        let (http, url) = (reqwest::Client::new(), &self.program.url);
+        let token = crate::support::host::token(&http, url, text("clientId"), text("clientSecret"));
+        let request = http.post(format!("{url}{path}")).bearer_auth(token.await);
+        read(request.json(body).send().await.unwrap()).await
+    }
+
+    async fn till(&self, number: u64) -> String {
+        let body = json!({
+            "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false, "tenantId": "acme",
+            "claims": { "number": number },
+        });
+        let (status, registered) = self.post("/v1/registration", &body).await;
+        assert_eq!(status, 201, "{registered}");
+        registered["clientId"].as_str().unwrap().to_owned()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = tillgate(arguments);
+        command.args(["--url", &self.program.url, "--credentials"]);
+        let output = command
+            .arg(self.folder.path().join("operator.json"))
+            .output()
+            .unwrap();
+        let secret = self.credentials()["clientSecret"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        for printed in [&output.stdout, &output.stderr] {
+            assert!(!text(printed).contains(&secret), "a secret was printed");
+        }
+        output
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let arguments = [arguments, &["--json"]].concat();
+        serde_json::from_str(&done(&self.run(&arguments))).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn keys_are_listed_and_renewed() {
+    let shop = Shop::open().await;
+    let first = shop.json(&["keys", "list"]);
+    assert_eq!(first.as_array().unwrap().len(), 1);
+    assert_eq!(first[0]["status"], "signing");
+    let new = shop.json(&["keys", "rotate"]);
+    assert_eq!(new["status"], "published");
+    let told = failed(&shop.run(&["keys", "rotate"]));
+    assert!(told.contains(new["kid"].as_str().unwrap()), "{told}");
+    let listed = done(&shop.run(&["keys", "list"]));
+    let lines: Vec<Vec<&str>> = listed
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines[0], ["KEY", "STATUS", "SIGNS", "FROM", "UNTIL"]);
+    assert_eq!(
+        lines[1][..2],
+        [first[0]["kid"].as_str().unwrap(), "signing"]
+    );
+    assert_eq!(lines[2][..2], [new["kid"].as_str().unwrap(), "published"]);
+    assert_eq!(lines[2][3], "-");
+}
+
+#[tokio::test]
+async fn clients_are_listed_authorized_and_revoked() {
+    let shop = Shop::open().await;
+    assert_eq!(
+        done(&shop.run(&["clients", "list", "--tenant", "acme"])),
+        "no clients\n"
+    );
+    let (first, second) = (shop.till(1).await, shop.till(2).await);
+    let printed = done(&shop.run(&["clients", "authorize", &first, "--tenant", "acme"]));
+    assert_eq!(printed, format!("{first} of acme is Authorized\n"));
+    let client = shop.json(&["clients", "revoke", &second]);
+    assert_eq!(
+        (&client["status"], &client["tenantId"]),
+        (&json!("Revoked"), &json!("acme"))
+    );
+    let ids = |arguments: &[&str]| -> Vec<Value> {
+        let clients = shop.json(arguments);
+        let clients = clients.as_array().unwrap().iter();
+        clients.map(|client| client["clientId"].clone()).collect()
+    };
+    assert_eq!(ids(&["clients", "list", "--tenant", "acme"]).len(), 2);
+    assert_eq!(ids(&["clients", "list"]).len(), 3, "and the operator");
+    assert_eq!(
+        ids(&["clients", "list", "--status", "revoked"]),
+        [json!(second)]
+    );
+    let listed = done(&shop.run(&["clients", "list", "--tenant", "acme"]));
+    let titles: Vec<&str> = listed.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(
+        titles,
+        ["STATUS", "TENANT", "SOFTWARE", "REGISTERED", "CLIENT"]
+    );
+    let columns: Vec<_> = listed.lines().map(|line| line.rfind("  ")).collect();
+    assert!(
+        columns.windows(2).all(|pair| pair[0] <= pair[1]),
+        "{listed}"
+    );
+    assert!(listed.contains(&first) && listed.contains(&second));
+    let told = failed(&shop.run(&["clients", "authorize", &second, "--tenant", "acme"]));
+    assert!(
+        told.contains("409") && told.contains("stays revoked"),
+        "{told}"
+    );
+    let told = failed(&shop.run(&["clients", "authorize", "nobody"]));
+    assert!(told.contains("tillgate clients list"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_followed_to_the_end() {
+    let host = Host::start().await;
+    let operator = host.client("platform", &["platform.operator"]).await;
+    let admin = host.token("acme", &["iam.admin"]).await;
+    let template = json!({ "softwareId": "till", "softwareVersion": "1", "name": "A till", "claimsSchema": {} });
+    let path = "/v1/tenants/acme/templates";
+    let made = host.send(Method::POST, path, &admin, &template).await;
+    assert_eq!(made.0, 201, "{}", made.1);
+    for number in 0..1_001 {
+        let number = Claim::Number(number.into());
+        let registration = Registration {
+            software: Software::new("till", "1").unwrap(),
+            using_global_template: false,
+            tenant: TenantId::new("acme").unwrap(),
+            claims: Claims::from([("number".to_owned(), number)]),
+            statement: None,
+        };
+        host.app.tokens.register(registration).await.unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("operator.json");
+    let credentials = json!({
+        "clientId": operator.client_id, "clientSecret": operator.client_secret,
+        "tokenUrl": format!("{}/oauth2/token", host.url), "audience": host.app.config.audience,
+    });
+    std::fs::write(&file, credentials.to_string()).unwrap();
+    let list = [
+        "clients", "list", "--json", "--status", "pending", "--tenant", "acme",
+    ];
+    let mut list = tillgate(&list);
+    list.arg("--credentials").arg(&file);
+    let output = tokio::task::spawn_blocking(move || list.output().unwrap());
+    let clients: Value = serde_json::from_str(&done(&output.await.unwrap())).unwrap();
+    assert_eq!(clients.as_array().unwrap().len(), 1_001);
+}
+
+#[tokio::test]
+async fn what_went_wrong_says_what_to_do() {
+    let shop = Shop::open().await;
+    let file = shop.folder.path().join("operator.json");
+    let with = |credentials: &Path, url: &str| {
+        let mut command = tillgate(&["keys", "list", "--url", url, "--credentials"]);
+        failed(&command.arg(credentials).output().unwrap())
+    };
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://{}", socket.local_addr().unwrap());
+    drop(socket);
+    let told = with(&file, &nobody);
+    assert_eq!(
+        told,
+        format!("tillgate: no host answers at {nobody}: is it running?")
+    );
+    let told = with(&shop.folder.path().join("none.json"), &shop.program.url);
+    assert!(
+        told.contains("none.json") && told.contains("--credentials FILE"),
+        "{told}"
+    );
+    let told = with(&file, "127.0.0.1:8080");
+    assert!(told.contains("--url http://127.0.0.1:8080"), "{told}");
+    let wrong = shop.folder.path().join("wrong.json");
+    std::fs::write(&wrong, "{}").unwrap();
+    let told = with(&wrong, &shop.program.url);
+    assert!(
+        told.contains("clientId, clientSecret, tokenUrl and audience"),
+        "{told}"
+    );
+    let mut credentials = shop.credentials();
+    credentials["clientSecret"] = json!("not-the-secret");
+    std::fs::write(&wrong, credentials.to_string()).unwrap();
+    let told = with(&wrong, &shop.program.url);
+    assert!(told.contains("does not take the credentials"), "{told}");
+    assert!(!told.contains("not-the-secret"), "{told}");
+}
+
+#[tokio::test]
+async fn an_administrator_lists_its_own_tenant_alone() {
+    let shop = Shop::open().await;
+    let till = shop.till(1).await;
+    let secret = shop
+        .post(
+            &format!("/v1/tenants/acme/clients/{till}/secret"),
+            &json!({}),
+        )
+        .await
+        .1;
+    done(&shop.run(&["clients", "authorize", &till]));
+    let mut credentials = shop.credentials();
+    credentials["clientId"] = secret["clientId"].clone();
+    credentials["clientSecret"] = secret["clientSecret"].clone();
+    let file = shop.folder.path().join("till.json");
+    std::fs::write(&file, credentials.to_string()).unwrap();
+    let mut list = tillgate(&["clients", "list", "--url", &shop.program.url]);
+    let told = failed(&list.env("TILLGATE_CREDENTIALS", &file).output().unwrap());
+    assert!(
+        told.contains("may not do this") && told.contains("--tenant"),
+        "{told}"
+    );
+    let mut serve = tillgate(&["serve", "--print-config"]);
+    done(&serve.env("TILLGATE_CREDENTIALS", &file).output().unwrap());
+}
+
+#[tokio::test]
+async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("store").display());
+    let file = folder.path().join("further.json");
+    let further = |store: &str| {
+        let mut command = tillgate(&["operator", "--store", store, "--operator-file"]);
+        command
+            .arg(&file)
+            .env("TILLGATE_LOG__LEVEL", "off")
+            .output()
+            .unwrap()
+    };
+    let told = failed(&further(&store));
+    assert!(told.contains("no such folder"), "{told}");
+    let mut program = Program::serve(&folder.path().join("store"));
+    let told = failed(&further(&store));
+    assert!(told.contains("another process"), "{told}");
+    assert!(!file.exists());
+    program.terminate();
+    let printed = done(&further(&store));
+    let credentials: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(
+        printed.contains(credentials["clientId"].as_str().unwrap()),
+        "{printed}"
+    );
+    assert!(!printed.contains(credentials["clientSecret"].as_str().unwrap()));
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let told = failed(&further(&store));
+    assert!(told.contains("there already"), "{told}");
+    let program = Program::serve(&folder.path().join("store"));
+    let mut list = tillgate(&["keys", "list", "--url", &program.url, "--credentials"]);
+    done(&list.arg(&file).output().unwrap());
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let told = failed(&further(&format!("embedded:{}", empty.path().display())));
+    assert!(told.contains("tillgate serve"), "{told}");
+}
+
+#[test]
+fn what_is_not_understood_ends_with_2_and_help_has_examples() {
+    let rows: &[&[&str]] = &[
+        &["keys"],
+        &["keys", "forge"],
+        &["clients", "authorize"],
+        &["clients", "list", "--status", "asleep"],
+        &["keys", "list", "--colour"],
+    ];
+    for row in rows {
+        let output = tillgate(row).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{row:?}");
+    }
+    let rows: &[&[&str]] = &[
+        &["keys", "list"],
+        &["keys", "rotate"],
+        &["clients", "list"],
+        &["clients", "authorize"],
+        &["clients", "revoke"],
+        &["operator"],
+        &["keys"],
+        &["clients"],
+    ];
+    for row in rows {
+        let help = done(&tillgate(row).arg("--help").output().unwrap());
+        assert!(
+            help.contains(&format!("tillgate {}", row.join(" "))),
+            "{help}"
+        );
+        assert!(help.contains("Example"), "{help}");
+    }
+}
