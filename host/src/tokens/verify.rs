@@ -77,7 +77,8 @@ impl Tokens {
     /// The caller that a token names.
     ///
     /// # Errors
-    /// [`Error::Unauthenticated`] saying why it names none; [`Error::Unavailable`] when the store is away and the client
+    /// [`Unauthenticated`](crate::error::Error::Unauthenticated) saying why it names none;
+    /// [`Unavailable`](crate::error::Error::Unavailable) when the store is away and the client
     /// is not in memory.
     pub async fn verify(&self, token: &str) -> Result<Caller> {
         let now = self.clock.now();
