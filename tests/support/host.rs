@@ -182,6 +182,16 @@ impl Program {
         Self::start(&["serve", "--listen", "127.0.0.1:0", "--store", &store], "")
     }
 
+    /// `tillgate serve` on a store in memory, its operator's credentials in `operator.json` of a folder.
+    pub fn serve_in_memory(folder: &Path) -> Self {
+        let file = folder.join("operator.json").display().to_string();
+        let store = ["--store", "memory:", "--operator-file", &file];
+        Self::start(
+            &[["serve", "--listen", "127.0.0.1:0"].as_slice(), &store].concat(),
+            "",
+        )
+    }
+
     /// `tillgate demo`.
     pub fn demo() -> Self {
         Self::start(&["demo", "--listen", "127.0.0.1:0"], "curl ")
