@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::Tokens;
 use super::caller::Caller;
@@ -227,12 +227,19 @@ impl<'t> Jws<'t> {
         BASE64_URL_SAFE_NO_PAD.decode(part).ok()
     }
 
+    /// A JSON object: serde would take an array of its members' values too.
+    fn object<T: DeserializeOwned>(part: &str) -> Option<T> {
+        let json = Self::decode(part)?;
+        let is_object = json.trim_ascii_start().starts_with(b"{");
+        is_object.then(|| serde_json::from_slice(&json).ok())?
+    }
+
     fn header(&self) -> Option<Header> {
-        serde_json::from_slice(&Self::decode(self.header)?).ok()
+        Self::object(self.header)
     }
 
     fn claims(&self) -> Option<TokenClaims> {
-        serde_json::from_slice(&Self::decode(self.payload)?).ok()
+        Self::object(self.payload)
     }
 }
 
