@@ -3,13 +3,16 @@
 mod away;
 mod client_ids;
 mod clients;
+mod crates;
 mod endpoint;
 mod fixture;
 mod hostile;
 mod hostile_claims;
 mod hostile_credentials;
 mod hostile_forms;
+mod hostile_registrations;
 mod hostile_signatures;
+mod hosts;
 mod keys;
 mod limits;
 mod path;
