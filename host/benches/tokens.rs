@@ -6,6 +6,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a bench fails by panicking, and nothing outside can reach it"
 )]
@@ -20,6 +21,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use futures_util::FutureExt;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, SystemClock};
 use tillgate::store::MemoryStore;
@@ -126,9 +128,9 @@ fn openssl() -> f64 {
 
 /// Tokens a second over 64 connections, from the program in a process of its own. What asks runs on the same cores, so
 /// what it takes of them is told too.
-fn throughput(program: &Program, operator: &Credentials) -> Value {
+fn throughput(program: &Program, client: &Credentials) -> Value {
     let address = program.url.trim_start_matches("http://");
-    let bytes = request(address, &operator.client_id, &operator.client_secret);
+    let bytes = request(address, &client.client_id, &client.client_secret);
     let asking = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -164,15 +166,47 @@ fn ask(connection: &mut TcpStream, request: &[u8]) -> (Vec<u8>, f64) {
     (answer, took)
 }
 
+/// A client as `given.md` 2.7 has it, registered and authorized.
+async fn till(program: &Program, operator: &Credentials) -> Credentials {
+    let (http, url) = (reqwest::Client::new(), &program.url);
+    let (id, secret) = (&operator.client_id, &operator.client_secret);
+    let token = host::token(&http, url, id, secret).await;
+    let send = async |method, path: &str, body: Value| {
+        let request = http.request(method, format!("{url}{path}"));
+        let request = request.bearer_auth(&token).json(&body);
+        let (status, answer) = host::read(request.send().await.unwrap()).await;
+        assert!(matches!(status, 200 | 201), "{answer}");
+        answer
+    };
+    let template = json!({
+        "softwareId": "till", "softwareVersion": "2.1", "name": "Till", "claimsSchema": {},
+        "roles": [{ "roleId": "ecs.evaluator" }],
+    });
+    send(Method::POST, "/v1/tenants/acme/templates", template).await;
+    let registration = json!({
+        "softwareId": "till", "softwareVersion": "2.1", "usingGlobalTemplate": false, "tenantId": "acme",
+        "claims": { "business_unit_id": "0042", "iso_cc": "SE", "workstation_id": 17 },
+    });
+    let registered = send(Method::POST, "/v1/registration", registration).await;
+    let text = |member: &str| registered[member].as_str().unwrap().to_owned();
+    let (client_id, client_secret) = (text("clientId"), text("clientSecret"));
+    let path = format!("/v1/tenants/acme/clients/{client_id}/authorize");
+    send(Method::PUT, &path, Value::Null).await;
+    Credentials {
+        client_id,
+        client_secret,
+    }
+}
+
 /// The median time of a refusal, in microseconds: a client that is there with a wrong secret, and one that is not.
-fn refusals(program: &Program, operator: &Credentials) -> Value {
+fn refusals(program: &Program, client: &Credentials) -> Value {
     let address = program.url.trim_start_matches("http://");
     let mut connection = TcpStream::connect(address).unwrap();
     connection.set_nodelay(true).unwrap();
     let Credentials {
         client_id,
         client_secret,
-    } = operator;
+    } = client;
     let right = request(address, client_id, client_secret);
     let wrong = "0".repeat(64);
     let known = request(address, client_id, &wrong);
@@ -274,10 +308,12 @@ fn whole(_: &mut Criterion) {
         client_id: text("clientId"),
         client_secret: text("clientSecret"),
     };
-    let refusals = refusals(&program, &operator);
-    let throughput = throughput(&program, &operator);
+    let runtime = Runtime::new().unwrap();
+    let till = runtime.block_on(till(&program, &operator));
+    let refusals = refusals(&program, &till);
+    let throughput = throughput(&program, &till);
     drop(program);
-    let agreement = Runtime::new().unwrap().block_on(agreement());
+    let agreement = runtime.block_on(agreement());
     let figures = json!({ "throughput": throughput, "refusals": refusals, "agreement": agreement });
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::fixture::{Answer, Service};
-use super::hostile_signatures::Bench;
-use super::wire::message;
+use super::fixture::Service;
+use super::forgery::{Forgery, assert_refused, assert_unauthenticated};
+use super::wire::{Headers, message};
 use crate::support::host::Host;
 
 const CLAIMS: &str = "the token's claims are none";
@@ -17,38 +17,13 @@ const OTHER: &str = "the token's sub is not its client";
 const BEARER: &str = "the Authorization header must hold one bearer token";
 const NONE: &str = "a bearer token is needed";
 
-/// Asserts the whole of a refusal: `tokens.md`, "Verifying a caller", and RFC 9457.
-fn assert_unauthenticated(answer: &Answer, why: &str, case: &str) {
-    assert_eq!(answer.status, 401, "{case}: {}", answer.body);
-    let header = |name| answer.header(name);
-    let challenge = Some("Bearer error=\"invalid_token\"");
-    assert_eq!(header("www-authenticate"), challenge, "{case}");
-    assert_eq!(header("cache-control"), Some("no-store"), "{case}");
-    let media_type = Some("application/problem+json");
-    assert_eq!(header("content-type"), media_type, "{case}");
-    let instance = format!("urn:uuid:{}", header("correlation-id").unwrap());
-    let problem = json!({
-        "type": "about:blank", "title": "Unauthorized", "status": 401, "detail": why, "instance": instance,
-        "statusCode": 401, "error": "Unauthorized", "message": why,
-    });
-    assert_eq!(answer.body, problem, "{case}");
-}
-
-/// Asserts that a token names nobody, and why.
-pub async fn assert_refused(service: &Service, token: &str, why: &str, case: &str) {
-    let bearer = format!("Bearer {token}");
-    let headers = [("authorization", bearer.as_str())];
-    let request = message("GET /v1/tenants", &headers, "");
-    assert_unauthenticated(&service.send_bytes(&request).await, why, case);
-}
-
 #[tokio::test]
 async fn each_claim_has_one_type_and_one_value() {
-    let bench = Bench::start().await;
-    let now = bench.claims["iat"].as_u64().unwrap();
-    let iss = bench.claims["iss"].as_str().unwrap();
+    let forgery = Forgery::start().await;
+    let now = forgery.claims["iat"].as_u64().unwrap();
+    let iss = forgery.claims["iss"].as_str().unwrap();
     let aud = "https://api.tillgate.example";
-    let id = bench.claims["sub"].as_str().unwrap();
+    let id = forgery.claims["sub"].as_str().unwrap();
     let rows = [
         ("iss", json!(format!("{iss}x")), ISSUER),
         ("iss", json!(format!("{iss}/")), ISSUER),
@@ -96,24 +71,24 @@ async fn each_claim_has_one_type_and_one_value() {
         ("client_id", json!(format!("{id}=")), OTHER),
     ];
     for (claim, value, why) in rows {
-        let mut claims = bench.claims.clone();
+        let mut claims = forgery.claims.clone();
         claims[claim] = value.clone();
-        let header = bench.header.to_string();
-        let token = bench.forge.sign(&header, &claims.to_string());
-        assert_refused(&bench.service, &token, why, &format!("{claim}: {value}")).await;
+        let header = forgery.header.to_string();
+        let token = forgery.forge.sign(&header, &claims.to_string());
+        assert_refused(&forgery.service, &token, why, &format!("{claim}: {value}")).await;
     }
 }
 
 #[tokio::test]
 async fn claims_are_one_json_object_that_says_each_thing_once() {
-    let bench = Bench::start().await;
-    let claims = bench.claims.to_string();
+    let forgery = Forgery::start().await;
+    let claims = forgery.claims.to_string();
     let before = |member: &str| {
         claims
             .replacen('{', &format!("{{{member},"), 1)
             .into_bytes()
     };
-    let exp = bench.claims["exp"].as_u64().unwrap();
+    let exp = forgery.claims["exp"].as_u64().unwrap();
     let literal = |value: &str| claims.replace(&exp.to_string(), value).into_bytes();
     let rows: Vec<(&str, Vec<u8>)> = vec![
         ("iss twice", before(r#""iss":"https://evil.example/""#)),
@@ -149,37 +124,37 @@ async fn claims_are_one_json_object_that_says_each_thing_once() {
         ("exp with a zero before", literal(&format!("0{exp}"))),
         ("exp hexadecimal", literal("0x7fffffff")),
         ("a list of what they would say", {
-            let say = |name: &str| bench.claims[name].clone();
+            let say = |name: &str| forgery.claims[name].clone();
             let names = ["iss", "aud", "exp", "nbf", "iat", "sub", "client_id"];
             json!(names.map(say)).to_string().into_bytes()
         }),
     ];
     for (case, claims) in rows {
         let text = base64::Engine::encode(&base64::prelude::BASE64_URL_SAFE_NO_PAD, claims);
-        let head = bench.good.split('.').next().unwrap();
-        let token = bench.signed(head, &text);
-        assert_refused(&bench.service, &token, CLAIMS, case).await;
+        let head = forgery.good.split('.').next().unwrap();
+        let token = forgery.signed(head, &text);
+        assert_refused(&forgery.service, &token, CLAIMS, case).await;
     }
     let last = literal(&u64::MAX.to_string());
-    let last = bench.forge.sign(
-        &bench.header.to_string(),
+    let last = forgery.forge.sign(
+        &forgery.header.to_string(),
         std::str::from_utf8(&last).unwrap(),
     );
-    assert_eq!(bench.service.status_of(&last).await.0, 200, "no overflow");
+    assert_eq!(forgery.service.status_of(&last).await.0, 200, "no overflow");
 }
 
 #[tokio::test]
 async fn a_token_holds_for_its_issuer_and_a_client_in_good_standing() {
-    let bench = Bench::start().await;
-    let service = &bench.service;
+    let forgery = Forgery::start().await;
+    let service = &forgery.service;
     service.open_tenant("acme", &["iam.admin"]).await;
     let pending = service.till("acme", 1).await.client_id;
     let operator = service.operator().await;
     let of = |id: &str| {
-        let mut claims = bench.claims.clone();
+        let mut claims = forgery.claims.clone();
         (claims["sub"], claims["client_id"]) = (json!(id), json!(id));
-        let header = bench.header.to_string();
-        bench.forge.sign(&header, &claims.to_string())
+        let header = forgery.header.to_string();
+        forgery.forge.sign(&header, &claims.to_string())
     };
     let unauthorized = "the token's client is not authorized";
     assert_refused(service, &of(&pending), unauthorized, "pending").await;
@@ -225,45 +200,41 @@ async fn a_token_comes_in_the_one_header_and_nowhere_else() {
     let comma_first = format!("{basic}, {bearer}");
     let cookie = format!("access_token={token}; authorization={bearer}");
     let authorization = |value| ("authorization", value);
-    let rows: [(&str, Vec<(&str, &str)>, &str); 14] = [
-        ("none", vec![], NONE),
+    let rows: [(&str, Headers<'_>, &str); 14] = [
+        ("none", &[], NONE),
         (
             "another header",
-            vec![("x-authorization", bearer.as_str())],
+            &[("x-authorization", bearer.as_str())],
             NONE,
         ),
-        ("for a proxy", vec![("proxy-authorization", &bearer)], NONE),
-        (
-            "a token's own header",
-            vec![("x-access-token", &token)],
-            NONE,
-        ),
-        ("a cookie", vec![("cookie", &cookie)], NONE),
-        ("empty", vec![authorization("")], BEARER),
-        ("no scheme", vec![authorization(&token)], BEARER),
-        ("a tab", vec![authorization(&tab)], BEARER),
-        ("a colon", vec![authorization(&colon)], BEARER),
-        ("DPoP", vec![authorization(&dpop)], BEARER),
-        ("a longer scheme", vec![authorization(&longer)], BEARER),
+        ("for a proxy", &[("proxy-authorization", &bearer)], NONE),
+        ("a token's own header", &[("x-access-token", &token)], NONE),
+        ("a cookie", &[("cookie", &cookie)], NONE),
+        ("empty", &[authorization("")], BEARER),
+        ("no scheme", &[authorization(&token)], BEARER),
+        ("a tab", &[authorization(&tab)], BEARER),
+        ("a colon", &[authorization(&colon)], BEARER),
+        ("DPoP", &[authorization(&dpop)], BEARER),
+        ("a longer scheme", &[authorization(&longer)], BEARER),
         (
             "Basic before, with a comma",
-            vec![authorization(&comma_first)],
+            &[authorization(&comma_first)],
             BEARER,
         ),
         (
             "good, then Basic",
-            vec![authorization(&bearer), authorization(basic)],
+            &[authorization(&bearer), authorization(basic)],
             BEARER,
         ),
         (
             "empty, then good",
-            vec![authorization(""), authorization(&bearer)],
+            &[authorization(""), authorization(&bearer)],
             BEARER,
         ),
     ];
     for (case, headers, why) in rows {
         let answer = service
-            .send_bytes(&message("GET /v1/tenants", &headers, ""))
+            .send_bytes(&message("GET /v1/tenants", headers, ""))
             .await;
         assert_unauthenticated(&answer, why, case);
     }

@@ -1,5 +1,7 @@
 //! `POST /oauth2/token`: credentials in every shape. Whoever is refused is refused in the same words.
 
+use std::net::IpAddr;
+
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
 use serde_json::Value;
@@ -270,4 +272,54 @@ async fn who_guesses_waits_whether_the_client_is_there_or_not() {
         assert_answer(&answer, 429, "temporarily_unavailable", id);
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
+}
+
+#[tokio::test]
+async fn who_guesses_keeps_nobody_else_waiting() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &[]).await;
+    let till = service.till("acme", 1).await;
+    let path = format!("/v1/tenants/acme/clients/{}/authorize", till.client_id);
+    let operator = service.operator().await;
+    service.put(&path, &operator, Value::Null).await;
+    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    for _ in 0..12 {
+        service.send(service.ask(id, "wrong", FORM)).await;
+    }
+    let other = service.ask(&till.client_id, &till.client_secret, FORM);
+    assert_answer(&service.send(other).await, 200, "", "another client");
+    let elsewhere = reqwest::Client::builder().local_address(IpAddr::from([127, 0, 0, 2]));
+    let request = service.ask(id, secret, FORM).build().unwrap();
+    let answer = elsewhere.build().unwrap().execute(request).await.unwrap();
+    assert_eq!(answer.status(), 200, "the same client at another address");
+    let here = service.send(service.ask(id, secret, FORM)).await;
+    assert_answer(&here, 429, "temporarily_unavailable", "who guessed");
+    let forwarded = service
+        .ask(id, secret, FORM)
+        .header("x-forwarded-for", "127.0.0.2");
+    let here = service.send(forwarded).await;
+    assert_answer(&here, 429, "temporarily_unavailable", "who says so");
+}
+
+#[tokio::test]
+async fn one_connection_takes_one_request_after_another_and_no_endless_header() {
+    let service = Service::start().await;
+    let right = service.ask(
+        &service.operator.client_id,
+        &service.operator.client_secret,
+        FORM,
+    );
+    let right = right.build().unwrap().headers()["authorization"].clone();
+    let headers = [("authorization", right.to_str().unwrap()), TYPE];
+    let request = message("POST /oauth2/token", &headers, FORM);
+    let unasked = message("POST /oauth2/token", &[TYPE], FORM);
+    let answers = service
+        .send_all(&[&request[..], &unasked, &request].concat())
+        .await;
+    let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [200, 401, 200]);
+    let endless = format!("Basic {}", "a".repeat(64 << 10));
+    let headers = [("authorization", endless.as_str()), TYPE];
+    let request = message("POST /oauth2/token", &headers, FORM);
+    assert_eq!(service.send_bytes(&request).await.status, 431);
 }

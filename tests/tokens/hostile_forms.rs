@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::fixture::{Answer, FORM, Service};
-use super::wire::{chunked, message};
+use super::wire::{Headers, chunked, message};
 
 const TYPE: &str = "application/x-www-form-urlencoded";
 const GRANT: &str = "grant_type=client_credentials";
@@ -331,7 +331,7 @@ async fn a_body_is_bounded_however_it_is_sent() {
     let of_length = |length: usize| format!("{FORM}&x={}", "y".repeat(length - FORM.len() - 3));
     let (exact, over) = (of_length(8 << 10), of_length((8 << 10) + 1));
     let in_chunks = [("transfer-encoding", "chunked")];
-    let rows: [(&str, &[(&str, &str)], String, u16); 10] = [
+    let rows: [(&str, Headers<'_>, String, u16); 10] = [
         ("8 KiB", &[], exact.clone(), 200),
         ("8 KiB and a byte", &[], over.clone(), 413),
         ("8 KiB in chunks", &in_chunks, chunked(&exact, 1_000), 200),

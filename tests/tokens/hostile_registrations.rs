@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::fixture::{Answer, Service, messages, registration, template};
-use super::wire::{chunked, message};
+use super::wire::{Headers, chunked, message};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -270,7 +270,7 @@ async fn a_registration_is_json_of_at_most_64_kib_by_post() {
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let (post, json) = ("POST /v1/registration", [JSON]);
     let large = chunked(&over, 4_096);
-    let rows: [(&str, &str, &[(&str, &str)], &str, u16); 10] = [
+    let rows: [(&str, &str, Headers<'_>, &str, u16); 10] = [
         ("a byte too many", post, &json, &over, 413),
         ("a byte too many, in chunks", post, &in_chunks, &large, 413),
         ("as text", post, &text, &good, 415),

@@ -1,14 +1,16 @@
 //! Requests as bytes, for what no well-behaved client would send, and answers read back from theirs.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::fixture::{Answer, Service};
 
+/// Headers, in the order they are sent.
+pub type Headers<'h> = &'h [(&'h str, &'h str)];
+
 /// A request line, headers and a body, whose length is told unless a header tells how it is sent.
-pub fn message(line: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
+pub fn message(line: &str, headers: Headers<'_>, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let mut head = format!("{line} HTTP/1.1\r\nhost: till.example\r\n");
     for (name, value) in headers {
@@ -31,34 +33,45 @@ pub fn chunked(body: &str, size: usize) -> String {
 }
 
 impl Service {
-    /// Sends bytes as they are on a connection of their own; answers the first answer.
+    /// Sends bytes as they are on a connection of their own; answers the one answer.
     pub async fn send_bytes(&self, request: &[u8]) -> Answer {
+        let mut answers = self.send_all(request).await;
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        answers.remove(0)
+    }
+
+    /// The same, for as many answers as there are.
+    pub async fn send_all(&self, requests: &[u8]) -> Vec<Answer> {
         let address = self.host.url.trim_start_matches("http://");
         let mut connection = TcpStream::connect(address).await.unwrap();
-        connection.write_all(request).await.unwrap();
-        connection.shutdown().await.unwrap();
-        let mut answer = Vec::new();
-        connection.read_to_end(&mut answer).await.unwrap();
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
-        let mut lines = head.lines();
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap();
-        let headers: HeaderMap = lines
-            .map(|line| {
-                let (name, value) = line.split_once(": ").unwrap();
-                let name: HeaderName = name.parse().unwrap();
-                (name, HeaderValue::from_str(value).unwrap())
-            })
-            .collect();
-        let body = if body.is_empty() {
-            Value::Null
-        } else {
-            serde_json::from_str(body).unwrap()
-        };
-        Answer {
-            status: status.parse().unwrap(),
-            headers,
-            body,
+        // Who is refused before all was read may find the connection closed.
+        let _ = connection.write_all(requests).await;
+        let _ = connection.shutdown().await;
+        let mut text = Vec::new();
+        connection.read_to_end(&mut text).await.unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let (mut rest, mut answers) = (text.as_str(), Vec::new());
+        while !rest.is_empty() {
+            let (head, after) = rest.split_once("\r\n\r\n").expect("an answer");
+            let mut lines = head.lines();
+            let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+            let headers: HeaderMap = lines.map(header).collect();
+            let length = headers.get("content-length");
+            // An answer to HEAD tells the length of what it does not send.
+            let length = length.map_or(0, |value| value.to_str().unwrap().parse().unwrap());
+            let (body, after) = after.split_at(after.len().min(length));
+            answers.push(Answer {
+                status: status.parse().unwrap(),
+                headers,
+                body: serde_json::from_str(body).unwrap_or_default(),
+            });
+            rest = after;
         }
+        answers
     }
+}
+
+fn header(line: &str) -> (HeaderName, HeaderValue) {
+    let (name, value) = line.split_once(": ").unwrap();
+    (name.parse().unwrap(), HeaderValue::from_str(value).unwrap())
 }
