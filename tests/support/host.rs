@@ -226,6 +226,16 @@ impl Program {
         }
     }
 
+    /// The processor time that it has taken, in seconds.
+    pub fn processor_time(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let after_name = stat.rsplit_once(") ").unwrap().1;
+        let fields: Vec<&str> = after_name.split(' ').collect();
+        // utime and stime, in hundredths.
+        let ticks = |field: usize| fields[field].parse::<f64>().unwrap() / 100.0;
+        ticks(11) + ticks(12)
+    }
+
     /// `kill -9`.
     pub fn kill(&mut self) {
         let _ = self.child.kill();

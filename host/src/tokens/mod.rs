@@ -33,6 +33,7 @@ mod provision;
 mod registration;
 mod registry;
 mod roles;
+mod signers;
 pub mod template;
 mod templates;
 pub mod tenant;
@@ -41,8 +42,6 @@ mod verify;
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use tokio::sync::Semaphore;
 
 pub use self::caller::Caller;
 use self::client::{Pepper, random_secret};
@@ -58,6 +57,7 @@ use self::registration::Tidier;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
 pub use self::roles::Role;
+use self::signers::Signers;
 use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
 use self::tenant::TenantId;
@@ -97,7 +97,7 @@ pub struct Tokens {
     remembered: Remembered,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
-    signers: Semaphore,
+    signers: Arc<Signers>,
     limits: Limits,
 }
 
@@ -149,7 +149,7 @@ impl Tokens {
             remembered: Remembered::default(),
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
-            signers: Semaphore::new(cores),
+            signers: Signers::new(cores),
             limits: Limits {
                 pending_clients: limits.pending_clients.into(),
                 pending: DAY * limits.pending_days,
