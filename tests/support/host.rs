@@ -194,6 +194,16 @@ impl Program {
         Self::spawn(&mut command, "")
     }
 
+    /// `tillgate serve` on a store in memory, its operator's credentials in `operator.json` of a folder.
+    pub fn serve_in_memory(folder: &Path) -> Self {
+        let file = folder.join("operator.json").display().to_string();
+        let store = ["--store", "memory:", "--operator-file", &file];
+        Self::start(
+            &[["serve", "--listen", "127.0.0.1:0"].as_slice(), &store].concat(),
+            "",
+        )
+    }
+
     /// `tillgate demo`.
     pub fn demo() -> Self {
         Self::start(&["demo", "--listen", "127.0.0.1:0"], "curl ")
@@ -226,6 +236,16 @@ impl Program {
             url,
             printed,
         }
+    }
+
+    /// The processor time that it has taken, in seconds.
+    pub fn processor_time(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let after_name = stat.rsplit_once(") ").unwrap().1;
+        let fields: Vec<&str> = after_name.split(' ').collect();
+        // utime and stime, in hundredths.
+        let ticks = |field: usize| fields[field].parse::<f64>().unwrap() / 100.0;
+        ticks(11) + ticks(12)
     }
 
     /// `kill -9`.

@@ -5,11 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
@@ -18,10 +15,10 @@ use uuid::Uuid;
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
 use super::form::{Form, Shown};
-use super::keyring::{Published, SigningKey};
+use super::keyring::Published;
 use super::keys::TOKEN_LIFE;
 use super::tenant::TenantId;
-use super::{Tokens, blocking, client_key};
+use super::{Tokens, client_key};
 use crate::config::Config;
 use crate::error::{Error, Result};
 
@@ -162,23 +159,8 @@ impl Tokens {
         let key = self.registry.keys().signing(self.clock.now()).cloned();
         let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
         let claims = serde_json::to_vec(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
-        // Signing takes long enough to keep requests waiting, and a storm of it must not take every thread.
-        let turn = self.signers.acquire().await;
-        let _turn = turn.map_err(|cause| Error::Bug(cause.to_string()))?;
-        blocking(move || jwt(&key, typ, &claims)).await
+        self.signers.sign(key, typ, claims).await
     }
-}
-
-/// A signed JWT of some claims.
-fn jwt(key: &Arc<SigningKey>, typ: &str, claims: &[u8]) -> Result<String> {
-    let header = format!(r#"{{"alg":"RS256","typ":"{typ}","kid":"{}"}}"#, key.kid());
-    let mut jwt = BASE64_URL_SAFE_NO_PAD.encode(header);
-    jwt.push('.');
-    BASE64_URL_SAFE_NO_PAD.encode_string(claims, &mut jwt);
-    let signature = key.sign(jwt.as_bytes())?;
-    jwt.push('.');
-    BASE64_URL_SAFE_NO_PAD.encode_string(signature, &mut jwt);
-    Ok(jwt)
 }
 
 fn is_id(text: &str) -> bool {

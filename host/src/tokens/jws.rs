@@ -104,7 +104,7 @@ impl<'t> Jws<'t> {
     }
 
     pub(super) fn header(&self) -> Option<Header> {
-        serde_json::from_slice(&decode(self.header)?).ok()
+        object(&decode(self.header)?)
     }
 
     /// The payload's bytes.
@@ -114,11 +114,17 @@ impl<'t> Jws<'t> {
 
     /// The payload as claims of a known shape.
     pub(super) fn claims<C: DeserializeOwned>(&self) -> Option<C> {
-        serde_json::from_slice(&self.payload()?).ok()
+        object(&self.payload()?)
     }
 }
 
 /// Unpadded base64url, without bits to spare.
 fn decode(part: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(part).ok()
+}
+
+/// A JSON object: serde would take an array of its members' values too.
+fn object<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+    let is_object = json.trim_ascii_start().starts_with(b"{");
+    is_object.then(|| serde_json::from_slice(json).ok())?
 }

@@ -40,6 +40,7 @@ mod registry;
 mod remembered;
 mod roles;
 mod rotation;
+mod signers;
 mod statement;
 mod statements;
 pub mod template;
@@ -52,8 +53,6 @@ mod verify;
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use tokio::sync::Semaphore;
 
 pub use self::caller::Caller;
 use self::client::{Pepper, random_secret};
@@ -70,6 +69,7 @@ pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
 use self::remembered::Remembered;
 pub use self::roles::Role;
+use self::signers::Signers;
 pub use self::statement::NewStatement;
 use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
@@ -120,7 +120,7 @@ pub struct Tokens {
     remembered: Remembered,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
-    signers: Semaphore,
+    signers: Arc<Signers>,
     limits: Limits,
 }
 
@@ -175,7 +175,7 @@ impl Tokens {
             remembered: Remembered::default(),
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
-            signers: Semaphore::new(cores),
+            signers: Signers::new(cores),
             limits: Limits {
                 pending_clients: limits.pending_clients.into(),
                 pending: DAY * limits.pending_days,

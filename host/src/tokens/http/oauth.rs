@@ -49,16 +49,17 @@ fn uncached(reply: Reply) -> Reply {
         .with(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
+/// Whether the one `Content-Type` is that of a form: two that contradict each other are none.
 fn is_form(headers: &HeaderMap) -> bool {
-    let media_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
+    let mut all = headers.get_all(CONTENT_TYPE).iter();
+    let media_type = all.next().and_then(|value| value.to_str().ok());
     let essence = media_type
         .and_then(|value| value.split(';').next())
         .unwrap_or_default();
-    essence
+    let form = essence
         .trim()
-        .eq_ignore_ascii_case("application/x-www-form-urlencoded")
+        .eq_ignore_ascii_case("application/x-www-form-urlencoded");
+    form && all.next().is_none()
 }
 
 /// The credentials of the one `Authorization` header.

@@ -1,0 +1,103 @@
+// Libraries that others wrote, as their users use them: they get tokens from the real program, and verify them.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+
+import * as jose from "jose";
+import * as oauth from "oauth4webapi";
+import * as openid from "openid-client";
+
+const root = new URL("../", import.meta.url).pathname;
+const program = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/tillgate");
+const insecure = { [oauth.allowInsecureRequests]: true };
+
+let child, folder, issuer, operator;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tillgate-"));
+  const file = join(folder, "operator.json");
+  const flags = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file];
+  child = spawn(program, flags, { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    issuer = new URL(line.replace("listening on ", "") + "/");
+    break;
+  }
+  operator = JSON.parse(readFileSync(file, "utf8"));
+});
+
+after(() => {
+  child?.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Verifies a token with the keys that the service publishes. */
+async function verify(token) {
+  const keys = jose.createRemoteJWKSet(new URL(".well-known/jwks.json", issuer));
+  const expected = { issuer: issuer.href, audience: operator.audience, algorithms: ["RS256"] };
+  const { payload } = await jose.jwtVerify(token, keys, expected);
+  assert.equal(payload.sub, operator.clientId);
+  assert.equal(payload.client_id, operator.clientId);
+  return payload;
+}
+
+/** Whether a protected route knows the bearer. */
+async function ask(token) {
+  const answer = await fetch(new URL("v1/tenants", issuer), { headers: { authorization: `Bearer ${token}` } });
+  return answer.status;
+}
+
+test("oauth4webapi discovers the service and gets a token, which jose verifies", async () => {
+  const discovered = await oauth.discoveryRequest(issuer, { algorithm: "oauth2", ...insecure });
+  const server = await oauth.processDiscoveryResponse(issuer, discovered);
+  const client = { client_id: operator.clientId };
+  const authentication = oauth.ClientSecretBasic(operator.clientSecret);
+  const ask_for = async (parameters) => {
+    const answer = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, insecure);
+    return oauth.processClientCredentialsResponse(server, client, answer);
+  };
+  const issued = await ask_for({ audience: operator.audience });
+  assert.deepEqual([issued.token_type, issued.expires_in, issued.scope], ["bearer", 3599, ""]);
+  await verify(issued.access_token);
+  assert.equal(await ask(issued.access_token), 200);
+  await assert.rejects(ask_for({ audience: `${operator.audience}/` }), (error) => error.status === 401);
+});
+
+test("openid-client discovers the service and gets a token, which jose verifies", async () => {
+  const how = { algorithm: "oauth2", execute: [openid.allowInsecureRequests] };
+  const authentication = openid.ClientSecretBasic(operator.clientSecret);
+  const server = await openid.discovery(issuer, operator.clientId, undefined, authentication, how);
+  const issued = await openid.clientCredentialsGrant(server, { audience: operator.audience });
+  assert.equal(issued.expiresIn(), 3599);
+  await verify(issued.access_token);
+  assert.equal(await ask(issued.access_token), 200);
+});
+
+test("openid-client names a wrong secret as what it is", async () => {
+  const how = { algorithm: "oauth2", execute: [openid.allowInsecureRequests] };
+  const authentication = openid.ClientSecretBasic("0".repeat(64));
+  const server = await openid.discovery(issuer, operator.clientId, undefined, authentication, how);
+  const refused = openid.clientCredentialsGrant(server, { audience: operator.audience });
+  await assert.rejects(refused, (error) => {
+    const [challenge] = error.cause;
+    assert.deepEqual([error.status, challenge.scheme, challenge.parameters.realm], [401, "basic", "tillgate"]);
+    return true;
+  });
+});
+
+test("jose takes no token for another audience, and none that was changed", async () => {
+  const how = { algorithm: "oauth2", execute: [openid.allowInsecureRequests] };
+  const authentication = openid.ClientSecretBasic(operator.clientSecret);
+  const server = await openid.discovery(issuer, operator.clientId, undefined, authentication, how);
+  const { access_token: token } = await openid.clientCredentialsGrant(server, { audience: operator.audience });
+  const keys = jose.createRemoteJWKSet(new URL(".well-known/jwks.json", issuer));
+  await assert.rejects(jose.jwtVerify(token, keys, { audience: "https://other.example" }), { code: "ERR_JWT_CLAIM_VALIDATION_FAILED" });
+  const [header, claims, signature] = token.split(".");
+  const changed = [header, Buffer.from(`${Buffer.from(claims, "base64url")} `).toString("base64url"), signature];
+  await assert.rejects(jose.jwtVerify(changed.join("."), keys), { code: "ERR_JWS_SIGNATURE_VERIFICATION_FAILED" });
+  assert.equal(await ask(changed.join(".")), 401);
+});
