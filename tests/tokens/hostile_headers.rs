@@ -122,11 +122,6 @@ async fn a_header_says_each_thing_once_and_nothing_that_must_be_understood() {
         ),
         ("typ in lower case", with("typ", json!("jwt")), TYPE),
         (
-            "typ in full",
-            with("typ", json!("application/at+jwt")),
-            TYPE,
-        ),
-        (
             "typ of an id token",
             with("typ", json!("id_token+jwt")),
             TYPE,
@@ -171,7 +166,8 @@ async fn a_header_says_each_thing_once_and_nothing_that_must_be_understood() {
         200,
         "deep beside"
     );
-    for typ in [json!("JWT"), json!("at+jwt"), Value::Null] {
+    let full = json!("application/at+jwt");
+    for typ in [json!("JWT"), json!("at+jwt"), full, Value::Null] {
         let token = with("typ", typ.clone());
         assert_eq!(forgery.service.status_of(&token).await.0, 200, "{typ}");
     }
