@@ -14,6 +14,9 @@ use tokio::sync::oneshot;
 use super::keyring::SigningKey;
 use crate::error::{Error, Result};
 
+/// How many tokens a signer hands over at once while more are waiting.
+const AT_ONCE: usize = 4;
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Signers {
@@ -71,12 +74,20 @@ impl Signers {
             .map_err(|_| Error::Bug("a signer ended early".to_owned()))?
     }
 
-    /// Signs until nothing is left, in the order it came.
+    /// Signs until nothing is left, in the order it came. Tokens are handed over a few at a time: each hand-over wakes a
+    /// thread that serves.
     fn work_off(&self) {
-        while let Some(next) = self.next() {
+        let mut signed = Vec::with_capacity(AT_ONCE);
+        loop {
+            let next = self.next();
+            if next.is_none() || signed.len() == AT_ONCE {
+                hand_over(&mut signed);
+            }
+            let Some(next) = next else { return };
             // Whoever has gone needs no token.
             if !next.signed.is_closed() {
-                let _ = next.signed.send(jwt(&next.key, next.typ, &next.claims));
+                let token = jwt(&next.key, next.typ, &next.claims);
+                signed.push((next.signed, token));
             }
         }
     }
@@ -91,6 +102,13 @@ impl Signers {
 
     fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives tokens to those who wait for them.
+fn hand_over(signed: &mut Vec<(oneshot::Sender<Result<String>>, Result<String>)>) {
+    for (waiting, token) in signed.drain(..) {
+        let _ = waiting.send(token);
     }
 }
 
