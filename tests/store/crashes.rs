@@ -93,7 +93,8 @@ fn child() {
     let store = EmbeddedStore::open(Path::new(&folder), Arc::new(SystemClock)).unwrap();
     match task.as_str() {
         "hold" => hold(store),
-        "work" => block_on(work(store)),
+        "work" => block_on(work(store, 0)),
+        "heavy work" => block_on(work(store, 200_000)),
         "fill" => block_on(fill(store)),
         _ => panic!("{task}"),
     }
@@ -113,15 +114,20 @@ fn hold(_store: EmbeddedStore) {
     }
 }
 
-/// Commits from several tasks at once, claims and trims between them, until it is killed.
-async fn work(store: EmbeddedStore) {
+/// Commits from several tasks at once, each with so much filler, claims and trims between them, until
+/// it is killed.
+async fn work(store: EmbeddedStore, filler: usize) {
     let store = Arc::new(store);
     let tasks = (0..TASKS).map(|task| {
         let store = store.clone();
         tokio::spawn(async move {
             loop {
                 let id = CommitId(CommitId::random().0 / TASKS * TASKS + task);
-                store.commit(whole(id)).await.unwrap();
+                let mut commit = whole(id);
+                commit
+                    .ops
+                    .push(put(format!("filler/{task}"), vec![b'x'; filler]));
+                store.commit(commit).await.unwrap();
                 say(format_args!("{:032x}", id.0));
             }
         })
@@ -258,14 +264,27 @@ fn open_later(folder: &Path, round: u32) -> EmbeddedStore {
 
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
+    let acknowledged = kill_in("work", ROUNDS, 100);
+    assert!(acknowledged > 100, "the children did next to nothing");
+}
+
+/// With so much to write that the journal is filed all the time.
+#[test]
+fn a_process_killed_while_it_files_loses_nothing_it_acknowledged() {
+    let acknowledged = kill_in("heavy work", ROUNDS / 2, 600);
+    assert!(acknowledged > 600, "the children filed next to nothing");
+}
+
+/// Kills a child in each round, after less than so many acknowledgements; how many there were.
+fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
     let folder = TempDir::new().unwrap();
     let mut acknowledged = Vec::new();
-    for round in 0..ROUNDS {
-        let mut child = Child::start("work", folder.path());
+    for round in 0..rounds {
+        let mut child = Child::start(task, folder.path());
         let random = CommitId::random().0;
         // At some moment: after some acknowledgements and a few microseconds.
         let first = acknowledged.len();
-        for _ in 0..random % 100 {
+        for _ in 0..random % most {
             acknowledged.push(id_of(&child.line().unwrap()));
         }
         for _ in 0..(random >> 64) % 2_000_000 {
@@ -293,7 +312,7 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
             [""; 0]
         );
     }
-    assert!(acknowledged.len() > 100, "the children did next to nothing");
+    acknowledged.len()
 }
 
 fn open_again(store: EmbeddedStore, folder: &Path, round: u32) -> EmbeddedStore {

@@ -38,7 +38,9 @@ fn a_missing_folder_is_made_and_only_ours() {
     let folder = parent.path().join("a/b");
     let _store = open(&folder);
     assert_eq!(mode(&folder), 0o700);
-    assert_eq!(mode(folder.join("tillgate.redb")), 0o600);
+    for file in ["tillgate.redb", "tillgate.journal.0", "tillgate.journal.1"] {
+        assert_eq!(mode(folder.join(file)), 0o600);
+    }
 }
 
 #[test]
@@ -146,7 +148,30 @@ fn a_store_of_another_format_is_refused() {
         tx.open_table(about).unwrap().insert("format", 999).unwrap();
         tx.commit().unwrap();
     }
-    assert!(refusal(folder.path()).contains("another version (format 999, this one reads 1)"));
+    assert!(refusal(folder.path()).contains("another version (format 999, this one reads 2)"));
+}
+
+#[test]
+fn a_store_without_its_journal_is_refused() {
+    for journal in ["tillgate.journal.0", "tillgate.journal.1"] {
+        let (folder, _file) = closed();
+        fs::remove_file(folder.path().join(journal)).unwrap();
+        let message = refusal(folder.path());
+        let missing = format!("is damaged, use a copy of it: its file {journal} is missing");
+        assert!(message.contains(&missing), "{message}");
+    }
+}
+
+/// A store that was closed has filed all, so a damaged journal costs nothing then.
+#[test]
+fn the_journal_of_a_closed_store_holds_nothing_that_is_not_filed() {
+    let (folder, _file) = closed();
+    for journal in ["tillgate.journal.0", "tillgate.journal.1"] {
+        fs::write(folder.path().join(journal), b"").unwrap();
+    }
+    let store = open(folder.path());
+    let page = block_on(store.scan(&partition(), "", None, 9)).unwrap();
+    assert_eq!(keys(&page), ["row"]);
 }
 
 #[test]
@@ -252,11 +277,13 @@ async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
     Ok(())
 }
 
-/// A copy of a closed store's folder, and of its file.
+/// A copy of a store's folder, and of its main file.
 pub fn copy_of(folder: &Path) -> (TempDir, PathBuf) {
     let copy = TempDir::new().unwrap();
+    for file in ["tillgate.redb", "tillgate.journal.0", "tillgate.journal.1"] {
+        fs::copy(folder.join(file), copy.path().join(file)).unwrap();
+    }
     let file = copy.path().join("tillgate.redb");
-    fs::copy(folder.join("tillgate.redb"), &file).unwrap();
     (copy, file)
 }
 

@@ -1,15 +1,22 @@
 //! The embedded store: one folder, one process, durable; the default.
 //!
-//! Underneath is redb, a copy-on-write B-tree in one file (`folder`). All changes go to one thread
-//! (`writer`), which puts everything that waits into one transaction and one fsync (group commit)
-//! and answers when that is durable; `change` says what a change does to the tables (`tables`).
-//! Reads see the newest durable state and wait for nobody (`read`).
+//! All changes go to one thread (`writer`). It works out what everything that waits does to which
+//! keys (`change`, `tables`), writes that as one record of a journal with one fsync (`journal`: group
+//! commit), and answers. What is durable there lies over redb, a copy-on-write B-tree in one file, as
+//! layers in memory (`overlay`), until it is filed in its table, many commits at once (`filing`).
+//! Reads see the newest durable state, whichever part of it lies where, and wait for nobody (`read`).
 //!
 //! After a failed write the store answers only [`Unavailable`] until it is opened again: what the
-//! disk holds then is known only by reading it back.
+//! disk holds then is known only by reading it back (`folder`).
 
 mod change;
+mod filing;
 mod folder;
+mod ids;
+mod journal;
+#[cfg(test)]
+mod likeness;
+mod overlay;
 mod read;
 mod tables;
 #[cfg(test)]
@@ -19,16 +26,18 @@ mod writer;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redb::{ReadTransaction, ReadableDatabase};
 use tokio::sync::{mpsc, oneshot};
 
-use self::folder::Folder;
-use self::writer::{Asked, Failure, Request};
+use self::folder::{About, Folder};
+use self::ids::Ids;
+use self::journal::{Files, Journal};
+use self::overlay::{Base, State};
+use self::writer::{Asked, Failure, Lengths, Request, Writer};
 use super::hints::Listeners;
 use super::{
     Claimed, Commit, CommitError, Committed, Entry, Hints, MAX_OPS, Page, Partition, Position,
@@ -55,6 +64,8 @@ pub struct EmbeddedStore {
 
 /// What the writer and the readers have in common.
 struct Shared {
+    /// Before the folder, so that nothing looks at that when it is closed.
+    state: RwLock<State>,
     folder: Folder,
     clock: Arc<dyn Clock>,
     listeners: Listeners,
@@ -65,30 +76,38 @@ struct Shared {
 impl EmbeddedStore {
     /// Opens the store in `folder`, which is made when it is missing (mode 0700).
     ///
-    /// After a crash this reads the whole store to check it, which takes a while when it is large.
+    /// After a crash this reads the whole store to check it, which takes a while when it is large, and
+    /// files what the journal holds, which takes a second or two at most.
     ///
     /// # Errors
     /// When the folder cannot be made or written, is damaged, or is open in another process. The
     /// message says which folder and what to do.
     pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        Self::start(Folder::open(folder)?, clock)
+        let (folder, about, files) = Folder::open(folder)?;
+        Self::start(folder, &about, files, clock, Lengths::default())
     }
 
-    fn start(folder: Folder, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let listeners = Listeners::default();
+    fn start(
+        folder: Folder,
+        about: &About,
+        files: Files,
+        clock: Arc<dyn Clock>,
+        lengths: Lengths,
+    ) -> Result<Self, String> {
+        let journal = recover(&folder, about, files)?;
+        let (state, ids) = state(&folder)?;
         let shared = Arc::new(Shared {
+            state: RwLock::new(state),
             folder,
             clock,
-            listeners,
+            listeners: Listeners::default(),
             failed: OnceLock::new(),
         });
         let (requests, waiting) = mpsc::channel(WAITING);
+        let writer = Writer::new(Arc::clone(&shared), journal, ids, lengths);
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn({
-                let shared = Arc::clone(&shared);
-                move || writer::run(&shared, waiting)
-            })
+            .spawn(move || writer.run(waiting))
             .map_err(|error| format!("the store's writer cannot start: {error}"))?;
         Ok(Self {
             shared,
@@ -122,7 +141,7 @@ impl EmbeddedStore {
     async fn see<T: Send + 'static>(
         &self,
         items: usize,
-        look: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error> + Send + 'static,
+        look: impl FnOnce(&RwLock<State>) -> Result<T, redb::Error> + Send + 'static,
     ) -> Result<T, Unavailable> {
         if items <= INLINE_ITEMS {
             return self.shared.see(look);
@@ -143,16 +162,52 @@ impl Shared {
 
     fn see<T>(
         &self,
-        look: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+        look: impl FnOnce(&RwLock<State>) -> Result<T, redb::Error>,
     ) -> Result<T, Unavailable> {
         self.working()?;
         // redb panics at some kinds of damage. The store's caller must not.
-        catch_unwind(AssertUnwindSafe(|| {
-            look(&self.folder.database()?.begin_read()?)
-        }))
-        .unwrap_or_else(|_| Err(redb::Error::Corrupted("it cannot be read".to_owned())))
-        .map_err(|error| Unavailable(self.folder.describe(&error)))
+        careful(|| look(&self.state)).map_err(|error| Unavailable(self.folder.describe(&error)))
     }
+
+    /// Remembers why nothing goes any more.
+    fn fail(&self, reason: &str) {
+        let reason = format!("{reason}; restart when that is mended");
+        tracing::error!(folder = ?self.folder, reason, "the store stopped");
+        // The first reason is the one that matters.
+        let _set = self.failed.set(reason);
+    }
+}
+
+/// Does something with redb, which panics at some kinds of damage.
+fn careful<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
+    let damaged = |_| Err(redb::Error::Corrupted("it cannot be read".to_owned()));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(damaged)
+}
+
+/// Files what the journal still holds, so that it starts empty.
+fn recover(folder: &Folder, about: &About, files: Files) -> Result<Journal, String> {
+    let read = Journal::read(&files, about.mark, about.filed);
+    let (changes, last) = read.map_err(|error| folder.unreadable(error))?;
+    if last > about.filed {
+        careful(|| filing::file(folder.database()?, &changes, last))
+            .map_err(|error| folder.describe(&error))?;
+    }
+    Ok(Journal::new(files, about.mark, last))
+}
+
+/// The state of a store whose journal is filed.
+fn state(folder: &Folder) -> Result<(State, Ids), String> {
+    let state = || {
+        let state = State::new(Base::of(folder.database()?)?);
+        let mut ids = Ids::default();
+        let all = tables::remembered_since(0);
+        for found in state.snapshot(&[], &all, 0).range(&all)? {
+            let (at, partition, id) = tables::remembered_of(&found?.0)?;
+            ids.add(&partition, id, at);
+        }
+        Ok((state, ids))
+    };
+    careful(state).map_err(|error| folder.describe(&error))
 }
 
 #[async_trait]
@@ -172,8 +227,10 @@ impl Store for EmbeddedStore {
         keys: &[String],
     ) -> Result<Vec<Option<Entry>>, Unavailable> {
         let (partition, keys) = (partition.clone(), keys.to_vec());
-        self.see(keys.len(), move |tx| read::entries(tx, &partition, &keys))
-            .await
+        self.see(keys.len(), move |state| {
+            read::entries(state, &partition, &keys)
+        })
+        .await
     }
 
     async fn scan(
@@ -185,8 +242,8 @@ impl Store for EmbeddedStore {
     ) -> Result<Page, Unavailable> {
         let partition = partition.clone();
         let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
-        self.see(max, move |tx| {
-            read::page(tx, &partition, &prefix, after.as_deref(), max)
+        self.see(max, move |state| {
+            read::page(state, &partition, &prefix, after.as_deref(), max)
         })
         .await
     }
@@ -199,8 +256,10 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Slice, Unavailable> {
         let (partition, log) = (partition.clone(), log.to_owned());
-        self.see(max, move |tx| read::slice(tx, &partition, &log, after, max))
-            .await
+        self.see(max, move |state| {
+            read::slice(state, &partition, &log, after, max)
+        })
+        .await
     }
 
     async fn trim(
@@ -216,7 +275,7 @@ impl Store for EmbeddedStore {
             let part = (max - gone).min(MAX_OPS);
             let (in_partition, of_log) = (partition.clone(), log.to_owned());
             // Mostly there is nothing to trim, which needs no write.
-            let look = move |tx: &ReadTransaction| read::oldest(tx, &in_partition, &of_log);
+            let look = move |state: &RwLock<State>| read::oldest(state, &in_partition, &of_log);
             if self
                 .see(1, look)
                 .await?
@@ -245,7 +304,7 @@ impl Store for EmbeddedStore {
     ) -> Result<Claimed, Unavailable> {
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
         // Workers look often and mostly find nothing due, which needs no write.
-        let look = move |tx: &ReadTransaction| read::next_due(tx, &in_partition, &of_queue);
+        let look = move |state: &RwLock<State>| read::next_due(state, &in_partition, &of_queue);
         let next_due = self.see(1, look).await?;
         if max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()) {
             return Ok(Claimed {
@@ -269,8 +328,10 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Vec<Partition>, Unavailable> {
         let after = after.map(str::to_owned);
-        self.see(max, move |tx| read::partitions(tx, after.as_deref(), max))
-            .await
+        self.see(max, move |state| {
+            read::partitions(state, after.as_deref(), max)
+        })
+        .await
     }
 
     fn hints(&self, partition: &Partition) -> Hints {

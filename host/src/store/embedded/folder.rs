@@ -1,8 +1,9 @@
 //! The store's folder: making it, locking it, opening what is in it, and saying what is wrong.
 //!
-//! `tillgate.lock` is locked as long as the store is open and says nothing; `tillgate.redb` is the
-//! store. A new one is made under another name and gets its own when it is whole, so that a crash
-//! cannot leave half a store.
+//! `tillgate.lock` is locked as long as the store is open and says nothing. `tillgate.redb` and the
+//! two files of the journal, `tillgate.journal.0` and `.1`, are the store: none is anything without
+//! the others. A new one is made under another name and gets its own when it is whole and its
+//! journal is there, so that a crash cannot leave half a store.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -10,13 +11,25 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageError};
+use redb::backends::FileBackend;
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
 
-use super::change::Tables;
-use super::tables::{ABOUT, FORMAT, FORMAT_KEY};
+use super::journal::{Files, Unreadable};
+use super::tables::{ABOUT, DATA, FILED_KEY, FORMAT, FORMAT_KEY, MARK_KEY};
 
 /// How much of the file redb keeps in memory; the operating system keeps more. 256 MiB.
 const CACHE_BYTES: usize = 256 << 20;
+
+/// The names of the journal's files.
+const JOURNAL: [&str; 2] = ["tillgate.journal.0", "tillgate.journal.1"];
+
+/// What a store says about itself.
+pub(super) struct About {
+    /// Up to which record the journal is filed.
+    pub(super) filed: u64,
+    /// What marks the journal's records.
+    pub(super) mark: u64,
+}
 
 /// An open folder.
 pub(super) struct Folder {
@@ -28,8 +41,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder, makes it if it is missing.
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
+    /// Opens a folder, makes it if it is missing; what it says about itself, and its journal.
+    pub(super) fn open(path: &Path) -> Result<(Self, About, Files), String> {
         make(path).map_err(|error| cannot("make", path, &error))?;
         let lock = lock(path)?;
         let file = path.join("tillgate.redb");
@@ -45,21 +58,24 @@ impl Folder {
             path: path.to_owned(),
             _lock: Some(lock),
         };
-        folder.check_format()?;
-        Ok(folder)
+        let about = folder.about()?;
+        let [first, second] = JOURNAL.map(|name| journal(path, name));
+        Ok((folder, about, [first?, second?]))
     }
 
     /// A store that is not in a folder, for tests of what a disk may do.
     #[cfg(test)]
-    pub(super) fn on(backend: impl redb::StorageBackend) -> Result<Self, redb::Error> {
+    pub(super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, About), String> {
         let path = PathBuf::from("a test");
-        let database = builder(&path).create_with_backend(backend)?;
-        set_up(&database)?;
-        Ok(Self {
+        let database = database(&path, || builder(&path).create_with_backend(backend))?;
+        set_up(&database).map_err(|error| describe(&path, &error))?;
+        let folder = Self {
             database: Some(database),
             path,
             _lock: None,
-        })
+        };
+        let about = folder.about()?;
+        Ok((folder, about))
     }
 
     /// What is in it.
@@ -67,24 +83,33 @@ impl Folder {
         self.database.as_ref().ok_or(redb::Error::DatabaseClosed)
     }
 
-    fn check_format(&self) -> Result<(), String> {
-        let format = || -> Result<Option<u64>, redb::Error> {
+    fn about(&self) -> Result<About, String> {
+        let about = || -> Result<[Option<u64>; 3], redb::Error> {
             let about = self.database()?.begin_read()?.open_table(ABOUT)?;
-            Ok(about.get(FORMAT_KEY)?.map(|format| format.value()))
+            let fact = |key| Ok::<_, redb::Error>(about.get(key)?.map(|fact| fact.value()));
+            Ok([fact(FORMAT_KEY)?, fact(FILED_KEY)?, fact(MARK_KEY)?])
         };
         let path = self.path.display();
-        let format = catch_unwind(AssertUnwindSafe(format));
-        match format.unwrap_or_else(|_| Err(redb::Error::Corrupted("its format".to_owned()))) {
-            Ok(Some(FORMAT)) => Ok(()),
-            Ok(Some(format)) => Err(format!(
+        let about = catch_unwind(AssertUnwindSafe(about));
+        match about.unwrap_or_else(|_| Err(redb::Error::Corrupted("its format".to_owned()))) {
+            Ok([Some(FORMAT), Some(filed), Some(mark)]) => Ok(About { filed, mark }),
+            Ok([Some(format), _, _]) => Err(format!(
                 "the store in the folder {path} is of another version (format {format}, this one \
                  reads {FORMAT}): use that version"
             )),
-            Ok(None) | Err(redb::Error::TableDoesNotExist(_)) => Err(format!(
+            Ok(_) | Err(redb::Error::TableDoesNotExist(_)) => Err(format!(
                 "the folder {path} holds something else than a store"
             )),
             Err(error) => Err(self.describe(&error)),
         }
+    }
+
+    /// What it means that the journal cannot be read.
+    pub(super) fn unreadable(&self, error: Unreadable) -> String {
+        self.describe(&match error {
+            Unreadable::Io(error) => redb::Error::Io(error),
+            Unreadable::Damaged(how) => redb::Error::Corrupted(how),
+        })
     }
 
     /// What an error means for who runs this.
@@ -147,6 +172,10 @@ fn create(path: &Path, file: &Path) -> Result<(), String> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
+    for name in JOURNAL {
+        let journal = private().truncate(true).open(path.join(name));
+        journal.map_err(failed)?;
+    }
     let empty = private().open(&unfinished).map_err(failed)?;
     let database = database(path, || builder(path).create_file(empty))?;
     set_up(&database).map_err(|error| describe(path, &error))?;
@@ -159,8 +188,16 @@ fn create(path: &Path, file: &Path) -> Result<(), String> {
 /// Puts what every store has into an empty one.
 fn set_up(database: &Database) -> Result<(), redb::Error> {
     let tx = database.begin_write()?;
-    tx.open_table(ABOUT)?.insert(FORMAT_KEY, FORMAT)?;
-    Tables::open(&tx)?;
+    {
+        let mut about = tx.open_table(ABOUT)?;
+        if about.get(FORMAT_KEY)?.is_some() {
+            return Ok(());
+        }
+        about.insert(FORMAT_KEY, FORMAT)?;
+        about.insert(FILED_KEY, 0)?;
+        about.insert(MARK_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
+        tx.open_table(DATA)?;
+    }
     tx.commit()?;
     Ok(())
 }
@@ -177,6 +214,20 @@ fn database(
             DatabaseError::DatabaseAlreadyOpen => in_use(path),
             error => describe(path, &error.into()),
         })
+}
+
+/// A file of the journal. The folder is locked.
+fn journal(path: &Path, name: &str) -> Result<Box<dyn redb::StorageBackend>, String> {
+    let file = private().create(false).open(path.join(name));
+    let file = file.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let missing = format!("its file {name} is missing");
+            describe(path, &redb::Error::Corrupted(missing))
+        }
+        _ => cannot("write", path, &error),
+    })?;
+    let file = FileBackend::new(file).map_err(|error| describe(path, &error.into()))?;
+    Ok(Box::new(file))
 }
 
 fn builder(path: &Path) -> Builder {

@@ -1,71 +1,66 @@
-//! What a read finds in a state of the tables.
+//! What a read finds in a state.
 
-use std::ops::Bound;
+use std::sync::{PoisonError, RwLock};
 
-use bytes::Bytes;
-use redb::{ReadTransaction, ReadableTable};
-
-use super::super::{Entry, Message, Page, Partition, Position, Revision, Slice};
-use super::tables::{self, StoredMessage};
+use super::super::{Entry, Page, Partition, Position, Revision, Slice};
+use super::overlay::{Snapshot, State};
+use super::tables::{self, Key};
 use crate::clock::Timestamp;
 
 /// The entries of `keys`, in that order.
 pub(super) fn entries(
-    tx: &ReadTransaction,
+    state: &RwLock<State>,
     partition: &Partition,
     keys: &[String],
 ) -> Result<Vec<Option<Entry>>, redb::Error> {
-    let table = tx.open_table(tables::ENTRIES)?;
-    let mut found = Vec::with_capacity(keys.len());
-    for key in keys {
-        let stored = table.get((partition.as_str(), key.as_str()))?;
-        found.push(stored.map(|stored| entry(stored.value())));
-    }
-    Ok(found)
+    let key = |name: &String| tables::entry(partition.as_str(), name);
+    let keys: Vec<Key> = keys.iter().map(key).collect();
+    let snapshot = snapshot(state, &keys);
+    keys.iter()
+        .map(|key| snapshot.find(key)?.map(entry).transpose())
+        .collect()
 }
 
 /// Up to `max` entries with a prefix, after a key.
 pub(super) fn page(
-    tx: &ReadTransaction,
+    state: &RwLock<State>,
     partition: &Partition,
     prefix: &str,
     after: Option<&str>,
     max: usize,
 ) -> Result<Page, redb::Error> {
-    let table = tx.open_table(tables::ENTRIES)?;
-    let first = match after {
-        Some(after) if after >= prefix => Bound::Excluded((partition.as_str(), after)),
-        _ => Bound::Included((partition.as_str(), prefix)),
-    };
+    let range = tables::entries(partition.as_str(), prefix, after);
+    let one_more = max.saturating_add(1);
+    let snapshot = read(state, |state| state.snapshot(&[], &range, one_more));
     let mut page = Page::default();
-    for found in table.range::<(&str, &str)>((first, Bound::Unbounded))? {
-        let (key, stored) = found?;
-        let (of_partition, key) = key.value();
-        if of_partition != partition.as_str() || !key.starts_with(prefix) {
-            break;
-        }
+    for found in snapshot.range(&range)? {
         if page.entries.len() == max {
             page.more = true;
             break;
         }
-        page.entries.push((key.to_owned(), entry(stored.value())));
+        let (key, value) = found?;
+        let name = tables::entry_name(partition.as_str(), &key)?;
+        page.entries.push((name, entry(value)?));
     }
     Ok(page)
 }
 
 /// Up to `max` messages of a log after a position.
 pub(super) fn slice(
-    tx: &ReadTransaction,
+    state: &RwLock<State>,
     partition: &Partition,
     log: &str,
     after: Position,
     max: usize,
 ) -> Result<Slice, redb::Error> {
-    let partition = partition.as_str();
-    let Some(ends) = tx.open_table(tables::LOGS)?.get((partition, log))? else {
+    let ends = tables::log(partition.as_str(), log);
+    let range = tables::messages(partition.as_str(), log, after.0);
+    let keys = std::slice::from_ref(&ends);
+    let snapshot = read(state, |state| state.snapshot(keys, &range, max));
+    let Some(mut ends) = snapshot.find(&ends)? else {
         return Ok(Slice::default());
     };
-    let (last, trimmed) = ends.value();
+    let [last, trimmed] = tables::read_numbers(&mut ends)?;
     let mut slice = Slice {
         messages: Vec::new(),
         last: Position(last),
@@ -75,85 +70,80 @@ pub(super) fn slice(
     if after.0 >= last {
         return Ok(slice);
     }
-    let table = tx.open_table(tables::MESSAGES)?;
-    let wanted = (
-        Bound::Excluded((partition, log, after.0)),
-        Bound::Included((partition, log, last)),
-    );
-    for found in table.range::<(&str, &str, u64)>(wanted)?.take(max) {
-        let (key, stored) = found?;
-        slice.messages.push(message(key.value().2, stored.value()));
+    for found in snapshot.range(&range)?.take(max) {
+        let (key, value) = found?;
+        let position = tables::position(&key)?;
+        slice.messages.push(tables::read_message(position, value)?);
     }
     Ok(slice)
 }
 
 /// The publish time of the oldest message of a log.
 pub(super) fn oldest(
-    tx: &ReadTransaction,
+    state: &RwLock<State>,
     partition: &Partition,
     log: &str,
 ) -> Result<Option<Timestamp>, redb::Error> {
-    let table = tx.open_table(tables::MESSAGES)?;
-    let all = (partition.as_str(), log, 0)..=(partition.as_str(), log, u64::MAX);
-    let oldest = table.range::<(&str, &str, u64)>(all)?.next().transpose()?;
-    Ok(oldest.map(|(_, stored)| Timestamp(stored.value().0)))
+    let partition = partition.as_str();
+    let ends = tables::log(partition, log);
+    let Some(mut ends) = snapshot(state, std::slice::from_ref(&ends)).find(&ends)? else {
+        return Ok(None);
+    };
+    let [_, trimmed] = tables::read_numbers(&mut ends)?;
+    // A trim may come between; then it is somebody else's to go on.
+    let range = tables::messages(partition, log, trimmed);
+    let snapshot = read(state, |state| state.snapshot(&[], &range, 1));
+    let oldest = snapshot.range(&range)?.next().transpose()?;
+    let oldest = oldest.map(|(_, value)| tables::read_message(0, value));
+    Ok(oldest.transpose()?.map(|message| message.publish_time))
 }
 
 /// When the first job of a queue may be claimed.
 pub(super) fn next_due(
-    tx: &ReadTransaction,
+    state: &RwLock<State>,
     partition: &Partition,
     queue: &str,
 ) -> Result<Option<Timestamp>, redb::Error> {
-    first_due(&tx.open_table(tables::DUE)?, partition.as_str(), queue)
-}
-
-/// The same in a table that is open, to read or to write.
-pub(super) fn first_due(
-    table: &impl ReadableTable<(&'static str, &'static str, u64, &'static str), ()>,
-    partition: &str,
-    queue: &str,
-) -> Result<Option<Timestamp>, redb::Error> {
-    let first = table
-        .range::<(&str, &str, u64, &str)>((partition, queue, 0, "")..)?
-        .next();
-    let first = first.transpose()?.and_then(|(key, _)| {
-        let (of_partition, of_queue, due, _) = key.value();
-        (of_partition == partition && of_queue == queue).then_some(Timestamp(due))
+    let queue = tables::queue(partition.as_str(), queue);
+    let (range, snapshot) = read(state, |state| {
+        let range = tables::due_jobs(&queue, state.floors.get(&queue));
+        let snapshot = state.snapshot(&[], &range, 1);
+        (range, snapshot)
     });
-    Ok(first)
+    let first = snapshot.range(&range)?.next().transpose()?;
+    let first = first.map(|(key, _)| tables::due_of(&queue, &key));
+    Ok(first.transpose()?.map(|(due, _)| due))
 }
 
 /// Up to `max` partitions after a name.
 pub(super) fn partitions(
-    tx: &ReadTransaction,
+    state: &RwLock<State>,
     after: Option<&str>,
     max: usize,
 ) -> Result<Vec<Partition>, redb::Error> {
-    let table = tx.open_table(tables::PARTITIONS)?;
-    let first = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let range = tables::partitions(after);
+    let snapshot = read(state, |state| state.snapshot(&[], &range, max));
     let mut found = Vec::new();
-    for row in table.range::<&str>((first, Bound::Unbounded))?.take(max) {
-        found.extend(Partition::new(row?.0.value()));
+    for row in snapshot.range(&range)?.take(max) {
+        found.extend(Partition::new(&tables::partition_name(&row?.0)?));
     }
     Ok(found)
 }
 
-fn entry((revision, value): (u64, &[u8])) -> Entry {
-    Entry {
+fn entry(mut value: bytes::Bytes) -> Result<Entry, redb::Error> {
+    let [revision] = tables::read_numbers(&mut value)?;
+    Ok(Entry {
         revision: Revision(revision),
-        value: Bytes::copy_from_slice(value),
-    }
+        value,
+    })
 }
 
-fn message(position: u64, (publish_time, attributes, body): StoredMessage<'_>) -> Message {
-    let attributes = attributes.into_iter();
-    Message {
-        position: Position(position),
-        publish_time: Timestamp(publish_time),
-        attributes: attributes
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-        body: Bytes::copy_from_slice(body),
-    }
+fn snapshot(state: &RwLock<State>, keys: &[Key]) -> Snapshot {
+    read(state, |state| {
+        state.snapshot(keys, &(Key::new()..Key::new()), 0)
+    })
+}
+
+fn read<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
+    look(&state.read().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,57 +1,268 @@
-//! How the store lies in redb's tables.
+//! How the store lies in redb: one table of bytes, whose keys begin with what they are.
 //!
-//! Every key starts with the partition's name, so a partition is one range of each table. Tuples
-//! are ordered member by member and strings by their bytes, as the contract asks. Timestamps are
-//! microseconds. What a later version cannot read any more needs another [`FORMAT`].
+//! A key is a tag, then names, each ended by a zero byte, which no name holds; so keys are ordered
+//! name by name and a partition is one range of each tag. Numbers are big-endian, so they are
+//! ordered too. Timestamps are microseconds. The journal speaks of the same keys and values. What a
+//! later version cannot read any more needs another [`FORMAT`].
 
+use std::ops::Range;
+
+use bytes::{Buf, BufMut, Bytes};
 use redb::TableDefinition;
 
-/// The version of this layout, under the one key of [`ABOUT`].
-pub(super) const FORMAT: u64 = 1;
+use super::super::{Message, Position};
+use crate::clock::Timestamp;
 
-/// The key of [`FORMAT`].
-pub(super) const FORMAT_KEY: &str = "format";
+/// The version of this layout, of the journal's and of the folder's.
+pub(super) const FORMAT: u64 = 2;
 
-/// Facts about the store itself.
+/// Facts about the store itself, by name: [`FORMAT`]; up to which record the journal is filed; what
+/// marks its records.
 pub(super) const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("about");
+pub(super) const FORMAT_KEY: &str = "format";
+pub(super) const FILED_KEY: &str = "filed";
+pub(super) const MARK_KEY: &str = "mark";
 
-/// Partition → revision, publish time of the newest commit, newest lease.
-pub(super) const PARTITIONS: TableDefinition<&str, (u64, u64, u64)> =
-    TableDefinition::new("partitions");
+/// Everything else.
+pub(super) const DATA: TableDefinition<&[u8], &[u8]> = TableDefinition::new("data");
 
+/// A key of [`DATA`].
+pub(super) type Key = Vec<u8>;
+
+/// Partition, job's queue, when it may be claimed, job's id → body: the order of claims.
+const DUE: u8 = b'd';
 /// Partition, key → revision, value.
-pub(super) const ENTRIES: TableDefinition<(&str, &str), (u64, &[u8])> =
-    TableDefinition::new("entries");
-
+const ENTRY: u8 = b'e';
+/// Partition, queue, job's id → when it may be claimed, its lease, how often it was claimed.
+const JOB: u8 = b'j';
 /// Partition, log → newest position, newest trimmed position. Stays when all messages are gone.
-pub(super) const LOGS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("logs");
+const LOG: u8 = b'l';
+/// Partition, log, position → publish time, attributes, body.
+const MESSAGE: u8 = b'm';
+/// Partition → revision, publish time of the newest commit, newest lease.
+const PARTITION: u8 = b'p';
+/// Publish time, partition, commit's id → revision, positions: the order of forgetting.
+const REMEMBERED: u8 = b'r';
 
-/// A message: publish time, attributes, body.
-pub(super) type StoredMessage<'a> = (u64, Vec<(&'a str, &'a str)>, &'a [u8]);
+fn key(tag: u8, names: &[&str]) -> Key {
+    let bytes: usize = names.iter().map(|name| name.len() + 1).sum();
+    // With room for what often follows: a position or a time, and an id.
+    let mut key = Vec::with_capacity(1 + bytes + 40);
+    key.push(tag);
+    for name in names {
+        key.extend_from_slice(name.as_bytes());
+        key.push(0);
+    }
+    key
+}
 
-/// Partition, log, position → message.
-pub(super) const MESSAGES: TableDefinition<(&str, &str, u64), StoredMessage<'static>> =
-    TableDefinition::new("messages");
+fn with(mut key: Key, rest: &[u8]) -> Key {
+    key.extend_from_slice(rest);
+    key
+}
 
-/// A job: when it may be claimed, its lease ([`NO_LEASE`] if none), how often it was claimed, body.
-pub(super) type StoredJob<'a> = (u64, u64, u32, &'a [u8]);
+/// All keys from `first` on that begin with `prefix`, whose last byte is a tag, the end of a name or
+/// of a character, and so never the greatest byte.
+fn from(prefix: &[u8], first: Key) -> Range<Key> {
+    let mut end = prefix.to_vec();
+    if let Some(last) = end.last_mut() {
+        *last = last.saturating_add(1);
+    }
+    first.min(end.clone())..end
+}
 
-/// What a job has that is not under a lease. Leases count from one.
-pub(super) const NO_LEASE: u64 = 0;
+/// The first key behind `key`.
+pub(super) fn behind(key: Key) -> Key {
+    with(key, &[0])
+}
 
-/// Partition, queue, job's id → job.
-pub(super) const JOBS: TableDefinition<(&str, &str, &str), StoredJob<'static>> =
-    TableDefinition::new("jobs");
+pub(super) fn entry(partition: &str, name: &str) -> Key {
+    with(key(ENTRY, &[partition]), name.as_bytes())
+}
 
-/// Partition, queue, when the job may be claimed, job's id: the order of claims.
-pub(super) const DUE: TableDefinition<(&str, &str, u64, &str), ()> = TableDefinition::new("due");
+/// The entries with a prefix, after a key.
+pub(super) fn entries(partition: &str, prefix: &str, after: Option<&str>) -> Range<Key> {
+    let prefix = entry(partition, prefix);
+    let first = after.map(|after| behind(entry(partition, after)));
+    from(&prefix, first.unwrap_or_default().max(prefix.clone()))
+}
 
-/// What a commit did: revision, publish time, positions.
-pub(super) type StoredOutcome = (u64, u64, Vec<u64>);
+/// The part of an entry's key that is the caller's.
+pub(super) fn entry_name(partition: &str, key: &[u8]) -> Result<String, redb::Error> {
+    text(key.get(partition.len() + 2..))
+}
 
-/// Partition, commit's id → outcome.
-pub(super) const REMEMBERED: TableDefinition<(&str, u128), StoredOutcome> =
-    TableDefinition::new("remembered");
+pub(super) fn log(partition: &str, log: &str) -> Key {
+    key(LOG, &[partition, log])
+}
 
-/// Publish time, partition, commit's id: the order of forgetting.
-pub(super) const BY_AGE: TableDefinition<(u64, &str, u128), ()> = TableDefinition::new("by_age");
+pub(super) fn message(partition: &str, log: &str, position: u64) -> Key {
+    with(key(MESSAGE, &[partition, log]), &position.to_be_bytes())
+}
+
+/// The messages of a log after a position.
+pub(super) fn messages(partition: &str, log: &str, after: u64) -> Range<Key> {
+    let first = behind(message(partition, log, after));
+    from(&key(MESSAGE, &[partition, log]), first)
+}
+
+/// The position in a message's key, which ends it.
+pub(super) fn position(key: &[u8]) -> Result<u64, redb::Error> {
+    let position = key.last_chunk().ok_or_else(malformed)?;
+    Ok(u64::from_be_bytes(*position))
+}
+
+pub(super) fn job(partition: &str, queue: &str, id: &str) -> Key {
+    with(key(JOB, &[partition, queue]), id.as_bytes())
+}
+
+/// A queue: what the keys of its due jobs begin with.
+pub(super) fn queue(partition: &str, queue: &str) -> Key {
+    key(DUE, &[partition, queue])
+}
+
+pub(super) fn due(partition: &str, of_queue: &str, due: u64, id: &str) -> Key {
+    with(
+        with(queue(partition, of_queue), &due.to_be_bytes()),
+        id.as_bytes(),
+    )
+}
+
+/// The due jobs of a queue, from a key of it on if there is one.
+pub(super) fn due_jobs(queue: &[u8], first: Option<&Key>) -> Range<Key> {
+    from(queue, first.map_or_else(|| queue.to_vec(), Key::clone))
+}
+
+/// When the job of a due key may be claimed, and its id.
+pub(super) fn due_of(queue: &[u8], key: &[u8]) -> Result<(Timestamp, String), redb::Error> {
+    let (due, id) = key
+        .get(queue.len()..)
+        .and_then(<[u8]>::split_first_chunk)
+        .ok_or_else(malformed)?;
+    Ok((Timestamp(u64::from_be_bytes(*due)), text(Some(id))?))
+}
+
+pub(super) fn partition(name: &str) -> Key {
+    key(PARTITION, &[name])
+}
+
+/// The partitions after a name.
+pub(super) fn partitions(after: Option<&str>) -> Range<Key> {
+    let first = after.map_or_else(|| vec![PARTITION], |name| behind(partition(name)));
+    from(&[PARTITION], first)
+}
+
+pub(super) fn partition_name(key: &[u8]) -> Result<String, redb::Error> {
+    text(key.get(1..key.len().saturating_sub(1)))
+}
+
+pub(super) fn remembered(at: u64, partition: &str, id: u128) -> Key {
+    let mut key = Vec::with_capacity(1 + 8 + partition.len() + 1 + 16);
+    key.push(REMEMBERED);
+    key.put_u64(at);
+    key.extend_from_slice(partition.as_bytes());
+    key.push(0);
+    key.put_u128(id);
+    key
+}
+
+/// The remembered commits, from a publish time on.
+pub(super) fn remembered_since(at: u64) -> Range<Key> {
+    let first = with(vec![REMEMBERED], &at.to_be_bytes());
+    from(&[REMEMBERED], first)
+}
+
+/// Publish time, partition and id of a remembered commit.
+pub(super) fn remembered_of(key: &[u8]) -> Result<(u64, String, u128), redb::Error> {
+    let rest = key.get(1..).and_then(<[u8]>::split_first_chunk);
+    let (at, rest) = rest.ok_or_else(malformed)?;
+    let (partition, id) = rest.split_last_chunk().ok_or_else(malformed)?;
+    let partition = partition.strip_suffix(&[0]);
+    Ok((
+        u64::from_be_bytes(*at),
+        text(partition)?,
+        u128::from_be_bytes(*id),
+    ))
+}
+
+/// A value of numbers alone.
+pub(super) fn numbers(numbers: &[u64]) -> Bytes {
+    let mut value = Vec::with_capacity(8 * numbers.len());
+    for number in numbers {
+        value.put_u64(*number);
+    }
+    value.into()
+}
+
+/// The numbers at the start of a value.
+pub(super) fn read_numbers<const N: usize>(value: &mut Bytes) -> Result<[u64; N], redb::Error> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        *number = value.try_get_u64().map_err(|_| malformed())?;
+    }
+    Ok(numbers)
+}
+
+/// All numbers of a value.
+pub(super) fn all_numbers(mut value: Bytes) -> Result<Vec<u64>, redb::Error> {
+    let mut numbers = Vec::with_capacity(value.len() / 8);
+    while value.has_remaining() {
+        numbers.push(value.try_get_u64().map_err(|_| malformed())?);
+    }
+    Ok(numbers)
+}
+
+/// A value that begins with a number: an entry.
+pub(super) fn numbered(number: u64, rest: &[u8]) -> Bytes {
+    let mut value = Vec::with_capacity(8 + rest.len());
+    value.put_u64(number);
+    value.extend_from_slice(rest);
+    value.into()
+}
+
+pub(super) fn write_message(at: u64, attributes: &[(String, String)], body: &[u8]) -> Bytes {
+    let words = || attributes.iter().flat_map(|(name, value)| [name, value]);
+    let bytes: usize = words().map(|word| 4 + word.len()).sum();
+    let mut value = Vec::with_capacity(8 + 4 + bytes + body.len());
+    value.put_u64(at);
+    // A commit is smaller than a number of 32 bits counts.
+    value.put_u32(u32::try_from(attributes.len()).unwrap_or(u32::MAX));
+    for word in words() {
+        value.put_u32(u32::try_from(word.len()).unwrap_or(u32::MAX));
+        value.extend_from_slice(word.as_bytes());
+    }
+    value.extend_from_slice(body);
+    value.into()
+}
+
+pub(super) fn read_message(position: u64, mut value: Bytes) -> Result<Message, redb::Error> {
+    let [at] = read_numbers(&mut value)?;
+    let count = value.try_get_u32().map_err(|_| malformed())?;
+    let mut attributes = Vec::new();
+    for _ in 0..count {
+        attributes.push((word(&mut value)?, word(&mut value)?));
+    }
+    Ok(Message {
+        position: Position(position),
+        publish_time: Timestamp(at),
+        attributes,
+        body: value,
+    })
+}
+
+fn word(value: &mut Bytes) -> Result<String, redb::Error> {
+    let length = value.try_get_u32().map_err(|_| malformed())?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let word = text(value.get(..length))?;
+    value.advance(length);
+    Ok(word)
+}
+
+fn text(bytes: Option<&[u8]>) -> Result<String, redb::Error> {
+    let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+    Ok(text.ok_or_else(malformed)?.to_owned())
+}
+
+fn malformed() -> redb::Error {
+    redb::Error::Corrupted("a row is not of this layout".to_owned())
+}

@@ -22,27 +22,46 @@ use super::super::{Check, CommitId, Op, Revision};
 use super::*;
 use crate::clock::StoppedClock;
 
+/// Which files of a [`Disk`] are which.
+const TABLE: usize = 0;
+const JOURNAL: [usize; 2] = [1, 2];
+
 /// A disk in memory that keeps apart what was written from what was synced.
 #[derive(Clone, Debug, Default)]
-struct Disk(Arc<(Mutex<State>, Condvar)>);
+pub(super) struct Disk(Arc<(Mutex<Device>, Condvar)>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Device {
+    /// redb's file, and the journal's.
+    files: [Contents; 3],
+    syncs: usize,
+    /// A file that cannot be written.
+    fails: Option<usize>,
+    /// How many writes and syncs go well from now on.
+    good_for: Option<usize>,
+    /// The same for syncs alone.
+    good_syncs: Option<usize>,
+    /// Syncs of these files wait.
+    holds: Vec<usize>,
+    /// Whether one waits.
+    waiting: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Contents {
     /// What is read.
     written: Vec<u8>,
     /// What is there after a power cut, at least.
     synced: Vec<u8>,
     /// What may be there after a power cut: changes since the last sync.
     unsynced: Vec<Change>,
-    syncs: usize,
-    /// How many writes and syncs go well from now on.
-    good_for: Option<usize>,
-    /// The same for syncs alone.
-    good_syncs: Option<usize>,
-    /// Syncs wait while this is set.
-    holds_syncs: bool,
-    /// Whether a sync waits.
-    waiting: bool,
+}
+
+/// One of the files.
+#[derive(Clone, Debug)]
+struct DiskFile {
+    disk: Disk,
+    file: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -65,7 +84,7 @@ impl Change {
 }
 
 impl Disk {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Device> {
         self.0.0.lock().unwrap()
     }
 
@@ -73,10 +92,35 @@ impl Disk {
         self.try_store().unwrap()
     }
 
+    /// Files of a journal are short, so that much is filed.
     fn try_store(&self) -> Result<EmbeddedStore, String> {
-        let clock = Arc::new(StoppedClock::at(Timestamp(1_000_000)));
-        let folder = Folder::on(self.clone()).map_err(|error| error.to_string())?;
-        EmbeddedStore::start(folder, clock)
+        self.try_store_with(Lengths {
+            enough: 6_000,
+            full: 12_000,
+        })
+    }
+
+    /// A store that files nothing before it is closed.
+    fn journaling_store(&self) -> EmbeddedStore {
+        self.try_store_with(Lengths::default()).unwrap()
+    }
+
+    fn try_store_with(&self, lengths: Lengths) -> Result<EmbeddedStore, String> {
+        self.try_store_at(Arc::new(StoppedClock::at(Timestamp(1_000_000))), lengths)
+    }
+
+    pub(super) fn try_store_at(
+        &self,
+        clock: Arc<StoppedClock>,
+        lengths: Lengths,
+    ) -> Result<EmbeddedStore, String> {
+        let file = |file| DiskFile {
+            disk: self.clone(),
+            file,
+        };
+        let (folder, about) = Folder::on(file(TABLE))?;
+        let journal: Files = [Box::new(file(JOURNAL[0])), Box::new(file(JOURNAL[1]))];
+        EmbeddedStore::start(folder, &about, journal, clock, lengths)
     }
 
     fn syncs(&self) -> usize {
@@ -87,26 +131,50 @@ impl Disk {
     /// half there, in no order.
     fn after_a_power_cut(&self, random: &mut impl FnMut(usize) -> usize) -> Self {
         let state = self.state();
-        let mut kept = state.synced.clone();
-        for change in &state.unsynced {
-            match (random(3), change) {
-                (0, _) => {}
-                (1, Change::Bytes(offset, bytes)) if bytes.len() > 512 => {
-                    let part = bytes[..random(bytes.len() / 512) * 512].to_vec();
-                    Change::Bytes(*offset, part).apply(&mut kept);
+        let disk = Self::default();
+        for (file, contents) in state.files.iter().enumerate() {
+            let mut kept = contents.synced.clone();
+            for change in &contents.unsynced {
+                match (random(3), change) {
+                    (0, _) => {}
+                    (1, Change::Bytes(offset, bytes)) if bytes.len() > 512 => {
+                        let part = bytes[..random(bytes.len() / 512) * 512].to_vec();
+                        Change::Bytes(*offset, part).apply(&mut kept);
+                    }
+                    _ => change.apply(&mut kept),
                 }
-                _ => change.apply(&mut kept),
             }
+            disk.put(file, kept);
         }
         drop(state);
-        let disk = Self::default();
-        disk.state().written.clone_from(&kept);
-        disk.state().synced = kept;
         disk
     }
 
+    /// The disk as it is after a power cut when all that was written got there.
+    fn copy(&self) -> Self {
+        let disk = Self::default();
+        for (file, contents) in self.state().files.iter().enumerate() {
+            disk.put(file, contents.written.clone());
+        }
+        disk
+    }
+
+    fn put(&self, file: usize, bytes: Vec<u8>) {
+        let contents = Contents {
+            written: bytes.clone(),
+            synced: bytes,
+            unsynced: Vec::new(),
+        };
+        self.state().files[file] = contents;
+    }
+
     fn hold_syncs(&self, hold: bool) {
-        self.state().holds_syncs = hold;
+        self.hold(if hold { &JOURNAL } else { &[] });
+    }
+
+    /// Holds the syncs of those files alone.
+    fn hold(&self, files: &[usize]) {
+        self.state().holds = files.to_vec();
         self.0.1.notify_all();
     }
 
@@ -118,17 +186,23 @@ impl Disk {
             .wait_timeout_while(self.state(), patience, |state| !state.waiting);
         assert!(!waited.unwrap().1.timed_out(), "nothing was synced");
     }
+}
 
+impl DiskFile {
     fn change(&self, change: Change) -> io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.disk.state();
         state.work()?;
-        change.apply(&mut state.written);
-        state.unsynced.push(change);
+        if state.fails == Some(self.file) {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        let contents = &mut state.files[self.file];
+        change.apply(&mut contents.written);
+        contents.unsynced.push(change);
         Ok(())
     }
 }
 
-impl State {
+impl Device {
     fn work(&mut self) -> io::Result<()> {
         go(&mut self.good_for)
     }
@@ -145,14 +219,16 @@ fn go(good_for: &mut Option<usize>) -> io::Result<()> {
     }
 }
 
-impl StorageBackend for Disk {
+impl StorageBackend for DiskFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.state().written.len().try_into().unwrap())
+        let length = self.disk.state().files[self.file].written.len();
+        Ok(length.try_into().unwrap())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let offset = usize::try_from(offset).unwrap();
-        out.copy_from_slice(&self.state().written[offset..offset + out.len()]);
+        let state = self.disk.state();
+        out.copy_from_slice(&state.files[self.file].written[offset..offset + out.len()]);
         Ok(())
     }
 
@@ -161,20 +237,19 @@ impl StorageBackend for Disk {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut state = self.state();
-        state.waiting = true;
-        self.0.1.notify_all();
-        let mut state = self
-            .0
-            .1
-            .wait_while(state, |state| state.holds_syncs)
-            .unwrap();
-        state.waiting = false;
+        let mut state = self.disk.state();
+        while state.holds.contains(&self.file) {
+            state.waiting = true;
+            self.disk.0.1.notify_all();
+            state = self.disk.0.1.wait(state).unwrap();
+            state.waiting = false;
+        }
         state.work()?;
         go(&mut state.good_syncs)?;
         state.syncs += 1;
-        state.synced = state.written.clone();
-        state.unsynced.clear();
+        let contents = &mut state.files[self.file];
+        contents.synced = contents.written.clone();
+        contents.unsynced.clear();
         Ok(())
     }
 
@@ -183,7 +258,7 @@ impl StorageBackend for Disk {
     }
 }
 
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
@@ -237,7 +312,7 @@ async fn names(store: &EmbeddedStore) -> (Vec<String>, Vec<String>) {
     )
 }
 
-fn random(mut seed: u64) -> impl FnMut(usize) -> usize {
+pub(super) fn random(mut seed: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -340,7 +415,7 @@ fn after_a_failed_sync_the_outcome_is_unknown_and_then_nothing_goes_until_reopen
 #[test]
 fn commits_that_wait_together_share_one_sync() {
     let disk = Disk::default();
-    let store = disk.store();
+    let store = disk.journaling_store();
     block_on(async {
         let before = disk.syncs();
         store.commit(whole(0)).await.unwrap();
@@ -366,7 +441,7 @@ fn commits_that_wait_together_share_one_sync() {
 #[test]
 fn reads_neither_wait_for_a_sync_nor_see_what_is_not_durable() {
     let disk = Disk::default();
-    let store = disk.store();
+    let store = disk.journaling_store();
     block_on(async {
         store.commit(whole(0)).await.unwrap();
         disk.hold_syncs(true);
@@ -392,7 +467,7 @@ fn reads_neither_wait_for_a_sync_nor_see_what_is_not_durable() {
 #[test]
 fn what_changes_nothing_needs_no_sync() {
     let disk = Disk::default();
-    let store = disk.store();
+    let store = disk.journaling_store();
     block_on(async {
         let once = whole(0);
         store.commit(once.clone()).await.unwrap();
@@ -440,4 +515,181 @@ fn a_conflict_with_a_commit_that_is_not_durable_yet_waits_for_it() {
             );
         }
     });
+}
+
+/// A disk with commits 0, 1 and 20 in its journal and not filed, and where their records end.
+fn journaled() -> (Disk, [usize; 3]) {
+    let disk = Disk::default();
+    let store = disk.journaling_store();
+    let ends = [0, 1, 20].map(|name| {
+        block_on(store.commit(whole(name))).unwrap();
+        let state = disk.state();
+        let journal = &state.files[JOURNAL[0]].written;
+        journal.iter().rposition(|byte| *byte != 0).unwrap() + 1
+    });
+    // What a killed process leaves; closing would file it.
+    (disk.copy(), ends)
+}
+
+fn with_journal(disk: &Disk, change: impl FnOnce(&mut Vec<u8>)) -> Disk {
+    let disk = disk.copy();
+    let mut journal = disk.state().files[JOURNAL[0]].written.clone();
+    change(&mut journal);
+    disk.put(JOURNAL[0], journal);
+    disk
+}
+
+fn assert_has(disk: &Disk, expected: &[&str]) {
+    // Twice, since the first opening files what it finds.
+    for _ in 0..2 {
+        let store = disk.store();
+        let (rows, messages) = block_on(names(&store));
+        assert_eq!(rows, expected);
+        assert_eq!(messages, expected);
+    }
+}
+
+#[test]
+fn what_is_not_filed_yet_is_there_after_a_kill() {
+    let (disk, _) = journaled();
+    assert_has(&disk, &["0", "1", "20"]);
+}
+
+#[test]
+fn a_record_that_ends_at_any_byte_was_never_acknowledged_and_is_dropped() {
+    let (disk, [_, first, end]) = journaled();
+    for cut in first..end {
+        let torn = with_journal(&disk, |journal| journal[cut..].fill(0));
+        let short = with_journal(&disk, |journal| journal.truncate(cut));
+        for disk in [torn, short] {
+            let store = disk.store();
+            assert_eq!(block_on(names(&store)).0, ["0", "1"]);
+            block_on(store.commit(whole(20))).unwrap();
+            drop(store);
+            assert_eq!(block_on(names(&disk.store())).1, ["0", "1", "20"]);
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_before_the_last_record_is_damage_and_said() {
+    let (disk, [_, middle, _]) = journaled();
+    for byte in 0..middle {
+        let damaged = with_journal(&disk, |journal| journal[byte] ^= 1 << (byte % 8));
+        // The padding between records says nothing.
+        match damaged.try_store() {
+            Ok(_) => assert_has(&damaged, &["0", "1", "20"]),
+            Err(message) => {
+                assert!(message.contains("is damaged, use a copy"), "{message}");
+                assert!(
+                    message.contains("its journal goes from record"),
+                    "{message}"
+                );
+            }
+        }
+        let dropped = damaged
+            .try_store()
+            .is_ok_and(|store| block_on(names(&store)).0.len() < 3);
+        assert!(!dropped, "byte {byte}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_the_last_record_leaves_nothing_half() {
+    let (disk, [_, last, end]) = journaled();
+    for byte in last..end {
+        let damaged = with_journal(&disk, |journal| journal[byte] ^= 1 << (byte % 8));
+        let (rows, messages) = block_on(names(&damaged.store()));
+        assert_eq!(rows, messages);
+        assert!(rows.len() >= 2, "byte {byte}");
+    }
+}
+
+#[test]
+fn a_journal_without_the_records_that_the_table_lacks_is_damaged() {
+    let disk = Disk::default();
+    let store = disk.journaling_store();
+    let old = disk.copy().state().files[TABLE].written.clone();
+    block_on(store.commit(whole(0))).unwrap();
+    drop(store);
+    let store = disk.journaling_store();
+    block_on(store.commit(whole(1))).unwrap();
+    let newer = disk.copy();
+    newer.put(TABLE, old);
+    let message = newer.try_store().unwrap_err();
+    assert!(message.contains("from record 0 to 2"), "{message}");
+}
+
+#[test]
+fn a_crash_while_the_journal_is_filed_again_loses_nothing() {
+    let (disk, _) = journaled();
+    let mut cut = 0;
+    for good_for in 0.. {
+        let again = disk.copy();
+        again.state().good_for = Some(good_for);
+        let opened = again.try_store().is_ok();
+        assert_has(&again.after_a_power_cut(&mut random(7)), &["0", "1", "20"]);
+        if opened {
+            break;
+        }
+        cut += 1;
+    }
+    assert!(cut > 3, "filing was never cut");
+}
+
+#[test]
+fn while_a_file_is_filed_commits_go_on_and_reads_see_all() {
+    let disk = Disk::default();
+    let lengths = Lengths {
+        enough: 6_000,
+        full: 100_000,
+    };
+    let store = disk.try_store_with(lengths).unwrap();
+    block_on(async {
+        disk.hold(&[TABLE]);
+        let mut done = 0;
+        while store.shared.state.read().unwrap().sealed.is_empty() {
+            store.commit(whole(done)).await.unwrap();
+            done += 1;
+        }
+        disk.wait_for_a_sync();
+        for name in [done, done + 1] {
+            store.commit(whole(name)).await.unwrap();
+            let (rows, messages) = names(&store).await;
+            assert_eq!((rows.len(), &rows), (name + 1, &messages));
+        }
+        // More than the other file may hold: these wait for the filing.
+        let mut many = join_all((done + 2..done + 102).map(|name| store.commit(whole(name))));
+        assert!((&mut many).now_or_never().is_none());
+        disk.hold(&[]);
+        let outcomes = many.await;
+        assert!(outcomes.iter().all(Result::is_ok));
+        let (rows, messages) = names(&store).await;
+        assert_eq!((rows.len(), &rows), (done + 102, &messages));
+    });
+}
+
+#[test]
+fn a_filing_that_fails_stops_the_store_and_loses_nothing() {
+    let disk = Disk::default();
+    let store = disk.store();
+    let mut acknowledged = Vec::new();
+    block_on(async {
+        disk.state().fails = Some(TABLE);
+        for name in 0.. {
+            match store.commit(whole(name)).await {
+                Ok(_) => acknowledged.push(name.to_string()),
+                Err(error) => {
+                    assert!(error.to_string().contains("the disk is gone"), "{error}");
+                    break;
+                }
+            }
+        }
+        store.partitions(None, 9).await.unwrap_err();
+    });
+    drop(store);
+    disk.state().fails = None;
+    acknowledged.sort();
+    let expected: Vec<&str> = acknowledged.iter().map(String::as_str).collect();
+    assert_has(&disk, &expected);
 }

@@ -1,25 +1,67 @@
-//! The one thread that writes: everything that waits goes into one transaction and one fsync.
+//! The one thread that writes: everything that waits goes into one record of the journal.
 //!
-//! A request is answered when its transaction is durable and never before, whatever its outcome: a
-//! conflict may come from a commit that shares the transaction. A transaction without effect needs
-//! no fsync. After a failure nothing is written any more.
+//! A request is answered when its record is durable and never before, whatever its outcome: a
+//! conflict may come from a commit that shares the record. A group without effect needs no record.
+//! After a failure nothing is written any more.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use redb::Durability;
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::{Claimed, Commit, CommitError, Committed, Partition, Unavailable};
-use super::Shared;
-use super::change::Tables;
+use super::change::Group;
+use super::ids::Ids;
+use super::journal::Journal;
+use super::overlay::Changes;
+use super::tables::Key;
+use super::{Shared, careful, filing};
 use crate::clock::Timestamp;
 
-/// A transaction takes no more requests when it has this many changes…
+/// A group takes no more requests when it has this many changes…
 const ENOUGH_CHANGES: usize = 1_000;
 
 /// …or this many bytes: 16 MiB.
 const ENOUGH_BYTES: usize = 16 << 20;
+
+/// How often the writer looks for one more request before it syncs, if the last group was larger: a
+/// tenth of the shortest sync, about. Who was answered together mostly asks again together, and would
+/// otherwise fall into two groups that wait for each other's syncs.
+const LOOKS: usize = 300;
+
+/// How long a file of the journal gets, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Lengths {
+    /// From here on it is filed, if nothing else is being filed.
+    pub(super) enough: u64,
+    /// From here on the writer waits for that.
+    pub(super) full: u64,
+}
+
+impl Default for Lengths {
+    /// 32 and 64 MiB. What is not filed yet is in memory too, and is read again after a crash.
+    fn default() -> Self {
+        Self {
+            enough: 32 << 20,
+            full: 64 << 20,
+        }
+    }
+}
+
+/// What the thread has.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    journal: Journal,
+    ids: Ids,
+    lengths: Lengths,
+    /// The filing that is under way.
+    filing: Option<JoinHandle<()>>,
+    /// How many requests the last group had.
+    last_group: usize,
+}
 
 /// Something to do for somebody who waits.
 pub(super) enum Request {
@@ -47,12 +89,12 @@ pub(super) struct Claim {
 /// Work with where its answer goes.
 pub(super) struct Asked<W, A> {
     work: W,
-    /// What came of it in the transaction; the answer once that is durable.
+    /// What came of it in its group; the answer once that is durable.
     outcome: Option<A>,
     answer: oneshot::Sender<Result<A, Failure>>,
 }
 
-/// Why a transaction did not become durable.
+/// Why a group did not become durable.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// Nothing happened.
@@ -78,76 +120,166 @@ impl From<Failure> for Unavailable {
     }
 }
 
-/// Serves requests until nobody can send any more and all are answered.
-pub(super) fn run(shared: &Shared, mut waiting: mpsc::Receiver<Request>) {
-    while let Some(first) = waiting.blocking_recv() {
-        let mut batch = gather(first, &mut waiting);
-        let written = match shared.working() {
-            Ok(()) => write(shared, &mut batch),
-            Err(Unavailable(reason)) => Err(Failure::Away(reason)),
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, journal: Journal, ids: Ids, lengths: Lengths) -> Self {
+        Self {
+            shared,
+            journal,
+            ids,
+            lengths,
+            filing: None,
+            last_group: 0,
+        }
+    }
+
+    /// Serves requests until nobody can send any more and all are answered; then files all.
+    pub(super) fn run(mut self, mut waiting: mpsc::Receiver<Request>) {
+        while let Some(first) = waiting.blocking_recv() {
+            let mut group = Vec::new();
+            let written = self.write(first, &mut waiting, &mut group);
+            if let Err(Failure::Away(reason) | Failure::Unknown(reason)) = &written
+                && self.shared.working().is_ok()
+            {
+                self.shared.fail(reason);
+            }
+            for request in group.drain(..) {
+                request.finish(&self.shared, &written);
+            }
+            if self.journal.length() >= self.lengths.enough {
+                self.file();
+            }
+        }
+        self.end_filing();
+        if self.journal.length() > 0 {
+            self.file();
+            self.end_filing();
+        }
+    }
+
+    /// Writes the first request and all that wait behind it, within bounds, as one record.
+    fn write(
+        &mut self,
+        first: Request,
+        waiting: &mut mpsc::Receiver<Request>,
+        group: &mut Vec<Request>,
+    ) -> Result<(), Failure> {
+        let working = self.shared.working();
+        let mut made = working.map_err(|Unavailable(reason)| Failure::Away(reason));
+        let (mut changes, mut floors) = (Changes::new(), HashMap::new());
+        let (mut count, mut bytes) = (0, 0);
+        let mut next = Some(first);
+        while let Some(mut request) = next.take() {
+            let weight = request.weight();
+            count += weight.0;
+            bytes += weight.1;
+            // Each is done while those behind it are still on their way.
+            made = made.and_then(|()| self.make(&mut request, &mut changes, &mut floors));
+            group.push(request);
+            if count < ENOUGH_CHANGES && bytes < ENOUGH_BYTES {
+                next = self.next(waiting, group.len());
+            }
+        }
+        self.last_group = group.len();
+        made?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.journal.append(&changes).map_err(|error| {
+            let error = redb::Error::Io(error);
+            Failure::Unknown(self.shared.folder.describe(&error))
+        })?;
+        let mut state = self.shared.state.write();
+        let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
+        state.newest.extend(changes);
+        state.floors.extend(floors);
+        Ok(())
+    }
+
+    /// The next request that waits, or that comes in a moment when more are likely.
+    fn next(&self, waiting: &mut mpsc::Receiver<Request>, had: usize) -> Option<Request> {
+        let looks = if had < self.last_group { LOOKS } else { 1 };
+        (0..looks).find_map(|look| {
+            if look > 0 {
+                std::hint::spin_loop();
+            }
+            waiting.try_recv().ok()
+        })
+    }
+
+    /// Does a request, in the changes of its group.
+    fn make(
+        &mut self,
+        request: &mut Request,
+        changes: &mut Changes,
+        floors: &mut HashMap<Key, Key>,
+    ) -> Result<(), Failure> {
+        let state = self.shared.state.read();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        let mut group = Group {
+            state: &state,
+            changes,
+            floors,
+            ids: &mut self.ids,
         };
-        for request in batch {
-            request.finish(shared, &written);
+        let now = self.shared.clock.now();
+        careful(|| request.apply(&mut group, now))
+            .map_err(|error| Failure::Away(self.shared.folder.describe(&error)))
+    }
+
+    /// Has the file that is written filed, and goes on in the other. While that is being filed
+    /// itself, there is nothing to do but to wait, and that only when this one is full.
+    fn file(&mut self) {
+        let under_way = self.filing.as_ref();
+        if under_way.is_some_and(|filing| !filing.is_finished())
+            && self.journal.length() < self.lengths.full
+        {
+            return;
+        }
+        self.end_filing();
+        if self.shared.working().is_err() {
+            return;
+        }
+        let sealed = {
+            let mut state = self.shared.state.write();
+            let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
+            state.sealed = Arc::new(mem::take(&mut state.newest));
+            Arc::clone(&state.sealed)
+        };
+        self.journal.turn();
+        let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
+        let filing = std::thread::Builder::new()
+            .name("store-filing".to_owned())
+            .spawn(move || file(&shared, &sealed, through));
+        match filing {
+            Ok(filing) => self.filing = Some(filing),
+            Err(error) => self
+                .shared
+                .fail(&format!("the store's filing cannot start: {error}")),
+        }
+    }
+
+    fn end_filing(&mut self) {
+        if let Some(filing) = self.filing.take() {
+            // One that panicked has been reported by the panic.
+            if filing.join().is_err() {
+                self.shared.fail("filing the journal panicked");
+            }
         }
     }
 }
 
-/// The first request and all that wait behind it, within bounds.
-fn gather(first: Request, waiting: &mut mpsc::Receiver<Request>) -> Vec<Request> {
-    let (mut changes, mut bytes) = first.weight();
-    let mut batch = vec![first];
-    while changes < ENOUGH_CHANGES
-        && bytes < ENOUGH_BYTES
-        && let Ok(next) = waiting.try_recv()
-    {
-        let weight = next.weight();
-        changes += weight.0;
-        bytes += weight.1;
-        batch.push(next);
-    }
-    batch
-}
-
-/// Writes a batch; on failure remembers why, so that nothing is written any more.
-fn write(shared: &Shared, batch: &mut [Request]) -> Result<(), Failure> {
-    // redb panics at some kinds of damage.
-    let written = catch_unwind(AssertUnwindSafe(|| transact(shared, batch)))
-        .unwrap_or_else(|_| Err(Failure::Unknown("writing to it panicked".to_owned())));
-    if let Err(Failure::Away(reason) | Failure::Unknown(reason)) = &written {
-        let reason = format!("{reason}; restart when that is mended");
-        tracing::error!(folder = ?shared.folder, reason, "the store stopped");
-        // Only this thread sets it, once.
-        let _set = shared.failed.set(reason);
-    }
-    written
-}
-
-fn transact(shared: &Shared, batch: &mut [Request]) -> Result<(), Failure> {
-    let away = |error: redb::Error| Failure::Away(shared.folder.describe(&error));
-    let database = shared.folder.database().map_err(away)?;
-    let mut tx = database.begin_write().map_err(|error| away(error.into()))?;
-    // One fsync a transaction. redb's other mode, two-phase commits with quick repair, needs two
-    // and writes its free pages each time, to open faster after a crash. With one, opening after a
-    // crash checks every page against its checksum instead, which is what a store should do that
-    // was not closed; what it guards against, an adversary who forges checksums and times power
-    // cuts, is not one of ours.
-    tx.set_durability(Durability::Immediate)
-        .map_err(|error| away(error.into()))?;
-    let mut changed = false;
-    {
-        let mut tables = Tables::open(&tx).map_err(away)?;
-        for request in batch {
-            changed |= request
-                .apply(&mut tables, shared.clock.now())
-                .map_err(away)?;
+/// Files a layer and takes it away.
+fn file(shared: &Shared, sealed: &Changes, through: u64) {
+    match careful(|| filing::file(shared.folder.database()?, sealed, through)) {
+        Ok(base) => {
+            let mut state = shared.state.write();
+            let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
+            state.base = Arc::new(base);
+            state.sealed = Arc::default();
+            // What they led past is gone from the table.
+            state.floors.clear();
         }
-    }
-    if changed {
-        // redb leaves open whether a failed commit is durable.
-        tx.commit()
-            .map_err(|error| Failure::Unknown(shared.folder.describe(&error.into())))
-    } else {
-        tx.abort().map_err(|error| away(error.into()))
+        Err(error) => shared.fail(&shared.folder.describe(&error)),
     }
 }
 
@@ -164,20 +296,14 @@ impl Request {
         }
     }
 
-    /// Does it, in the transaction; whether that changed anything.
-    fn apply(&mut self, tables: &mut Tables<'_>, now: Timestamp) -> Result<bool, redb::Error> {
-        Ok(match self {
-            Self::Commit(asked) => {
-                let outcome = asked.outcome.insert(tables.commit(&asked.work, now)?);
-                took_effect(outcome)
-            }
-            Self::Trim(asked) => *asked.outcome.insert(tables.trim(&asked.work)?) > 0,
-            Self::Claim(asked) => !asked
-                .outcome
-                .insert(tables.claim(&asked.work, now)?)
-                .jobs
-                .is_empty(),
-        })
+    /// Does it, in its group.
+    fn apply(&mut self, group: &mut Group<'_>, now: Timestamp) -> Result<(), redb::Error> {
+        match self {
+            Self::Commit(asked) => asked.outcome = Some(group.commit(&asked.work, now)?),
+            Self::Trim(asked) => asked.outcome = Some(group.trim(&asked.work)?),
+            Self::Claim(asked) => asked.outcome = Some(group.claim(&asked.work, now)?),
+        }
+        Ok(())
     }
 
     /// Tells who listens and who asked.
