@@ -1,0 +1,44 @@
+/**
+ * Where tokens come from. A token source is a function that answers a token; `{ fresh: true }` asks for another than the
+ * last, because that one was refused. Nothing is kept but in memory.
+ */
+
+import { TillgateError } from "./error.js";
+
+/** Tokens are replaced that long before they expire. */
+const MARGIN_MS = 60_000;
+
+/** A token source: a client's credentials, exchanged at the token endpoint when a token is needed. */
+export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) }) {
+  const basic = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
+  let held;
+  let asking;
+
+  const ask = async () => {
+    const body = new URLSearchParams({ grant_type: "client_credentials", audience });
+    let response;
+    try {
+      response = await fetch(tokenUrl, { method: "POST", headers: { Authorization: `Basic ${basic}` }, body });
+    } catch (cause) {
+      throw new TillgateError({ code: "unavailable", message: "the token service cannot be reached", cause });
+    }
+    const answer = await response.json().catch(() => ({}));
+    if (!response.ok) {
+      const code = response.status === 401 || response.status === 400 ? "unauthenticated" : "unavailable";
+      const message = answer.error_description ?? `the token service answered ${response.status}`;
+      throw new TillgateError({ code, message, status: response.status });
+    }
+    const lifetime = Math.max(answer.expires_in * 1000 - MARGIN_MS, answer.expires_in * 500);
+    held = { token: answer.access_token, until: performance.now() + lifetime };
+    return held.token;
+  };
+
+  return async ({ fresh = false } = {}) => {
+    if (!fresh && held !== undefined && performance.now() < held.until) return held.token;
+    asking ??= ask().finally(() => (asking = undefined));
+    return asking;
+  };
+}
+
+/** A token source of a token, or the source itself. */
+export const toSource = (token) => (typeof token === "function" ? token : async () => token);
