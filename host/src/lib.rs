@@ -14,6 +14,7 @@ pub mod error;
 pub mod etag;
 pub mod follow;
 pub mod http;
+pub mod page;
 pub mod store;
 pub mod tokens;
 pub mod worker;
