@@ -51,7 +51,7 @@ export function agreement(session) {
     },
     draft() {
       asking?.abort();
-      say("draft", "draft", "A draft: decided here, with the host’s module", sha256);
+      say("draft", "draft", "A draft, decided here", sha256);
     },
   };
 }

@@ -6,11 +6,16 @@ import { TillgateError } from "../js/src/browser.js";
 import { agreement } from "./agreement.js";
 import { customer } from "./customer.js";
 import { button, field, h, icon, paused } from "./dom.js";
+import { wire } from "./verdict.js";
 import { DECISIONS, counted, fault, projectName, reason, worst } from "./words.js";
+
+/** With more conditions than this, a line shows its own alone. */
+const MANY = 8;
 
 /** What a mode of the preview has: its panes, and how to take a new catalog. */
 export function basket(session) {
   const badge = agreement(session);
+  const talk = wire();
   const lines = h("ol", { class: "lines" });
   const buyer = customer(decide);
   const project = h("select", { onchange: decide });
@@ -38,11 +43,15 @@ export function basket(session) {
     });
     const line = h("li", { class: "line" }, h("div", { class: "line-head" }, mark, name, drop), chips, why);
     line.read = () => ({ id: name.value, conditionIds: [...chips.querySelectorAll("input:checked")].map(({ value }) => value) });
+    let offered = false;
     line.offer = (ids) => {
-      const chosen = new Set(chips.children.length > 0 ? line.read().conditionIds : conditionIds);
+      const chosen = new Set(offered ? line.read().conditionIds : conditionIds);
+      offered = true;
       const chip = (value) =>
         h("label", { class: "chip" }, h("input", { type: "checkbox", value, checked: chosen.has(value), onchange: decide }), h("span", {}, value));
-      chips.replaceChildren(...ids.map(chip));
+      const few = ids.length <= MANY ? ids : ids.filter((value) => chosen.has(value));
+      chips.replaceChildren(...few.map(chip));
+      if (few.length < ids.length) chips.append(more(ids.filter((value) => !chosen.has(value)), (value) => chips.prepend(chip(value)), chosen));
     };
     line.show = (decided) => {
       const { tone, image, short } = DECISIONS[decided.decision];
@@ -50,6 +59,7 @@ export function basket(session) {
       mark.replaceChildren(icon(image), h("span", { class: "unseen" }, short));
       why.textContent = decided.sentences.join(" ");
     };
+    line.addEventListener("added", decide);
     line.offer(session.inForce().map(({ id }) => id));
     lines.append(line);
     decide();
@@ -77,6 +87,7 @@ export function basket(session) {
       for (const line of all) line.removeAttribute("data-tone");
       draw("none", "alert", "Not a question yet", error.faults.map(fault).join(" "), []);
     }
+    talk.show("/api/v1/evaluations", request, answer);
     badge.ask("evaluateBasket", [request], answer);
   }
 
@@ -115,7 +126,7 @@ export function basket(session) {
         field("Project", project),
         buyer.element,
       ),
-      h("div", { class: "answers" }, card, badge.element),
+      h("div", { class: "answers" }, card, badge.element, talk.element),
     ],
     refresh() {
       const ids = session.inForce().map(({ id }) => id);
@@ -146,6 +157,20 @@ function lineDecision({ results, errors = [] }) {
   const ask = [...of("SOFT_DENY"), ...missing];
   const decision = worst([...results.map((result) => result.decision), ...missing.map(() => "SOFT_DENY")]);
   return { decision, hard, ask, sentences: [...hard, ...ask] };
+}
+
+/** A choice of further conditions, where there are too many to show them all. */
+function more(ids, add, chosen) {
+  const options = ids.map((id) => h("option", { value: id }, id));
+  const select = h("select", { "aria-label": "Add a condition" }, h("option", { value: "" }, "Add a condition…"), options);
+  select.addEventListener("change", () => {
+    chosen.add(select.value);
+    add(select.value);
+    select.selectedOptions[0].remove();
+    select.value = "";
+    select.dispatchEvent(new Event("added", { bubbles: true }));
+  });
+  return select;
 }
 
 const todoLine = (tone, image, text) => h("li", { "data-tone": tone }, h("span", { class: "dot" }, icon(image)), h("span", { class: "check-why" }, text));

@@ -36,7 +36,7 @@ function row(session, condition) {
   return h(
     "li",
     { class: enabled ? "row" : "row off" },
-    h("span", { class: "row-mark" }, rule === "AGE_RESTRICTION" ? `${condition.condition_value.minimum_age}+` : icon("lock")),
+    h("span", { class: "row-mark" }, rule === "AGE_RESTRICTION" ? `${condition.condition_value.minimum_age}+` : icon("license")),
     h("div", { class: "row-text" }, h("h2", {}, id), h("p", {}, conditionRule(condition))),
     h(
       "div",

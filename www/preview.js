@@ -11,7 +11,7 @@ import { customer } from "./customer.js";
 import { button, choice, field, h } from "./dom.js";
 import { item } from "./item.js";
 import { strip } from "./strip.js";
-import { verdict } from "./verdict.js";
+import { verdict, wire } from "./verdict.js";
 import { conditionRule, projectName, worst } from "./words.js";
 
 const NEW = "\n new";
@@ -49,6 +49,7 @@ function panes(questions, answers) {
 function byCondition(session, first) {
   const shown = verdict();
   const badge = agreement(session);
+  const talk = wire();
   const select = h("select", { onchange: () => choose(select.value) });
   const about = h("p", { class: "rule" });
   const things = item(decide, "beer-0.5l");
@@ -89,6 +90,7 @@ function byCondition(session, first) {
     const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(rule.id, request));
     if (answer instanceof Error) shown.fail(answer);
     else shown.show(answer);
+    talk.show(`/api/v1/conditions/${encodeURIComponent(rule.id)}/evaluate`, request, answer);
     if (isDraft) badge.draft();
     else badge.ask("evaluateCondition", [rule.id, request], answer);
 
@@ -108,7 +110,7 @@ function byCondition(session, first) {
   return {
     panes: panes(
       [field("Condition", select), about, change, things.element, buyer.element],
-      [shown.element, badge.element, ages.element],
+      [shown.element, badge.element, ages.element, talk.element],
     ),
     refresh() {
       const conditions = session.conditions();
@@ -130,6 +132,7 @@ function byCondition(session, first) {
 function onProject(session, first) {
   const shown = verdict();
   const badge = agreement(session);
+  const talk = wire();
   const select = h("select", { onchange: () => choose(select.value) });
   const things = item(decide, "screws-4x40");
   const none = h("p", { class: "rule" });
@@ -149,11 +152,12 @@ function onProject(session, first) {
     const answer = attempt(() => session.catalog.evaluateProjectRestrictions(request));
     if (answer instanceof Error) shown.fail(answer);
     else shown.show(answer, "The project has nothing against it.");
+    talk.show("/api/v1/project-restrictions/evaluate", request, answer);
     badge.ask("evaluateProjectRestrictions", [request], answer);
   }
 
   return {
-    panes: panes([field("Project", select), none, things.element], [shown.element, badge.element]),
+    panes: panes([field("Project", select), none, things.element], [shown.element, badge.element, talk.element]),
     refresh() {
       const wanted = select.value || first;
       const projects = session.projects();

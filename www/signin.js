@@ -55,7 +55,6 @@ export function signin(enter, why) {
     h(
       "div",
       { class: "signin-words" },
-      h("img", { src: new URL("icon.svg", import.meta.url).href, alt: "", width: "48", height: "48" }),
       h("h1", { tabindex: "-1" }, "May this be sold?"),
       h(
         "p",

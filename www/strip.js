@@ -15,7 +15,8 @@ export function strip(onage) {
   const summary = h("figcaption", { class: "hint" });
   const slider = onage && h("input", { type: "range", min: 0, max: OLDEST, step: 1, "aria-label": "Customer’s age, slider" });
   slider?.addEventListener("input", () => onage(Number(slider.value)));
-  const element = h("figure", { class: "strip" }, h("div", { class: "track" }, runs, slider), ticks, summary);
+  const title = h("h2", {}, "By the customer’s age");
+  const element = h("figure", { class: "strip" }, title, h("div", { class: "track" }, runs, slider), ticks, summary);
 
   return {
     element,
@@ -47,9 +48,8 @@ function stretches(decide) {
 
 function bar({ from, to, decision }) {
   const { tone, short } = DECISIONS[decision];
-  const width = to - from + 1;
-  const element = h("span", { "data-tone": tone }, width > 14 ? short : "");
-  element.style.flexGrow = width;
+  const element = h("span", { "data-tone": tone }, h("b", {}, short));
+  element.style.flexGrow = to - from + 1;
   return element;
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { h, icon, paused } from "./dom.js";
-import { DECISIONS, fault, reason, worst } from "./words.js";
+import { ALLOWS, DECISIONS, fault, reason, worst } from "./words.js";
 
 /** The card; `show` takes an item's decision, `fail` an error. */
 export function verdict() {
@@ -46,12 +46,27 @@ export function verdict() {
 
 /** A line for one check. */
 export function check(result) {
-  const { tone, image, short } = DECISIONS[result.decision];
+  const { tone, image } = DECISIONS[result.decision];
   return h(
     "li",
     { "data-tone": tone },
     h("span", { class: "dot" }, icon(image)),
     h("span", { class: "check-name" }, result.id ?? (result.restriction === "itemId" ? "item id" : (result.restriction ?? "project"))),
-    h("span", { class: "check-why" }, result.reason === null ? short : reason(result.reason)),
+    h("span", { class: "check-why" }, result.reason === null ? ALLOWS : reason(result.reason)),
   );
+}
+
+/** What a till sends and gets, for who builds one; `show` takes both. */
+export function wire() {
+  const sent = h("pre", { tabindex: "0" });
+  const got = h("pre", { tabindex: "0" });
+  const element = h("details", { class: "wire" }, h("summary", {}, "What a till sends and gets"), h("h3", {}, "It sends"), sent, h("h3", {}, "It gets"), got);
+  return {
+    element,
+    show(path, request, answer) {
+      sent.textContent = `POST ${path}\n\n${JSON.stringify(request, null, 2)}`;
+      const { status, code, faults } = answer;
+      got.textContent = JSON.stringify(answer instanceof Error ? { status, code, faults } : answer, null, 2);
+    },
+  };
 }

@@ -13,6 +13,9 @@ export const DECISIONS = {
 
 const ORDER = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
 
+/** What an allowing check says. */
+export const ALLOWS = "Nothing against it";
+
 /** The worst of some decisions. */
 export const worst = (decisions) => ORDER[Math.max(0, ...decisions.map((decision) => ORDER.indexOf(decision)))];
 
