@@ -217,7 +217,7 @@ describe("previewing a project and a basket", () => {
     await page.getByRole("radio", { name: "Has these" }).check();
     await page.getByRole("group", { name: "Licenses the customer has" }).getByRole("checkbox", { name: "pesticide" }).check();
     await shown(verdict(page), "Sell the basket");
-    await page.getByLabel("Project").selectOption({ label: "School, new building" });
+    await page.getByLabel("Project", { exact: true }).selectOption({ label: "School, new building" });
     await shown(verdict(page), "Take out 3 items");
     await agrees(page);
     for (const _ of [1, 2, 3]) await page.getByRole("button", { name: "Remove this line" }).first().click();

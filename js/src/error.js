@@ -5,9 +5,7 @@
  */
 export class TillgateError extends Error {
   constructor({ code, path = "$", message, faults, status, cause }) {
-    super(path === "$" ? message : `${path} ${message}`, cause === undefined ? undefined : { cause });
-    // What is printed names the place; the member is what the engine and the host call the message.
-    Object.defineProperty(this, "message", { value: message, configurable: true, writable: true });
+    super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.path = path;
     this.faults = faults ?? [{ path, message }];

@@ -37,9 +37,9 @@ export class Host {
     const send = async (options) => {
       const token = await this.#token(options);
       const json = body === undefined ? {} : { "Content-Type": "application/json" };
-      const init = { method, headers: { Authorization: `Bearer ${token}`, ...json, ...headers }, body, signal };
+      const sent = { Authorization: `Bearer ${token}`, ...json, ...headers };
       try {
-        return await this.#fetch(this.#url + path, { ...init, cache: "no-store" });
+        return await this.#fetch(this.#url + path, { method, headers: sent, body, signal });
       } catch (cause) {
         if (signal?.aborted) throw cause;
         throw new TillgateError({ code: "unavailable", message: "the host cannot be reached", cause });

@@ -8,6 +8,9 @@ import { TillgateError } from "./error.js";
 /** Tokens are replaced that long before they expire. */
 const MARGIN_MS = 60_000;
 
+/** Browsers must not ask for a password of their own when a secret is refused; elsewhere nobody would, and some refuse to be told. */
+const ANONYMOUS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
+
 /** A token source: a client's credentials, exchanged at the token endpoint when a token is needed. */
 export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) }) {
   const basic = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
@@ -18,7 +21,7 @@ export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, 
     const body = new URLSearchParams({ grant_type: "client_credentials", audience });
     let response;
     try {
-      response = await fetch(tokenUrl, { method: "POST", headers: { Authorization: `Basic ${basic}` }, body });
+      response = await fetch(tokenUrl, { method: "POST", headers: { Authorization: `Basic ${basic}` }, body, ...ANONYMOUS });
     } catch (cause) {
       throw new TillgateError({ code: "unavailable", message: "the token service cannot be reached", cause });
     }
