@@ -6,8 +6,11 @@
 import { current } from "./engine.js";
 import { TillgateError } from "./error.js";
 
-/** Catalogs that nobody holds any more are forgotten by the module too. */
-const forgotten = new FinalizationRegistry(({ instance, handle }) => instance.release(handle));
+/** Catalogs that nobody holds any more are forgotten by the module too, where the runtime tells; some workers do not. */
+const forgotten =
+  typeof FinalizationRegistry === "undefined"
+    ? { register() {}, unregister() {} }
+    : new FinalizationRegistry(({ instance, handle }) => instance.release(handle));
 
 export class Catalog {
   #text;

@@ -89,7 +89,12 @@ export class CatalogClient extends EventTarget {
   close(): void;
   addEventListener<Type extends keyof CatalogClientEvents>(
     type: Type,
-    listener: (event: CatalogClientEvents[Type]) => void,
+    listener: ((event: CatalogClientEvents[Type]) => void) | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
     options?: boolean | AddEventListenerOptions,
   ): void;
 }

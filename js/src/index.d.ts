@@ -218,7 +218,11 @@ export function oppositeRate(rate: string): string;
 export function rateWithMarkup(rate: string, markupPercentage: string): string;
 
 /** An amount times a rate, rounded to a currency's minor unit or to so many decimals; to two when nothing is said. */
-export function convert(amount: string, rate: string, options?: { currency: string } | { minorUnit: number }): string;
+export function convert(
+  amount: string,
+  rate: string,
+  options?: { currency: string; minorUnit?: never } | { minorUnit: number; currency?: never },
+): string;
 
 export type RateType = "SALES" | "PURCHASE" | "INTERCOMPANY";
 

@@ -1,6 +1,7 @@
 // A real browser: Debian's chromium, in a profile of its own, driven by playwright-core.
 
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 
 import { chromium } from "playwright-core";
@@ -29,7 +30,12 @@ export async function browser(options = {}) {
     viewport: { width: 1280, height: 800 },
     ...options,
   });
-  context.on("close", () => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }));
+  const close = context.close.bind(context);
+  context.close = async () => {
+    await close();
+    // Its helpers may write for a moment longer.
+    await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  };
   return context;
 }
 
