@@ -19,7 +19,7 @@ export class Catalog {
 
   /** Prepares the answer of `GET /api/v1/catalog`, or the same in parts: `{ global, tenant, projects? }`. */
   constructor(document) {
-    this.#text = `catalog\n${toText(document)}`;
+    this.#text = toText(document);
     this.#prepare();
   }
 
@@ -49,14 +49,14 @@ export class Catalog {
   #evaluate(line, request) {
     const instance = current();
     if (instance !== this.#instance) this.#prepare();
-    return instance.evaluate(this.#handle, line + toText(request));
+    return instance.evaluate(this.#handle, line, toText(request));
   }
 
   /** Also after the instance that knew this catalog was left behind. */
   #prepare() {
     if (this.#text === undefined) throw new TillgateError({ code: "freed", message: "this catalog was freed" });
     const instance = current();
-    this.#handle = instance.prepare(this.#text);
+    this.#handle = instance.prepare("catalog\n", this.#text);
     this.#instance = instance;
     forgotten.unregister(this);
     forgotten.register(this, { instance, handle: this.#handle }, this);
@@ -68,7 +68,7 @@ if (Symbol.dispose) Catalog.prototype[Symbol.dispose] = Catalog.prototype.free;
 /** What has no JSON form is refused as the engine refuses what is no JSON. */
 export function toText(value) {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value) ?? "undefined";
   } catch (cause) {
     throw new TillgateError({ code: "invalid", message: `has no JSON form: ${cause.message}`, cause });
   }

@@ -13,9 +13,13 @@ const ABI_VERSION = 1;
 const NO_MEMORY = 0xffffffff;
 const FAILED = 0x31; // "1"
 
-/** Shorter texts are written character by character, which is faster until the first that is not ASCII. */
-const SHORT = 256;
-/** Longer texts are measured before there is room made for them. */
+/**
+ * Texts up to this are written character by character until one is not ASCII: in browsers that is the faster way, in Node
+ * `encodeInto` is, whatever the length (`tests/bench.mjs`).
+ */
+const SHORT = globalThis.process?.versions?.node === undefined ? 256 : 0;
+
+/** Longer texts are measured before room is made for them. */
 const LONG = 1 << 16;
 
 const encoder = new TextEncoder();
@@ -66,15 +70,15 @@ class Instance {
     }
   }
 
-  /** Prepares a document and answers its handle. */
-  prepare(text) {
-    return this.#call("tillgate_prepare", text);
+  /** Prepares a document and answers its handle; `line` says which kind it is of. */
+  prepare(line, text) {
+    return this.#call("tillgate_prepare", line, text);
   }
 
-  /** Decides; `text` begins with the line that names the call. */
-  evaluate(handle, text) {
+  /** Decides; `line` names the call. */
+  evaluate(handle, line, text) {
     // As `#call`, written out: this is what a till waits for.
-    const length = this.#write(text);
+    const length = this.#write(line, text);
     let answer;
     try {
       answer = this.exports.tillgate_evaluate(handle, length);
@@ -86,20 +90,24 @@ class Instance {
 
   /** Rate math. */
   rates(text) {
-    return this.#call("tillgate_rates", text);
+    return this.#call("tillgate_rates", "", text);
   }
 
   /** A sentence about a reason's code, or undefined. The one call that the C ABI does not have: wasm-bindgen's. */
   describe(text) {
     const { describe, __wbindgen_malloc: allocate, __wbindgen_free: free } = this.exports;
     const sent = encoder.encode(text);
-    const place = allocate(sent.length, 1) >>> 0;
-    this.#view().set(sent, place);
-    const [at, length] = describe(place, sent.length);
-    if (at === 0) return undefined;
-    const sentence = decoder.decode(this.#view().subarray(at >>> 0, (at >>> 0) + length));
-    free(at, length, 1);
-    return sentence;
+    try {
+      const place = allocate(sent.length, 1) >>> 0;
+      this.#view().set(sent, place);
+      const [at, length] = describe(place, sent.length);
+      if (at === 0) return undefined;
+      const sentence = decoder.decode(this.#view().subarray(at >>> 0, (at >>> 0) + length));
+      free(at, length, 1);
+      return sentence;
+    } catch (cause) {
+      throw this.#trapped(cause);
+    }
   }
 
   /** Forgets what was prepared; nothing when this instance was left behind. */
@@ -107,8 +115,8 @@ class Instance {
     if (this === instance) this.exports.tillgate_release(handle);
   }
 
-  #call(name, text) {
-    const length = this.#write(text);
+  #call(name, line, text) {
+    const length = this.#write(line, text);
     let answer;
     try {
       answer = this.exports[name](length);
@@ -124,27 +132,24 @@ class Instance {
     return this.bytes;
   }
 
-  /** Writes a text into the input buffer and answers its length in bytes. */
-  #write(text) {
-    if (text.length < SHORT) {
-      const at = this.#input(text.length);
-      const bytes = this.#view();
-      let written = 0;
-      for (; written < text.length; written += 1) {
-        const unit = text.charCodeAt(written);
-        if (unit > 0x7f) break;
-        bytes[at + written] = unit;
-      }
-      if (written === text.length) return written;
-    } else if (text.length > LONG) {
-      const sent = encoder.encode(text);
-      const at = this.#input(sent.length);
-      this.#view().set(sent, at);
-      return sent.length;
-    }
-    const room = text.length * 3;
+  /** Writes a line and a text into the input buffer and answers their length in bytes. */
+  #write(line, text) {
+    if (text.length > LONG) return this.#writeLong(line + text);
+    const room = 3 * (line.length + text.length);
     const at = this.#input(room);
-    return encoder.encodeInto(text, this.#view().subarray(at, at + room)).written;
+    const bytes = this.#view();
+    // A line is short, and ASCII; joining it to its text would copy both.
+    const begin = writeAscii(line, bytes, at);
+    if (begin < line.length) return this.#writeLong(line + text);
+    if (text.length <= SHORT && writeAscii(text, bytes, at + begin) === text.length) return begin + text.length;
+    return begin + encoder.encodeInto(text, bytes.subarray(at + begin, at + room)).written;
+  }
+
+  #writeLong(text) {
+    const sent = encoder.encode(text);
+    const at = this.#input(sent.length);
+    this.#view().set(sent, at);
+    return sent.length;
   }
 
   #input(length) {
@@ -178,6 +183,17 @@ class Instance {
       cause,
     });
   }
+}
+
+/** Writes a text as long as it is ASCII, and answers how much of it. */
+function writeAscii(text, bytes, at) {
+  let written = 0;
+  for (; written < text.length; written += 1) {
+    const unit = text.charCodeAt(written);
+    if (unit > 0x7f) break;
+    bytes[at + written] = unit;
+  }
+  return written;
 }
 
 /** What the module imports is for its other face: here nothing may call it. */

@@ -44,9 +44,9 @@ export function throughInstance(instance, call) {
   let handle;
   try {
     if (isOf(call, "rates")) return `0${JSON.stringify(instance.rates(sent(call, "rates")))}`;
-    handle = instance.prepare(`${call.prepare}\n${sent(call, "document")}`);
+    handle = instance.prepare(`${call.prepare}\n`, sent(call, "document"));
     if (!("evaluate" in call)) return "0null";
-    return `0${JSON.stringify(instance.evaluate(handle, `${call.evaluate}\n${sent(call, "request")}`))}`;
+    return `0${JSON.stringify(instance.evaluate(handle, `${call.evaluate}\n`, sent(call, "request")))}`;
   } catch (error) {
     return framed(error);
   } finally {
