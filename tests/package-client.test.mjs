@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 
 import { CatalogClient, Host, clientCredentials } from "../js/src/client.node.js";
 import { sha256 } from "../js/src/node.js";
-import { AUDIENCE, demo, until } from "./support/program.mjs";
+import { AUDIENCE, clientWith, demo, until } from "./support/program.mjs";
 
 const item = { id: "sku-1" };
 const aged = (customer_age) => ({ item, context: { customer: { customer_age } } });
@@ -29,18 +29,6 @@ function connect(options) {
 }
 
 const next = (client, type) => new Promise((resolve) => client.addEventListener(type, resolve, { once: true }));
-
-/** A client of the demo's tenant with these roles. */
-async function clientWith(roles) {
-  const softwareId = `till-${roles.join("-").replaceAll(".", "-")}`;
-  const software = { softwareId, softwareVersion: "1" };
-  const template = { ...software, name: "a till", claimsSchema: { type: "object" }, roles: roles.map((roleId) => ({ roleId })) };
-  assert.equal((await host.api("POST", "/v1/tenants/demo/templates", template)).status, 201);
-  const registered = await host.api("POST", "/v1/registration", { ...software, usingGlobalTemplate: false, tenantId: "demo", claims: {} });
-  const { clientId, clientSecret } = await registered.json();
-  assert.equal((await host.api("PUT", `/v1/tenants/demo/clients/${clientId}/authorize`)).status, 200);
-  return { url: host.url, clientId, clientSecret };
-}
 
 describe("following", () => {
   test("decides here, and says what the host says", async () => {
@@ -111,7 +99,7 @@ describe("asking the host", () => {
   });
 
   test("for a till that may evaluate and not read the catalog", async () => {
-    const till = await clientWith(["ecs.evaluator"]);
+    const till = await clientWith(host, ["ecs.evaluator"]);
     const client = connect({ token: credentials(till) });
     await assert.rejects(client.ready(), { code: "denied", status: 403 });
     assert.equal((await client.evaluateCondition("alcohol", aged(18))).allow, true);

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
 import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
-import { demo, until } from "./support/program.mjs";
+import { clientWith, demo, emptyHost, until } from "./support/program.mjs";
 
 const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
 const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
@@ -112,6 +112,44 @@ describe("signing in", () => {
     await page.getByLabel("Client id").waitFor();
     assert.equal(await page.getByText("alcohol").count(), 0);
   }));
+});
+
+describe("who may do what", () => {
+  /** A page that is signed in as a client of the demo's tenant with these roles. */
+  const as = async (...roles) => {
+    const client = await clientWith(host, roles);
+    return { client, page: await signedIn(context, client) };
+  };
+
+  test("who may only look sees everything, and is told when changing is refused", async () => {
+    const { page } = await as("ecs.viewer");
+    await shown(verdict(page), "Must not be sold");
+    await page.getByText("The host was not asked: your client may not evaluate").waitFor();
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByRole("button", { name: "Edit pesticide" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByText("Your client may look at this, but not change it.").waitFor();
+    await page.close();
+  });
+
+  test("who may not read is told which role it takes", async () => {
+    const client = await clientWith(host, ["ecs.evaluator"]);
+    const page = await open(context, host.url);
+    await page.getByLabel("Client id").fill(client.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill(client.clientSecret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("It needs the role ecs.viewer or ecs.editor.").waitFor();
+    await page.close();
+  });
+
+  test("who is revoked is signed out, and told", async () => {
+    const { client, page } = await as("ecs.viewer", "ecs.evaluator");
+    await agrees(page);
+    await host.api("PUT", `/v1/tenants/demo/clients/${client.clientId}/revoke`);
+    await page.getByText("Your sign-in has ended. Sign in again.").waitFor();
+    assert.equal(await page.getByText("alcohol").count(), 0);
+    await page.close();
+  });
 });
 
 describe("previewing a condition", () => {
@@ -377,7 +415,7 @@ describe("for everybody", () => {
     await page.keyboard.type("15");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await tabTo("Edit energy-drink");
+    await until(async () => (await focused()) === "Edit energy-drink", "the focus is back where it came from");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
@@ -447,6 +485,28 @@ describe("for everybody", () => {
     await page.getByRole("button", { name: "Use light colours" }).click();
     await page.evaluate(() => localStorage.clear());
   }));
+});
+
+test("a tenant that has nothing is told how to begin", async () => {
+  const empty = await emptyHost();
+  const page = await signedIn(context, empty, "#/conditions");
+  await page.getByText("No conditions yet").waitFor();
+  await page.screenshot({ path: `${OUTPUT}empty.png` });
+  await page.getByRole("link", { name: "Projects" }).click();
+  await page.getByText("No projects yet").waitFor();
+  await page.getByRole("link", { name: "Preview" }).click();
+  await page.getByText("Your new rule").waitFor();
+  await page.getByLabel("Id", { exact: true }).fill("beer");
+  await shown(verdict(page), "Must not be sold");
+  await page.getByRole("radio", { name: "A project" }).check();
+  await page.getByText("There are no projects yet.").waitFor();
+  await shown(verdict(page), "Ask first");
+  await agrees(page);
+  await page.getByRole("radio", { name: "A basket" }).check();
+  await shown(verdict(page), "Sell the basket");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+  await empty.end();
 });
 
 test("a host that goes and comes back: the page says so, and goes on deciding", async () => {

@@ -12,11 +12,13 @@ const PAUSE_MS = 250;
 export function agreement(session) {
   const text = h("span", {});
   const digest = h("code", {});
-  const element = h("p", { class: "agreement", role: "status", "data-state": "asking" }, text, digest);
+  const element = h("p", { class: "agreement", "aria-live": "off", "data-state": "asking" }, text, digest);
   let asking;
 
   const say = (state, image, sentence, engine) => {
     element.dataset.state = state;
+    // Agreement goes without saying; at each keystroke it would be a nuisance.
+    element.setAttribute("aria-live", state === "differs" ? "polite" : "off");
     text.replaceChildren(image ? icon(image) : h("i", { class: "spinner" }), sentence);
     digest.textContent = engine ? `module ${engine.slice(0, 8)}` : "";
     digest.title = engine ? `SHA-256 of the module: ${engine}` : "";

@@ -43,10 +43,12 @@ export function basket(session) {
     });
     const line = h("li", { class: "line" }, h("div", { class: "line-head" }, mark, name, drop), chips, why);
     line.read = () => ({ id: name.value, conditionIds: [...chips.querySelectorAll("input:checked")].map(({ value }) => value) });
-    let offered = false;
+    let offered;
     line.offer = (ids) => {
-      const chosen = new Set(offered ? line.read().conditionIds : conditionIds);
-      offered = true;
+      // What is focused stays focused when something else has changed.
+      if (offered === ids.join()) return;
+      const chosen = new Set(offered === undefined ? conditionIds : line.read().conditionIds);
+      offered = ids.join();
       const chip = (value) =>
         h("label", { class: "chip" }, h("input", { type: "checkbox", value, checked: chosen.has(value), onchange: decide }), h("span", {}, value));
       const few = ids.length <= MANY ? ids : ids.filter((value) => chosen.has(value));

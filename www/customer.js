@@ -41,6 +41,7 @@ export function customer(onchange) {
     },
     /** The licenses that there are. */
     offer(ids) {
+      if (ids.join() === [...known.querySelectorAll("input")].map(({ value }) => value).join()) return;
       const chosen = new Set(checked(known));
       known.replaceChildren(
         ...ids.map((id) => h("label", { class: "chip" }, h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange }), h("span", {}, id))),

@@ -95,17 +95,23 @@ export function paused(ms, run) {
   };
 }
 
-/** Opens a dialog and answers what it was closed with. */
+/** Opens a dialog and answers what it was closed with. The focus goes back to where it came from. */
 export function ask(element) {
+  const opener = document.activeElement;
+  const name = called(opener);
   document.body.append(element);
   element.showModal();
   return new Promise((resolve) => {
     element.addEventListener("close", () => {
       element.remove();
+      // What opened it may have been drawn anew meanwhile.
+      if (!opener.isConnected) [...document.querySelectorAll("main button")].find((other) => called(other) === name)?.focus();
       resolve(element.returnValue);
     });
   });
 }
+
+const called = (element) => element.getAttribute("aria-label") ?? element.textContent;
 
 /** Asks before something is lost. */
 export async function confirmed(question, detail, action) {

@@ -10,6 +10,7 @@ export function item(onchange, id = "") {
   const offered = h("div", { class: "pairs" });
   const added = h("div", { class: "pairs" });
   const values = new Map();
+  let offering;
   const add = button("Add a property", { image: "plus", class: "plain", onclick: () => added.append(ownRow()) });
   const properties = h("div", { class: "stack tight" }, offered, added, add);
 
@@ -32,8 +33,11 @@ export function item(onchange, id = "") {
 
   return {
     element: h("div", { class: "stack" }, field("Item id", named), properties),
-    /** Offers what a project's restrictions look at, and keeps what was typed. */
+    /** Offers what a project's restrictions look at, and keeps what was typed, and where. */
     offer(restrictions) {
+      const wanted = JSON.stringify([...lookedAt(restrictions ?? [])].map(([name, { flag, values }]) => [name, flag, [...values]]));
+      if (wanted === offering) return;
+      offering = wanted;
       properties.hidden = restrictions === undefined;
       const rows = [...lookedAt(restrictions ?? [])].map(([name, known]) => {
         const keep = (event) => {

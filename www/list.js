@@ -41,8 +41,8 @@ export function list({ read, row, key, text, make, words }) {
   /** What was focused before the rows were drawn anew. */
   const refocus = (id, label) => {
     const element = [...rows.children].find(({ dataset }) => dataset.key === id);
-    const control = element && [...element.querySelectorAll("button, a")].find(({ textContent }) => textContent === label);
-    control?.focus();
+    const controls = element?.querySelectorAll("button, a") ?? [];
+    [...controls].find(({ textContent }) => textContent === label)?.focus();
   };
 
   const element = h(

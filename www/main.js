@@ -27,7 +27,7 @@ function links() {
 /** Shows the view that the address names. */
 function show() {
   if (!session) return;
-  const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   const chosen = name in VIEWS ? name : "preview";
   view = VIEWS[chosen][1](session, rest);
   main.replaceChildren(view.element);
@@ -37,6 +37,15 @@ function show() {
     else link.removeAttribute("aria-current");
   }
   main.querySelector("h1")?.focus();
+}
+
+/** A part of the address; one that is not encoded as it should be is taken as it is. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function enter(opened) {
