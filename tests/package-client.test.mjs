@@ -73,6 +73,19 @@ describe("following", () => {
     await until(() => client.evaluateCondition("knives", aged(17)).then(() => false, ({ code }) => code === "not_found"), "it is gone");
   });
 
+  test("one that is paused hears nothing until it is resumed", async () => {
+    const client = connect();
+    await client.ready();
+    client.pause();
+    await until(() => client.state === "STALE", "it is stale");
+    await host.api("PUT", "/api/v1/entity-conditions/saws", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+    await assert.rejects(client.evaluateCondition("saws", aged(17)), { code: "not_found" });
+    client.resume();
+    await until(() => client.state === "READY", "it is ready again");
+    assert.equal((await client.evaluateCondition("saws", aged(17))).allow, false);
+    await host.api("DELETE", "/api/v1/entity-conditions/saws");
+  });
+
   test("a client that is closed decides nothing, and says so once", async () => {
     const client = connect();
     await client.ready();
@@ -108,6 +121,7 @@ describe("asking the host", () => {
   test("a wrong secret is an error with the host's words", async () => {
     const client = connect({ token: credentials({ ...host, clientSecret: "wrong" }) });
     await assert.rejects(client.ready(), { code: "unauthenticated", status: 401 });
+    await assert.rejects(client.host.request("/api/v1/catalog"), { code: "unauthenticated" });
     await assert.rejects(client.evaluateCondition("alcohol", aged(17)), /the client is not known/);
     client.close();
   });

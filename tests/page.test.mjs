@@ -203,7 +203,7 @@ describe("previewing a condition", () => {
   }));
 
   test("a change to a rule is decided before it is saved, and only then", visit("", async (page) => {
-    await page.getByText("Try a change to this rule").click();
+    await page.getByText("Try a change").click();
     await page.getByLabel("Minimum age").fill("16");
     await shown(verdict(page), "May be sold");
     await page.getByText("A draft, decided here").waitFor();
@@ -222,6 +222,8 @@ describe("previewing a condition", () => {
     await page.getByRole("button", { name: "Save this rule…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved. It is in force at once.").waitFor();
+    await until(async () => (await page.getByLabel("Condition", { exact: true }).inputValue()) === "fireworks", "it is the one looked at");
+    await agrees(page);
     const stored = await (await host.api("GET", "/api/v1/entity-conditions/fireworks")).json();
     assert.deepEqual(stored.condition_value, { minimum_age: 21 });
     await host.api("DELETE", "/api/v1/entity-conditions/fireworks");
@@ -436,7 +438,7 @@ describe("for everybody", () => {
     ["signin", undefined, async () => {}],
     ["preview", "", agrees],
     ["draft", "", async (page) => {
-      await page.getByText("Try a change to this rule").click();
+      await page.getByText("Try a change").click();
       await page.getByLabel("Minimum age").fill("16");
     }],
     ["project", `#/preview/project/${PROJECT}`, agrees],
@@ -486,6 +488,21 @@ describe("for everybody", () => {
     await page.evaluate(() => localStorage.clear());
   }));
 });
+
+test("a page that nobody looks at hears of nothing, and of everything when someone looks again", visit("#/conditions", async (page) => {
+  const look = (hidden) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  await look(true);
+  await page.getByText("Not connected. Shown as last known").waitFor();
+  await host.api("PUT", "/api/v1/entity-conditions/glue", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+  await look(false);
+  await page.getByRole("heading", { name: "glue" }).waitFor();
+  await page.getByText("Live · demo").waitFor();
+  await host.api("DELETE", "/api/v1/entity-conditions/glue");
+}));
 
 test("a tenant that has nothing is told how to begin", async () => {
   const empty = await emptyHost();

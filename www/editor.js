@@ -18,8 +18,11 @@ export async function edit({ title, fields, save, latest, etag, describe, wide }
   const submit = button("Save", { type: "submit", class: "primary" });
   let version = etag;
 
+  const actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => dialog.close("") }), submit);
+
   const write = async () => {
     submit.disabled = true;
+    actions.hidden = false;
     message.replaceChildren();
     try {
       await save(fields.value(), version);
@@ -51,6 +54,8 @@ export async function edit({ title, fields, save, latest, etag, describe, wide }
         h("div", { class: "actions" }, keep, replace),
       ),
     );
+    // One decides between the two, and nothing else.
+    actions.hidden = true;
     message.scrollIntoView({ block: "nearest" });
     keep.focus();
   };
@@ -71,7 +76,7 @@ export async function edit({ title, fields, save, latest, etag, describe, wide }
       h("h2", { id: "editor-title" }, title),
       fields.element,
       message,
-      h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => dialog.close("") }), submit),
+      actions,
     ),
   );
   return (await ask(dialog)) === "saved";

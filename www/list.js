@@ -15,6 +15,7 @@ export function list({ read, row, key, text, make, words }) {
   const rows = h("ul", { class: "rows" });
   const nothing = h("div", { class: "nothing" });
   const create = () => button(`New ${words.noun}`, { image: "plus", class: "primary", onclick: make });
+  const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count);
   let known = new Map();
 
   function draw() {
@@ -34,7 +35,8 @@ export function list({ read, row, key, text, make, words }) {
     known = new Map(all.map((thing) => [key(thing), JSON.stringify(thing)]));
     count.textContent = found.length === all.length ? counted(all.length, words.noun) : `${found.length} of ${counted(all.length, words.noun)}`;
     nothing.hidden = found.length > 0;
-    if (all.length === 0) nothing.replaceChildren(h("h2", {}, words.empty), h("p", {}, words.about), create());
+    toolbar.hidden = all.length === 0;
+    if (all.length === 0) nothing.replaceChildren(h("h2", {}, words.empty), h("p", {}, words.about));
     else nothing.replaceChildren(icon("search"), h("p", {}, `No ${words.noun} matches “${filter.value}”.`));
   }
 
@@ -45,14 +47,7 @@ export function list({ read, row, key, text, make, words }) {
     [...controls].find(({ textContent }) => textContent === label)?.focus();
   };
 
-  const element = h(
-    "div",
-    {},
-    h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, words.title), create()),
-    h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count),
-    rows,
-    nothing,
-  );
+  const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, words.title), create()), toolbar, rows, nothing);
   draw();
   return { title: words.title, element, refresh: draw };
 }

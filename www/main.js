@@ -86,11 +86,26 @@ const isDark = () =>
 function dress(chosen) {
   if (chosen) {
     document.documentElement.dataset.theme = chosen;
-    localStorage.setItem("theme", chosen);
+    remember(chosen);
   }
   const words = isDark() ? "Use light colours" : "Use dark colours";
   theme.replaceChildren(icon(isDark() ? "sun" : "moon"), h("span", { class: "unseen" }, words));
   theme.title = words;
+}
+
+/** The one thing that is kept beyond the page. Where nothing may be kept, it is not. */
+function remember(theme) {
+  try {
+    localStorage.setItem("theme", theme);
+  } catch {}
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
 }
 
 document.body.append(
@@ -106,9 +121,10 @@ document.body.append(
   h("div", { id: "notices", "aria-live": "polite" }),
 );
 nav.append(...links());
-dress(localStorage.getItem("theme"));
+dress(remembered());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dress());
 addEventListener("hashchange", show);
+document.addEventListener("visibilitychange", () => session?.follow(!document.hidden));
 try {
   await init();
   exit();

@@ -15,6 +15,7 @@ import { verdict, wire } from "./verdict.js";
 import { conditionRule, projectName, worst } from "./words.js";
 
 const NEW = "\n new";
+const TRY = "Try a change";
 
 /** The view; `[kind, id]` is what to begin with. */
 export function preview(session, [kind = "condition", id] = []) {
@@ -57,21 +58,31 @@ function byCondition(session, first) {
   const buyer = customer(decide);
   const ages = strip((age) => buyer.setAge(age));
   const fields = conditionFields(decide);
-  const change = h("details", { class: "draft" }, h("summary", {}, "Try a change to this rule"));
+  const change = h("details", { class: "draft" }, h("summary", {}, TRY));
   const undo = button("Discard", { class: "plain", onclick: () => choose(select.value) });
-  const save = button("Save this rule…", { class: "primary", onclick: () => editCondition(session, stored, fields.value()) });
+  const save = button("Save this rule…", { class: "primary", onclick: keep });
   const actions = h("div", { class: "actions", hidden: true }, undo, save);
   change.append(h("div", { class: "stack" }, fields.element, actions));
 
   let stored;
   let sandbox;
+  let wanted = first;
+  let begun = false;
+
+  /** Saves the draft; what was new is then the condition that one looks at. */
+  async function keep() {
+    const { id } = fields.value();
+    if (!(await editCondition(session, stored, fields.value()))) return;
+    wanted = id;
+    refresh();
+  }
 
   /** Takes a condition as it is stored, and forgets the draft. */
   const choose = (id) => {
     stored = session.conditions().find((condition) => condition.id === id);
     fields.show(stored ?? fresh(), { named: stored !== undefined });
     change.open = stored === undefined || change.open;
-    change.querySelector("summary").textContent = stored ? "Try a change to this rule" : "Your new rule";
+    change.querySelector("summary").textContent = stored ? TRY : "Your new rule";
     decide();
   };
 
@@ -83,7 +94,8 @@ function byCondition(session, first) {
     about.textContent = `${conditionRule(rule)}${rule.enabled ? "." : ". Switched off."}`;
     buyer.show(needs);
     change.classList.toggle("is-draft", isDraft);
-    actions.hidden = !isDraft || stored?.scope === "GLOBAL";
+    actions.hidden = !isDraft;
+    save.hidden = stored?.scope === "GLOBAL";
 
     const request = { item: things.value(), context: { customer: buyer.value() } };
     const catalog = isDraft ? drafted(draft) : session.catalog;
@@ -112,21 +124,25 @@ function byCondition(session, first) {
       [field("Condition", select), about, change, things.element, buyer.element],
       [shown.element, badge.element, ages.element, talk.element],
     ),
-    refresh() {
-      const conditions = session.conditions();
-      const wanted = select.value || first || conditions[0]?.id || NEW;
-      const options = conditions.map(({ id, enabled }) => h("option", { value: id }, enabled ? id : `${id} (off)`));
-      select.replaceChildren(...options, h("option", { value: NEW }, "A new condition…"));
-      select.value = conditions.some(({ id }) => id === wanted) ? wanted : (conditions[0]?.id ?? NEW);
-      if (wanted === NEW) select.value = NEW;
-      buyer.offer(conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
-      // What one is trying out stays when others change things.
-      if (stored !== undefined && select.value === stored.id && fields.differs(stored)) {
-        stored = session.conditions().find(({ id }) => id === stored.id);
-        decide();
-      } else if (select.value !== NEW || stored !== undefined || fields.value().id === "") choose(select.value);
-    },
+    refresh,
   };
+
+  /** Takes a new catalog. What one is trying out stays when others change things. */
+  function refresh() {
+    const conditions = session.conditions();
+    const find = (id) => conditions.find((condition) => condition.id === id);
+    const isKept = begun && (stored === undefined ? find(wanted) === undefined : find(stored.id) && select.value === stored.id && fields.differs(stored));
+    const chosen = find(wanted)?.id ?? (select.value === NEW || find(select.value) ? select.value : (conditions[0]?.id ?? NEW));
+    const options = conditions.map(({ id, enabled }) => h("option", { value: id }, enabled ? id : `${id} (off)`));
+    select.replaceChildren(...options, h("option", { value: NEW }, "A new condition…"));
+    select.value = chosen;
+    buyer.offer(conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
+    begun = true;
+    if (find(wanted)) wanted = undefined;
+    if (!isKept) return choose(chosen);
+    stored = find(stored?.id);
+    decide();
+  }
 }
 
 function onProject(session, first) {

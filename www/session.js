@@ -80,6 +80,12 @@ export class Session {
     this.#client.retry();
   }
 
+  /** Follows changes while someone looks: a browser has six connections to a host, and pages that stay open. */
+  follow(isSeen) {
+    if (isSeen) this.#client.resume();
+    else this.#client.pause();
+  }
+
   close() {
     this.#client.close();
   }

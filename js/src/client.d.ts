@@ -83,6 +83,10 @@ export class CatalogClient extends EventTarget {
   ready(): Promise<void>;
   /** Tries at once what would be tried later. */
   retry(): void;
+  /** Stops following for a while, as a page may that nobody looks at; it is STALE until it is resumed. */
+  pause(): void;
+  /** Follows again. */
+  resume(): void;
   evaluateCondition(conditionId: string, request: ConditionRequest): Promise<ItemDecision<ConditionResult>>;
   evaluateProjectRestrictions(request: ProjectRequest): Promise<ItemDecision<RestrictionResult>>;
   evaluateBasket(request: BasketRequest): Promise<BasketDecision>;

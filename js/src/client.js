@@ -32,9 +32,10 @@ export class CatalogClient extends EventTarget {
   #state = "STARTING";
   #since = performance.now();
   #maxStaleMs;
-  #closing = new AbortController();
   #ready = Promise.withResolvers?.() ?? resolvers();
   #wake = () => {};
+  #connection = new AbortController();
+  #resumed;
 
   /** `url` is where the host is, `token` a token or a token source. It begins at once. */
   constructor({ url, token, fetch, maxStaleMs = 15 * 60_000 }) {
@@ -75,6 +76,19 @@ export class CatalogClient extends EventTarget {
     this.#wake();
   }
 
+  /** Stops following for a while, as a page may that nobody looks at; it is STALE until it is resumed. */
+  pause() {
+    if (this.#state === "CLOSED") return;
+    this.#resumed ??= resolvers();
+    this.#connection.abort();
+  }
+
+  /** Follows again, from where the catalog is by then. */
+  resume() {
+    this.#resumed?.resolve();
+    this.#resumed = undefined;
+  }
+
   async evaluateCondition(conditionId, request) {
     return this.#evaluate("evaluateCondition", conditionId, request);
   }
@@ -90,11 +104,13 @@ export class CatalogClient extends EventTarget {
   /** Ends following and gives the module's memory back. */
   close() {
     if (this.#state === "CLOSED") return;
-    this.#closing.abort();
+    this.#become("CLOSED");
+    this.#connection.abort();
+    this.resume();
+    this.#wake();
     this.#catalog?.free();
     this.#catalog = undefined;
     this.#ready.reject(closed());
-    this.#become("CLOSED");
   }
 
   async #evaluate(call, ...question) {
@@ -112,39 +128,44 @@ export class CatalogClient extends EventTarget {
   }
 
   async #follow() {
-    const { signal } = this.#closing;
-    for (let failures = 0; !signal.aborted; ) {
-      const connection = new AbortController();
-      const end = () => connection.abort();
-      signal.addEventListener("abort", end);
+    let failures = 0;
+    while (this.#state !== "CLOSED") {
+      let trouble;
       try {
-        await init();
-        const headers = { Accept: "text/event-stream" };
-        const stream = await this.#host.request("/api/v1/catalog/changes", { headers, signal: connection.signal });
-        for await (const data of events(stream)) {
-          await this.#fetch(JSON.parse(data).digest);
-          failures = 0;
-          this.#become("READY");
-          this.#ready.resolve();
-        }
+        await this.#resumed?.promise;
+        this.#connection = new AbortController();
+        await this.#listen(() => (failures = 0));
       } catch (error) {
-        if (signal.aborted) return;
-        failures += 1;
-        if (error.code === "denied" || error.code === "unauthenticated") this.#ready.reject(error);
-        this.#tell("error", { error });
-      } finally {
-        signal.removeEventListener("abort", end);
-        connection.abort();
+        trouble = error;
       }
-      if (signal.aborted) return;
+      const isOurs = this.#connection.signal.aborted;
+      this.#connection.abort();
       if (this.#state === "READY") this.#become("STALE");
-      await this.#pause(failures);
+      if (isOurs) continue;
+      if (trouble !== undefined) {
+        failures += 1;
+        if (trouble.code === "denied" || trouble.code === "unauthenticated") this.#ready.reject(trouble);
+        this.#tell("error", { error: trouble });
+      }
+      await this.#wait(failures, trouble?.retryAfterMs);
+    }
+  }
+
+  /** Hears of changes until the connection ends. */
+  async #listen(heard) {
+    const { signal } = this.#connection;
+    await init();
+    const stream = await this.#host.request("/api/v1/catalog/changes", { headers: { Accept: "text/event-stream" }, signal });
+    for await (const data of events(stream)) {
+      await this.#fetch(JSON.parse(data).digest, signal);
+      heard();
+      this.#become("READY");
+      this.#ready.resolve();
     }
   }
 
   /** Brings the catalog to what was announced. */
-  async #fetch(announced) {
-    const { signal } = this.#closing;
+  async #fetch(announced, signal) {
     for (let look = 0; this.#document?.digest !== announced && look < LOOKS; look += 1) {
       if (look > 0) await sleep(LOOK_MS);
       const response = await this.#host.request("/api/v1/catalog", { signal });
@@ -170,18 +191,15 @@ export class CatalogClient extends EventTarget {
     this.dispatchEvent(Object.assign(new Event(type), detail));
   }
 
-  /** Waits longer each time, and never all clients at once. */
-  #pause(failures) {
+  /** Waits longer each time, never all clients at once, and no less than the host asks for. */
+  #wait(failures, atLeastMs = 0) {
     const longest = Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
-    const { signal } = this.#closing;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake(), longest * (0.5 + Math.random() / 2));
+      const timer = setTimeout(() => this.#wake(), Math.max(atLeastMs, longest * (0.5 + Math.random() / 2)));
       this.#wake = () => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", this.#wake);
         resolve();
       };
-      signal.addEventListener("abort", this.#wake);
     });
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The one error that this package throws. `code` says what a caller can do about it, `path` where in the input the first
  * fault is, `message` what it is; `faults` holds all of them. `status` is the HTTP status that the host answers for the
- * same question.
+ * same question. What the host itself refused also has its `correlationId`, the `engine` that decided, and
+ * `retryAfterMs` when it said how long to wait.
  */
 export class TillgateError extends Error {
   constructor({ code, path = "$", message, faults, status, cause }) {

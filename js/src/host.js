@@ -5,7 +5,7 @@
 
 import { toText } from "./catalog.js";
 import { TillgateError } from "./error.js";
-import { toSource } from "./token.js";
+import { retryAfterMs, toSource } from "./token.js";
 
 const CODES = {
   400: "invalid",
@@ -62,9 +62,10 @@ export class Host {
     } catch (error) {
       if (!(error instanceof TillgateError) || error.code !== "not_found") throw error;
       // In the engine's words, so that both ways to a decision fail alike.
-      const { status, engine } = error;
+      const { status, engine, correlationId } = error;
       const message = "is the id of no condition in force";
-      throw Object.assign(new TillgateError({ code: "not_found", path: "$.conditionId", message, status }), { engine });
+      const same = new TillgateError({ code: "not_found", path: "$.conditionId", message, status });
+      throw Object.assign(same, { engine, correlationId });
     }
   }
 
@@ -95,5 +96,10 @@ async function problem(response) {
     return { path, message };
   });
   const error = new TillgateError({ code, ...faults[0], faults, status });
-  return Object.assign(error, { engine: response.headers.get("Tillgate-Engine") ?? undefined });
+  const { headers } = response;
+  return Object.assign(error, {
+    engine: headers.get("Tillgate-Engine") ?? undefined,
+    correlationId: headers.get("Correlation-Id") ?? undefined,
+    retryAfterMs: retryAfterMs(headers),
+  });
 }

@@ -192,6 +192,12 @@ export class TillgateError extends Error {
   readonly faults: readonly { readonly path: string; readonly message: string }[];
   /** The HTTP status that the host answers for the same question, when it has one. */
   readonly status?: number;
+  /** What the host refused: how to find it in the host's log. */
+  readonly correlationId?: string;
+  /** What the host refused: the SHA-256 of the module that decided. */
+  readonly engine?: string;
+  /** What the host refused: how long it asks to wait. */
+  readonly retryAfterMs?: number;
   constructor(error: {
     code: ErrorCode;
     path?: string;

@@ -29,7 +29,8 @@ export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, 
     if (!response.ok) {
       const code = response.status === 401 || response.status === 400 ? "unauthenticated" : "unavailable";
       const message = answer.error_description ?? `the token service answered ${response.status}`;
-      throw new TillgateError({ code, message, status: response.status });
+      const error = new TillgateError({ code, message, status: response.status });
+      throw Object.assign(error, { retryAfterMs: retryAfterMs(response.headers) });
     }
     const lifetime = Math.max(answer.expires_in * 1000 - MARGIN_MS, answer.expires_in * 500);
     held = { token: answer.access_token, until: performance.now() + lifetime };
@@ -42,6 +43,9 @@ export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, 
     return asking;
   };
 }
+
+/** How long an answer asks to wait, when it does. */
+export const retryAfterMs = (headers) => Number(headers.get("Retry-After")) * 1000 || undefined;
 
 /** A token source of a token, or the source itself. */
 export const toSource = (token) => (typeof token === "function" ? token : async () => token);
