@@ -16,6 +16,8 @@ export class Catalog {
   #text;
   #instance;
   #handle;
+  #conditionId;
+  #line = "condition undefined\n";
 
   /** Prepares the answer of `GET /api/v1/catalog`, or the same in parts: `{ global, tenant, projects? }`. */
   constructor(document) {
@@ -25,7 +27,12 @@ export class Catalog {
 
   /** May this item be sold, by this condition? `request` is `{ item, context }`. */
   evaluateCondition(conditionId, request) {
-    return this.#evaluate(`condition ${toLine(conditionId)}\n`, request);
+    // A till asks for few conditions, one after the other the same.
+    if (conditionId !== this.#conditionId) {
+      this.#conditionId = conditionId;
+      this.#line = `condition ${toLine(conditionId)}\n`;
+    }
+    return this.#evaluate(this.#line, request);
   }
 
   /** May this item be sold on a project? `request` is `{ projectId, item }`. */

@@ -1,8 +1,8 @@
 // What a prepared decision costs in JavaScript, object in and object out, beside JSON.parse of the same input and
 // JSON.stringify of the same output. Runs in Node and in a browser alike.
 
-const BATCH = 10_000;
-const BATCHES = 40;
+const BATCH = 2_000;
+const BATCHES = 250;
 
 /** Five restrictions, one of each type, one of them with 100 ids (`samples.rs`). */
 const RESTRICTIONS = [
