@@ -86,6 +86,20 @@ describe("following", () => {
     await host.api("DELETE", "/api/v1/entity-conditions/saws");
   });
 
+  test("one that is closed while it is paused asks for nothing any more", async () => {
+    let asked = 0;
+    const client = connect({ fetch: (...given) => ((asked += 1), fetch(...given)) });
+    await client.ready();
+    client.pause();
+    await until(() => client.state === "STALE", "it is stale");
+    const before = asked;
+    client.close();
+    // Another client's whole beginning is time enough for one more request.
+    const other = connect();
+    await other.ready();
+    assert.equal(asked, before);
+  });
+
   test("a client that is closed decides nothing, and says so once", async () => {
     const client = connect();
     await client.ready();

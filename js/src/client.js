@@ -87,6 +87,7 @@ export class CatalogClient extends EventTarget {
   resume() {
     this.#resumed?.resolve();
     this.#resumed = undefined;
+    this.#wake();
   }
 
   async evaluateCondition(conditionId, request) {
@@ -107,7 +108,6 @@ export class CatalogClient extends EventTarget {
     this.#become("CLOSED");
     this.#connection.abort();
     this.resume();
-    this.#wake();
     this.#catalog?.free();
     this.#catalog = undefined;
     this.#ready.reject(closed());
@@ -133,6 +133,7 @@ export class CatalogClient extends EventTarget {
       let trouble;
       try {
         await this.#resumed?.promise;
+        if (this.#state === "CLOSED") return;
         this.#connection = new AbortController();
         await this.#listen(() => (failures = 0));
       } catch (error) {
