@@ -1,7 +1,7 @@
 //! Builds the one module: the engine for wasm32, then its JavaScript glue, by wasm-bindgen as a library.
 //!
-//! What comes out, `tillgate.wasm` and `tillgate.js`, is embedded in the host from `OUT_DIR` and laid in `js/engine/`,
-//! from where the npm package and the tests take it: the same bytes for all. The nested build has a target folder of
+//! What comes out, the module, its glue and `engine.js`, which names the module, is embedded in the host from `OUT_DIR`
+//! and laid in `js/engine/`, from where the npm package and the tests take it: the same bytes for all. The nested build has a target folder of
 //! its own, since the outer one is locked by the cargo that runs this.
 
 #![expect(
@@ -50,9 +50,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
+    fs::write(glue.join("engine.js"), name(&digest)?)?;
     println!("cargo::rustc-env=ENGINE_SHA256={digest}");
     println!("cargo::rustc-env=ENGINE_DIR={}", glue.display());
     lay(&glue, &root.join("js/engine"))
+}
+
+/// What the npm package says of the module that it holds.
+fn name(digest: &str) -> Result<String, env::VarError> {
+    let version = env::var("CARGO_PKG_VERSION")?;
+    Ok(format!(
+        "/** The module beside this file. Written by the build that made it. */\n\n\
+         export const version = \"{version}\";\n\
+         export const sha256 = \"{digest}\";\n"
+    ))
 }
 
 /// Builds the engine for wasm32 and answers where the raw module is.

@@ -307,7 +307,8 @@ type Refusal = (&'static str, &'static str, &'static str, &'static str, u16);
 const LICENSE: &str = r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#;
 
 const REFUSALS: &[Refusal] = &[
-    ("GET", "/", "ecs.editor", "", 404),
+    ("GET", "/www/", "ecs.editor", "", 404),
+    ("PUT", "/", "ecs.editor", "", 405),
     ("GET", "/api/v1", "ecs.editor", "", 404),
     ("GET", "/api/v1/entity-conditions/", "ecs.editor", "", 404),
     ("GET", "/api/v2/entity-conditions", "ecs.editor", "", 404),

@@ -1,56 +1,60 @@
-// What a prepared decision costs in JavaScript, object in and object out, beside JSON.parse of the same input and
-// JSON.stringify of the same output. Prints `{ "age": ratio, "five": ratio, ... }` for tests/bench.
+// The package's figures, in Node and in Chromium: a decision beside JSON alone, the first decision after load, memory.
+// Prints JSON for tests/bench. `tests/bench_peers.mjs` has the other engines.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import { current } from "../js/src/engine.js";
+import * as tillgate from "../js/src/node.js";
+import { measure, questions } from "./support/measure.mjs";
 
 const root = new URL("../", import.meta.url);
-const read = (path) => readFileSync(new URL(path, root));
-const glue = await import(`data:text/javascript;base64,${read("js/engine/tillgate.js").toString("base64")}`);
-glue.initSync({ module: read("js/engine/tillgate_bg.wasm") });
+const samples = readFileSync(new URL("tests/support/samples.rs", root), "utf8");
 
-const samples = read("tests/support/samples.rs").toString();
-const sample = (name) => samples.match(new RegExp(`${name}: &str =\\s*r#"(.*)"#`))[1];
-const ids = Array.from({ length: 100 }, (_, id) => `item-${String(id).padStart(3, "0")}`);
-const five = {
-  restrictions: [
-    { type: "WHITELIST", propertyName: "productGroup", allowedValues: ["timber", "fasteners", "insulation"] },
-    { type: "BLACKLIST", propertyName: "brand", deniedValues: ["umbrella", "initech"] },
-    { type: "BOOLEAN", propertyName: "hazardous", value: false },
-    { type: "WHITELISTEDITEMS", itemIds: ids },
-    { type: "BLACKLISTEDITEMS", itemIds: ["item-900", "item-901"] },
-  ],
-};
-
-const BATCH = 20_000;
-
-/** The nanoseconds of one call: the least of many batches. */
-function time(call) {
-  let least = Infinity;
-  for (let batch = 0; batch < 30; batch += 1) {
-    const begin = process.hrtime.bigint();
-    for (let turn = 0; turn < BATCH; turn += 1) call();
-    least = Math.min(least, Number(process.hrtime.bigint() - begin) / BATCH);
-  }
-  return least;
-}
-
-const figures = {};
-for (const [name, kind, document, line, request] of [
-  ["age", "catalog", sample("CATALOG"), "condition alcohol", sample("AGE_REQUEST")],
-  ["five", "project", JSON.stringify(five), "project", sample("ITEM_REQUEST")],
-]) {
-  const prepared = glue.Prepared.prepare(kind, document);
-  const object = JSON.parse(request);
-  const decide = () => JSON.parse(prepared.evaluateText(line, JSON.stringify(object)).slice(1));
-  const answer = decide();
-  let kept;
-  const json = time(() => {
-    kept = JSON.parse(request);
-    kept = JSON.stringify(answer);
-  });
-  const decision = time(() => {
-    kept = decide();
-  });
-  figures[name] = { decision, json, ratio: decision / json };
-}
+const figures = { node: measure(tillgate, samples), first: firstDecision(), growth: growth() };
+if (process.argv.includes("--chromium")) figures.chromium = await inChromium();
 console.log(JSON.stringify(figures));
+
+/** Milliseconds from before the import to after the first decision, in a process of its own: the median of eleven. */
+function firstDecision() {
+  const program = `
+    const begin = performance.now();
+    const { Catalog } = await import("${new URL("js/src/node.js", root)}");
+    const catalog = new Catalog({ global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] });
+    catalog.evaluateCondition("beer", { item: { id: "a" }, context: { customer: { customer_age: 17 } } });
+    console.log(performance.now() - begin);`;
+  const run = () => Number(execFileSync(process.execPath, ["--input-type=module", "-e", program]));
+  return Array.from({ length: 11 }, run).sort((one, other) => one - other)[5];
+}
+
+/** The module's memory after ten thousand decisions, and after ten million. */
+function growth() {
+  const { age, five } = questions(tillgate, samples);
+  const requests = [JSON.parse(age.text), JSON.parse(five.text)];
+  const bytes = () => current().exports.memory.buffer.byteLength;
+  let few;
+  for (let turn = 0; turn < 5_000_000; turn += 1) {
+    if (turn === 5_000) few = bytes();
+    age.decide(requests[0]);
+    five.decide(requests[1]);
+  }
+  return { few, many: bytes() };
+}
+
+async function inChromium() {
+  const { browser, open } = await import("./support/browser.mjs");
+  const { serve } = await import("./support/serve.mjs");
+  const site = await serve(fileURLToPath(root));
+  const context = await browser();
+  const page = await open(context, `${site.url}/blank`);
+  const measured = await page.evaluate(async (samples) => {
+    const tillgate = await import("/js/src/browser.js");
+    const { measure } = await import("/tests/support/measure.mjs");
+    await tillgate.init();
+    return measure(tillgate, samples);
+  }, samples);
+  await context.close();
+  site.end();
+  return measured;
+}

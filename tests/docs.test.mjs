@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
@@ -12,17 +12,6 @@ function program(file, language) {
   const text = readFileSync(new URL(file, root), "utf8");
   return text.split("```" + language + "\n")[1].split("```")[0];
 }
-
-test("the program of js/README.md decides", () => {
-  const file = new URL("js/readme-example.tmp.mjs", root);
-  writeFileSync(file, program("js/README.md", "js"));
-  try {
-    const printed = execFileSync(process.execPath, [file.pathname], { encoding: "utf8" });
-    assert.match(printed, /age_restriction\.missing_context/);
-  } finally {
-    rmSync(file);
-  }
-});
 
 test("the program of engine/README.md decides", { skip: !process.env.PYTHON && "no Python with wasmtime" }, () => {
   const printed = execFileSync(process.env.PYTHON, ["-c", program("engine/README.md", "python")], {

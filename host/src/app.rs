@@ -99,6 +99,7 @@ impl App {
     pub fn routes() -> Vec<Route> {
         let mut routes = crate::conditions::http::routes();
         routes.extend(crate::tokens::http::routes());
+        routes.extend(crate::page::routes());
         routes
     }
 

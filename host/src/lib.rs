@@ -2,7 +2,7 @@
 //!
 //! Read it in this order: [`app`] (what there is), [`http`] (the table of routes and the way of a request), then a
 //! feature from its `http.rs` inwards: [`conditions`], [`tokens`]; [`engine`] (the module under wasmtime), [`store`]
-//! (what is kept, and the promises), [`follow`] (how memory stays fresh).
+//! (what is kept, and the promises), [`follow`] (how memory stays fresh), [`page`] (what browsers get).
 
 pub mod app;
 pub mod cli;
@@ -14,6 +14,7 @@ pub mod error;
 pub mod etag;
 pub mod follow;
 pub mod http;
+pub mod page;
 pub mod store;
 pub mod tokens;
 pub mod worker;

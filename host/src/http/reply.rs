@@ -67,6 +67,12 @@ impl Reply {
         .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
     }
 
+    /// A file of a media type.
+    #[must_use]
+    pub fn file(media_type: &'static str, content: Bytes) -> Self {
+        Self::json(StatusCode::OK, content).with(CONTENT_TYPE, HeaderValue::from_static(media_type))
+    }
+
     /// Something as JSON.
     ///
     /// # Errors
@@ -160,6 +166,7 @@ impl Reply {
     pub fn into_response(mut self, correlation: Uuid, gzip: bool) -> warp::reply::Response {
         if let Body::Whole(bytes) = &mut self.body
             && bytes.len() >= COMPRESS_FROM
+            && !self.headers.contains_key(CONTENT_ENCODING)
         {
             self.headers
                 .insert(VARY, HeaderValue::from_static("accept-encoding"));

@@ -62,6 +62,12 @@ impl Request {
         tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*" || tag == etag)
     }
 
+    /// Whether a compressed answer is taken.
+    #[must_use]
+    pub fn takes_gzip(&self) -> bool {
+        accepts_gzip(&self.headers)
+    }
+
     /// What must hold before something is changed.
     #[must_use]
     pub fn preconditions(&self) -> Preconditions {

@@ -1,0 +1,21 @@
+/**
+ * Around `npm pack`: `package.json` of a tarball names the module that is in it (`engine.sha256`); the one in the
+ * repository names none, since its module is of the last build. Not part of the package.
+ */
+
+import { createHash } from "node:crypto";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+
+const at = (path) => new URL(path, import.meta.url);
+const manifest = at("package.json");
+const [, , step] = process.argv;
+
+const { sha256 } = await import("./engine/engine.js");
+const digest = createHash("sha256").update(readFileSync(at("engine/tillgate_bg.wasm"))).digest("hex");
+if (digest !== sha256) throw new Error(`engine/ is not of one build: ${digest}, ${sha256}`);
+
+const text = readFileSync(manifest, "utf8");
+const named = text.replace(/("sha256": ")[0-9a-f]*(")/, `$1${step === "fill" ? digest : ""}$2`);
+writeFileSync(manifest, named);
+if (step === "fill") copyFileSync(at("../LICENSE"), at("LICENSE"));
+else rmSync(at("LICENSE"), { force: true });

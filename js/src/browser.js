@@ -1,0 +1,3 @@
+/** The entry for browsers, and wherever nothing more is known: `await init()`, or `initSync(module)`, comes first. */
+
+export * from "./index.js";

@@ -1,0 +1,196 @@
+// The package as its users call it, in Node.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe as about, test } from "node:test";
+import { inspect } from "node:util";
+
+import * as glue from "../js/engine/tillgate.js";
+import { current } from "../js/src/engine.js";
+import * as tillgate from "../js/src/node.js";
+
+const { Catalog, TillgateError, calculate, convert, describe, oppositeRate, rateWithMarkup } = tillgate;
+
+const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+const DOCUMENT = {
+  global: [{ id: "alcohol", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }],
+  tenant: [{ id: "tobacco", rule: "LICENSE_REQUIREMENT", condition_value: {} }],
+  projects: [{ projectId: PROJECT, restrictions: [{ type: "BLACKLISTEDITEMS", itemIds: ["foam"] }] }],
+};
+const item = { id: "sku-1" };
+const aged = (customer_age) => ({ item, context: { customer: { customer_age } } });
+
+const thrown = (call) => {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail("it did not throw");
+};
+
+about("deciding", () => {
+  const catalog = new Catalog(DOCUMENT);
+
+  test("a condition, a project and a basket", () => {
+    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17)), {
+      id: "sku-1",
+      allow: false,
+      results: [{ id: "alcohol", allow: false, decision: "HARD_DENY", reason: "age_restriction.underage", rule: "AGE_RESTRICTION" }],
+    });
+    assert.equal(catalog.evaluateProjectRestrictions({ projectId: PROJECT, item: { id: "foam" } }).results[0].reason, "project_restriction.blacklisted_item");
+    const basket = catalog.evaluateBasket({ items: [{ id: "a" }, { id: "b", conditionIds: ["tobacco"] }], context: {} });
+    assert.equal(basket.decision, "SOFT_DENY");
+  });
+
+  test("what is undefined is as if it were absent", () => {
+    assert.equal(catalog.evaluateCondition("alcohol", { item, context: { customer: undefined } }).results[0].decision, "SOFT_DENY");
+  });
+
+  test("texts of any length and script come back as they were sent", () => {
+    for (const id of ["å", "日本", "🍺".repeat(64), "a".repeat(256), '"\\\u0000\n']) {
+      assert.equal(catalog.evaluateCondition("alcohol", { ...aged(18), item: { id } }).id, id);
+    }
+    const note = "æ".repeat(100_000);
+    assert.equal(catalog.evaluateCondition("alcohol", { ...aged(18), note }).allow, true);
+  });
+
+  test("an id with a newline cannot become another call", () => {
+    const error = thrown(() => catalog.evaluateCondition('alcohol\n{"item":{"id":"x"},"context":{}}', aged(30)));
+    assert.deepEqual([error.code, error.path], ["invalid", "$.conditionId"]);
+  });
+
+  test("every reason has its sentence, and nothing else has", () => {
+    glue.initSync({ module: readFileSync(new URL("../js/engine/tillgate_bg.wasm", import.meta.url)) });
+    const types = readFileSync(new URL("../js/src/index.d.ts", import.meta.url), "utf8");
+    const reasons = types.match(/export type Reason =([^;]*);/)[1].match(/[a-z_]+\.[a-z_]+/g);
+    assert.equal(reasons.length, 9);
+    for (const reason of reasons) {
+      assert.match(describe(reason), /\.$/);
+      assert.equal(describe(reason), glue.describe(reason));
+    }
+    assert.equal(describe("åldersgräns"), undefined);
+    assert.equal(describe(""), undefined);
+  });
+});
+
+about("errors", () => {
+  const catalog = new Catalog(DOCUMENT);
+
+  test("an unknown condition is the host's 404", () => {
+    const error = thrown(() => catalog.evaluateCondition("nope", aged(17)));
+    assert.ok(error instanceof TillgateError && error instanceof Error);
+    assert.deepEqual([error.name, error.code, error.status, error.path], ["TillgateError", "not_found", 404, "$.conditionId"]);
+  });
+
+  test("every fault is named, and what is printed names its place", () => {
+    const error = thrown(() => catalog.evaluateCondition("alcohol", { item: { id: 1 }, context: { customer: { customer_age: 1.5 } } }));
+    assert.deepEqual(
+      error.faults.map(({ path }) => path),
+      ["$.item.id", "$.context.customer.customer_age"],
+    );
+    assert.equal(error.message, "must be a string of 1 to 256 characters");
+    assert.match(inspect(error), /^TillgateError: must be a string.*path: '\$\.item\.id'/s);
+    assert.match(String(error), /^TillgateError: \$\.item\.id must be .*; \$\.context\.customer\.customer_age must be /);
+  });
+
+  test("a document with faults makes no catalog", () => {
+    const error = thrown(() => new Catalog({ global: [{ id: "a" }], tenant: [] }));
+    assert.deepEqual([error.code, error.path], ["invalid", "$.global[0].rule"]);
+  });
+
+  test("what has no JSON form is refused", () => {
+    const loop = {};
+    loop.loop = loop;
+    for (const request of [loop, { item, context: {}, big: 1n }]) assert.equal(thrown(() => catalog.evaluateCondition("alcohol", request)).code, "invalid");
+    for (const request of [undefined, null, 1, "x", () => {}]) assert.equal(thrown(() => catalog.evaluateCondition("alcohol", request)).code, "invalid");
+  });
+
+  test("nothing is decided before the module is there, and a foreign module is refused", () => {
+    const said = execFileSync(process.execPath, ["--input-type=module", "-e", `
+      import { Catalog, initSync, init } from "${new URL("../js/src/browser.js", import.meta.url)}";
+      const code = (call) => { try { call(); } catch (error) { return error.code ?? error.name; } };
+      const foreign = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 5, 3, 1, 0, 1, 7, 10, 1, 6, 109, 101, 109, 111, 114, 121, 2, 0);
+      console.log(code(() => new Catalog({})), code(() => initSync(foreign)), code(() => new Catalog({})));
+      const bytes = (await import("node:fs")).readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}");
+      await init(new Response(bytes, { headers: { "Content-Type": "application/wasm" } }));
+      console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog);
+    `], { encoding: "utf8" });
+    assert.equal(said, "not_ready wrong_module not_ready\ntrue\n");
+  });
+});
+
+about("memory", () => {
+  test("a catalog that was freed says so", () => {
+    const catalog = new Catalog(DOCUMENT);
+    catalog.free();
+    catalog.free();
+    assert.equal(thrown(() => catalog.evaluateCondition("alcohol", aged(17))).code, "freed");
+    assert.equal(typeof Catalog.prototype[Symbol.dispose ?? Symbol.for("none")], Symbol.dispose ? "function" : "undefined");
+  });
+
+  test("catalogs that are made and freed take no more memory", () => {
+    const large = { ...DOCUMENT, projects: [{ projectId: PROJECT, restrictions: [{ type: "WHITELISTEDITEMS", itemIds: Array.from({ length: 5000 }, (_, id) => `item-${id}`) }] }] };
+    const turn = () => new Catalog(large).free();
+    for (let turns = 0; turns < 20; turns += 1) turn();
+    const before = current().exports.memory.buffer.byteLength;
+    for (let turns = 0; turns < 200; turns += 1) turn();
+    assert.equal(current().exports.memory.buffer.byteLength, before);
+  });
+
+  test("after a trap the next call decides in a new instance, with catalogs made before", () => {
+    const script = `
+      import { readFileSync } from "node:fs";
+      import { Catalog, initSync } from "${new URL("../js/src/browser.js", import.meta.url)}";
+      import { current } from "${new URL("../js/src/engine.js", import.meta.url)}";
+      import { limited } from "${new URL("support/limited.mjs", import.meta.url)}";
+      initSync(limited(readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}"), 64));
+      const catalog = new Catalog(${JSON.stringify(DOCUMENT)});
+      const ask = () => catalog.evaluateCondition("alcohol", ${JSON.stringify(aged(18))}).allow;
+      const first = current();
+      const said = [ask()];
+      const tenant = Array.from({ length: 40000 }, (_, id) => ({ id: "c" + id, rule: "LICENSE_REQUIREMENT", condition_value: {} }));
+      for (const size of [tenant.length, tenant.length]) {
+        try { new Catalog({ global: [], tenant: tenant.slice(0, size) }); } catch (error) { said.push(error.code, error.cause?.name); }
+        said.push(ask());
+      }
+      said.push(current() !== first);
+      console.log(JSON.stringify(said));
+    `;
+    const said = JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }));
+    assert.deepEqual(said, [true, "trap", "RuntimeError", true, "trap", "RuntimeError", true, true]);
+  });
+
+  test("an input for which there is no memory is refused, and harms nothing", () => {
+    const script = `
+      import { readFileSync } from "node:fs";
+      import { Catalog, initSync } from "${new URL("../js/src/browser.js", import.meta.url)}";
+      import { limited } from "${new URL("support/limited.mjs", import.meta.url)}";
+      initSync(limited(readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}"), 32));
+      const catalog = new Catalog(${JSON.stringify(DOCUMENT)});
+      const request = ${JSON.stringify(aged(18))};
+      const said = [];
+      try { catalog.evaluateCondition("alcohol", { ...request, note: "x".repeat(8 << 20) }); } catch (error) { said.push(error.code); }
+      said.push(catalog.evaluateCondition("alcohol", request).allow);
+      console.log(JSON.stringify(said));
+    `;
+    assert.deepEqual(JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })), ["too_large", true]);
+  });
+});
+
+about("rates", () => {
+  test("are decimal strings", () => {
+    assert.equal(oppositeRate("11.05"), "0.090498");
+    assert.equal(rateWithMarkup("11.05", "2.5"), "10.77375");
+    assert.equal(convert("100", "11.05"), "1105.00");
+    assert.equal(convert("100", "11.05", { currency: "JPY" }), "1105");
+    assert.equal(convert("100", "11.05", { minorUnit: 3 }), "1105.000");
+    assert.deepEqual(calculate([{ op: "opposite", rate: "2" }, { op: "convert", amount: "1", rate: "2", minorUnit: 0 }]), [{ rate: "0.5" }, { amount: "2" }]);
+  });
+
+  test("a float is refused, and the fault is named as the caller knows it", () => {
+    const error = thrown(() => oppositeRate(11.05));
+    assert.deepEqual([error.code, error.path], ["invalid", "$.rate"]);
+  });
+});

@@ -1,0 +1,95 @@
+// Every vector in Chromium, through the glue, the package's instance and the package, under the policy that allows no
+// more than a page's own scripts and WebAssembly.
+
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { browser, open } from "./support/browser.mjs";
+import { POLICY, serve } from "./support/serve.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+let context;
+let site;
+before(async () => {
+  context = await browser();
+  site = await serve(ROOT);
+});
+after(async () => {
+  await context.close();
+  site.end();
+});
+
+test("every vector is answered alike in a page", async () => {
+  const page = await open(context, `${site.url}/blank`);
+  const files = readdirSync(`${ROOT}/tests/vectors`, { recursive: true }).filter((name) => name.endsWith(".json"));
+  const { ran, wrong } = await page.evaluate(async (files) => {
+    const glue = await import("/js/engine/tillgate.js");
+    const tillgate = await import("/js/src/browser.js");
+    const { current } = await import("/js/src/engine.js");
+    const vector = await import("/tests/support/vector.mjs");
+    await glue.default({ module_or_path: "/js/engine/tillgate_bg.wasm" });
+    await tillgate.init();
+    let ran = 0;
+    const wrong = [];
+    for (const file of files) {
+      const { vectors } = await (await fetch(`/tests/vectors/${file}`)).json();
+      for (const { name, call, answer } of vectors.filter(({ call }) => vector.isText(call))) {
+        const answers = [vector.throughGlue(glue, call)];
+        if (vector.isOfPackage(call)) answers.push(vector.throughInstance(current(), call));
+        answers.push(vector.throughPackage(tillgate, call) ?? answers[0]);
+        ran += 1;
+        if (answers.some((each) => each !== vector.expected(answer))) wrong.push(`${file}: ${name}`);
+      }
+    }
+    return { ran, wrong };
+  }, files);
+  assert.deepEqual(wrong, []);
+  assert.ok(ran > 900, `${ran}`);
+  assert.deepEqual(page.faults, []);
+});
+
+test("a page whose policy allows no WebAssembly is told so, and can try again", async () => {
+  const strict = await serve(ROOT, { policy: POLICY.replace(" 'wasm-unsafe-eval'", "") });
+  const page = await open(context, `${strict.url}/blank`);
+  const said = await page.evaluate(async () => {
+    const { init } = await import("/js/src/browser.js");
+    const failure = () => init().then(() => "loaded", (error) => error.name);
+    return [await failure(), await failure()];
+  });
+  assert.deepEqual(said, ["CompileError", "CompileError"]);
+  strict.end();
+});
+
+test("a server that does not know the type of a module is no obstacle, one that has none is named", async () => {
+  const plain = await serve(ROOT, { types: { ".js": "text/javascript" } });
+  const page = await open(context, `${plain.url}/blank`);
+  const said = await page.evaluate(async () => {
+    const { Catalog, init } = await import("/js/src/browser.js");
+    const missing = await init("/nowhere.wasm").catch(({ message }) => message);
+    await Promise.all([init(), init()]);
+    return [missing, new Catalog({ global: [], tenant: [] }).evaluateProjectRestrictions({ projectId: crypto.randomUUID(), item: { id: "a" } }).allow];
+  });
+  assert.match(said[0], /the module is not at .*nowhere\.wasm: 404/);
+  assert.equal(said[1], false);
+  plain.end();
+});
+
+test("a web worker decides, also with a module that the page compiled", async () => {
+  const page = await open(context, `${site.url}/blank`);
+  const said = await page.evaluate(async () => {
+    return new Promise((resolve, reject) => {
+      const worker = new Worker("/tests/support/worker.mjs", { type: "module" });
+      worker.onerror = ({ message }) => reject(new Error(message));
+      const answers = [];
+      worker.onmessage = async ({ data }) => {
+        if (data === "ready") worker.postMessage(await WebAssembly.compileStreaming(fetch("/js/engine/tillgate_bg.wasm")));
+        else if (answers.push(data) === 1) worker.postMessage(undefined);
+        else resolve(answers);
+      };
+    });
+  });
+  assert.deepEqual(said, ["SOFT_DENY", "SOFT_DENY"]);
+});

@@ -1,0 +1,231 @@
+// `tillgate/client` against the real program: following it, losing it, and asking it.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, describe, test } from "node:test";
+
+import { CatalogClient, Host, clientCredentials } from "../js/src/client.node.js";
+import { sha256 } from "../js/src/node.js";
+import { AUDIENCE, clientWith, demo, until } from "./support/program.mjs";
+
+const item = { id: "sku-1" };
+const aged = (customer_age) => ({ item, context: { customer: { customer_age } } });
+
+let host;
+const open = [];
+
+before(async () => (host = await demo()));
+after(async () => {
+  for (const client of open) client.close();
+  await host.end();
+});
+
+const credentials = (of = host) => clientCredentials({ tokenUrl: `${of.url}/oauth2/token`, clientId: of.clientId, clientSecret: of.clientSecret, audience: AUDIENCE });
+
+function connect(options) {
+  const client = new CatalogClient({ url: host.url, token: credentials(), ...options });
+  open.push(client);
+  return client;
+}
+
+const next = (client, type) => new Promise((resolve) => client.addEventListener(type, resolve, { once: true }));
+
+describe("following", () => {
+  test("decides here, and says what the host says", async () => {
+    const client = connect();
+    assert.equal(client.state, "STARTING");
+    await client.ready();
+    assert.equal(client.state, "READY");
+    assert.equal(client.document.engine.sha256, sha256);
+    const questions = [
+      ["evaluateCondition", "alcohol", aged(17)],
+      ["evaluateCondition", "tobacco", { item, context: { customer: { licenses: ["tobacco"] } } }],
+      ["evaluateProjectRestrictions", { projectId: "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90", item: { id: "foam-0815" } }],
+      ["evaluateBasket", { items: [{ id: "a", conditionIds: ["alcohol", "nope"] }], context: {} }],
+    ];
+    for (const [call, ...question] of questions) {
+      const there = await client.host[call](...question);
+      assert.deepEqual(await client[call](...question), there.decision);
+      assert.equal(there.engine, sha256);
+    }
+  });
+
+  test("errors are those of the host, code, place and words", async () => {
+    const client = connect();
+    await client.ready();
+    const members = ({ code, path, message, faults, status }) => ({ code, path, message, faults, status });
+    for (const question of [["nope", aged(17)], ["alcohol", { item: {}, context: 1 }], ["no id", aged(17)]]) {
+      const here = await client.evaluateCondition(...question).catch(members);
+      assert.equal(here.code in { invalid: 1, not_found: 1 }, true);
+      assert.deepEqual(here, await client.host.evaluateCondition(...question).catch(members));
+    }
+  });
+
+  test("a change is heard of, and decided with", async () => {
+    const client = connect();
+    await client.ready();
+    const changed = next(client, "change");
+    await host.api("PUT", "/api/v1/entity-conditions/knives", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+    const { document } = await changed;
+    assert.ok(document.tenant.some(({ id }) => id === "knives"));
+    assert.equal((await client.evaluateCondition("knives", aged(17))).allow, false);
+    await host.api("DELETE", "/api/v1/entity-conditions/knives");
+    await until(() => client.evaluateCondition("knives", aged(17)).then(() => false, ({ code }) => code === "not_found"), "it is gone");
+  });
+
+  test("one that is paused hears nothing until it is resumed", async () => {
+    const client = connect();
+    await client.ready();
+    client.pause();
+    await until(() => client.state === "STALE", "it is stale");
+    await host.api("PUT", "/api/v1/entity-conditions/saws", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+    await assert.rejects(client.evaluateCondition("saws", aged(17)), { code: "not_found" });
+    client.resume();
+    await until(() => client.state === "READY", "it is ready again");
+    assert.equal((await client.evaluateCondition("saws", aged(17))).allow, false);
+    await host.api("DELETE", "/api/v1/entity-conditions/saws");
+  });
+
+  test("one that is closed while it is paused asks for nothing any more", async () => {
+    let asked = 0;
+    const client = connect({ fetch: (...given) => ((asked += 1), fetch(...given)) });
+    await client.ready();
+    client.pause();
+    await until(() => client.state === "STALE", "it is stale");
+    const before = asked;
+    client.close();
+    // Another client's whole beginning is time enough for one more request.
+    const other = connect();
+    await other.ready();
+    assert.equal(asked, before);
+  });
+
+  test("a client that is closed decides nothing, and says so once", async () => {
+    const client = connect();
+    await client.ready();
+    client.close();
+    client.close();
+    assert.equal(client.state, "CLOSED");
+    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), { code: "closed" });
+    const early = connect();
+    const ready = early.ready();
+    early.close();
+    await assert.rejects(ready, { code: "closed" });
+  });
+});
+
+describe("asking the host", () => {
+  test("while there is no catalog yet", async () => {
+    let open;
+    const opened = new Promise((resolve) => (open = resolve));
+    const client = connect({ fetch: async (url, options) => (String(url).endsWith("/changes") && (await opened), fetch(url, options)) });
+    assert.equal((await client.evaluateCondition("alcohol", aged(17))).allow, false);
+    assert.equal(client.state, "STARTING");
+    open();
+    await client.ready();
+  });
+
+  test("for a till that may evaluate and not read the catalog", async () => {
+    const till = await clientWith(host, ["ecs.evaluator"]);
+    const client = connect({ token: credentials(till) });
+    await assert.rejects(client.ready(), { code: "denied", status: 403 });
+    assert.equal((await client.evaluateCondition("alcohol", aged(18))).allow, true);
+  });
+
+  test("a wrong secret is an error with the host's words", async () => {
+    const client = connect({ token: credentials({ ...host, clientSecret: "wrong" }) });
+    await assert.rejects(client.ready(), { code: "unauthenticated", status: 401 });
+    await assert.rejects(client.host.request("/api/v1/catalog"), { code: "unauthenticated" });
+    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), /the client is not known/);
+    client.close();
+  });
+
+  test("a token that is refused is replaced, once", async () => {
+    const asked = [];
+    const good = await host.token();
+    const token = ({ fresh } = {}) => {
+      asked.push(fresh);
+      return fresh ? good : "expired";
+    };
+    const { decision } = await new Host({ url: host.url, token }).evaluateCondition("alcohol", aged(17));
+    assert.equal(decision.allow, false);
+    assert.deepEqual(asked, [undefined, true]);
+    await assert.rejects(new Host({ url: host.url, token: "never" }).evaluateCondition("alcohol", aged(17)), { code: "unauthenticated" });
+  });
+
+  test("one token serves many requests at once", async () => {
+    let tokens = 0;
+    const counted = (url, options) => ((tokens += String(url).endsWith("/oauth2/token") ? 1 : 0), fetch(url, options));
+    const source = clientCredentials({ tokenUrl: `${host.url}/oauth2/token`, clientId: host.clientId, clientSecret: host.clientSecret, audience: AUDIENCE, fetch: counted });
+    const [one, other] = await Promise.all([source(), source()]);
+    assert.equal(one, other);
+    assert.equal(await source(), one);
+    assert.equal(tokens, 1);
+    assert.notEqual(await source({ fresh: true }), one);
+  });
+});
+
+describe("when the host is away", () => {
+  test("decisions go on, the state says so, and it comes back by itself", async () => {
+    const gate = await proxy();
+    const client = connect({ url: gate.url, token: credentials() });
+    await client.ready();
+    gate.cut();
+    await until(() => client.state === "STALE", "it is stale");
+    assert.equal((await client.evaluateCondition("alcohol", aged(17))).allow, false);
+    await host.api("PUT", "/api/v1/entity-conditions/axes", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+    await assert.rejects(client.evaluateCondition("axes", aged(17)), { code: "not_found" });
+    gate.mend();
+    client.retry();
+    await until(() => client.state === "READY", "it is ready again");
+    assert.equal((await client.evaluateCondition("axes", aged(17))).allow, false);
+    await host.api("DELETE", "/api/v1/entity-conditions/axes");
+    client.close();
+    gate.end();
+  });
+
+  test("a catalog that is stale for too long is not decided with", async () => {
+    const gate = await proxy();
+    const client = connect({ url: gate.url, token: credentials(), maxStaleMs: 0 });
+    await client.ready();
+    gate.cut();
+    await until(() => client.state === "STALE", "it is stale");
+    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), { code: "unavailable" });
+    client.close();
+    gate.end();
+  });
+});
+
+/** A way to the host that can be cut. */
+async function proxy() {
+  const streams = new Set();
+  let isCut = false;
+  const server = createServer(async (request, response) => {
+    if (isCut) return response.destroy();
+    const ending = new AbortController();
+    streams.add(ending);
+    response.on("close", () => ending.abort());
+    try {
+      const { authorization, accept } = request.headers;
+      const answer = await fetch(host.url + request.url, { headers: { authorization, accept }, signal: ending.signal });
+      response.writeHead(answer.status, { "Content-Type": answer.headers.get("content-type") });
+      for await (const chunk of answer.body) response.write(chunk);
+      response.end();
+    } catch {
+      response.destroy();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut() {
+      isCut = true;
+      for (const stream of streams) stream.abort();
+    },
+    mend: () => (isCut = false),
+    end() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,278 @@
+// What is in the tarball, and whether it works where it is installed: Node, a page, Vite, esbuild, a worker, TypeScript.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { build } from "esbuild";
+import { Miniflare } from "miniflare";
+
+import { browser, open } from "./support/browser.mjs";
+import { PROGRAM, demo } from "./support/program.mjs";
+import { serve } from "./support/serve.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const TOOLS = fileURLToPath(new URL("node_modules/.bin/", import.meta.url));
+const README = readFileSync(`${ROOT}/js/README.md`, "utf8");
+const STATE = readFileSync(`${ROOT}/js/package.json`, "utf8");
+
+const block = (language) => README.split("```" + language + "\n")[1].split("```")[0];
+const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+let place;
+let home;
+let context;
+let packed;
+
+before(async () => {
+  // README's first lines, as they stand: the repository beside one's own folder.
+  place = mkdtempSync(join(tmpdir(), "tillgate-package-"));
+  cpSync(`${ROOT}/js`, join(place, "js"), { recursive: true });
+  cpSync(`${ROOT}/LICENSE`, join(place, "LICENSE"));
+  home = join(place, "my-till");
+  mkdirSync(home);
+  run("bash", ["-euc", block("sh")], join(place, "js"));
+  packed = join(home, "node_modules/tillgate");
+  context = await browser();
+});
+
+after(async () => {
+  await context?.close();
+  rmSync(place, { recursive: true, force: true });
+});
+
+describe("the tarball", () => {
+  test("holds what is used, and nothing else", () => {
+    const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(packed.length + 1)).sort();
+    const sources = readdirSync(`${ROOT}/js/src`).map((name) => `src/${name}`);
+    assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
+  });
+
+  test("has no dependency and leaves the repository as it was", () => {
+    const manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
+    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"]) assert.equal(manifest[kind], undefined);
+    assert.deepEqual(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith(".")), ["tillgate"]);
+    assert.equal(readFileSync(join(place, "js/package.json"), "utf8"), STATE);
+    assert.equal(readdirSync(join(place, "js")).includes("LICENSE"), false);
+  });
+
+  test("has the host's module, and all name the same bytes", async () => {
+    const host = await demo();
+    try {
+      const bytes = readFileSync(join(packed, "engine/tillgate_bg.wasm"));
+      const answer = await host.api("POST", "/api/v1/conditions/alcohol/evaluate", { item: { id: "a" }, context: {} });
+      const catalog = await (await host.api("GET", "/api/v1/catalog")).json();
+      const names = {
+        header: answer.headers.get("tillgate-engine"),
+        catalog: catalog.engine.sha256,
+        version: /engine sha256 ([0-9a-f]{64})/.exec(run(PROGRAM, ["--version"]))[1],
+        manifest: JSON.parse(readFileSync(join(packed, "package.json"), "utf8")).engine.sha256,
+        package: run("node", ["-p", 'require("tillgate").sha256'], home).trim(),
+        page: sha256(new Uint8Array(await (await fetch(`${host.url}/js/engine/tillgate_bg.wasm`)).arrayBuffer())),
+      };
+      for (const [name, digest] of Object.entries(names)) assert.equal(digest, sha256(bytes), name);
+    } finally {
+      await host.end();
+    }
+  });
+});
+
+describe("five minutes", () => {
+  test("eight lines decide in Node, as README says", () => {
+    writeFileSync(join(home, "decide.mjs"), block("js"));
+    assert.equal(run("node", ["decide.mjs"], home), block("text"));
+  });
+
+  test("the same lines decide in a page", async () => {
+    writeFileSync(join(home, "index.html"), block("html"));
+    const site = await serve(home, { policy: null });
+    const page = await context.newPage();
+    const said = page.waitForEvent("console");
+    await page.goto(`${site.url}/`);
+    assert.equal(`${(await said).text()}\n`, block("text"));
+    site.end();
+  });
+
+  test("require serves it as well", () => {
+    const program = 'const { Catalog } = require("tillgate"); const { CatalogClient } = require("tillgate/client");';
+    const ask = 'console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog, typeof CatalogClient)';
+    assert.equal(run("node", ["-e", program + ask], home), "true function\n");
+  });
+});
+
+describe("examples", () => {
+  const example = (name) => {
+    const folder = join(home, name);
+    cpSync(`${ROOT}/js/examples/${name}`, folder, { recursive: true });
+    return folder;
+  };
+
+  test("a page without a build step, from a folder like a CDN's, under the policy", async () => {
+    const folder = example("browser");
+    cpSync(packed, join(folder, "tillgate"), { recursive: true });
+    const site = await serve(folder);
+    const page = await open(context, `${site.url}/`);
+    const decision = page.locator("#decision");
+    await page.getByText("The customer is too young for this item.").waitFor();
+    await page.getByLabel("Age").fill("18");
+    assert.equal(await decision.textContent(), "Sell it.");
+    await page.getByLabel("Age").fill("");
+    assert.equal(await decision.textContent(), "Ask for the customer's age.");
+    assert.deepEqual(page.faults, []);
+    site.end();
+  });
+
+  test("an app that Vite builds, under the policy", async () => {
+    const folder = example("vite");
+    run("node", [`${TOOLS}vite`, "build", "--logLevel", "warn"], folder);
+    const wasm = readdirSync(join(folder, "dist/assets")).filter((name) => name.endsWith(".wasm"));
+    assert.equal(wasm.length, 1);
+    const site = await serve(join(folder, "dist"));
+    const page = await open(context, `${site.url}/`);
+    await page.getByText("Ask for the customer's licenses.").waitFor();
+    assert.equal(await page.locator("#questions li").count(), 2);
+    assert.deepEqual(page.faults, []);
+    site.end();
+  });
+
+  test("the same app from Vite's development server", async () => {
+    const folder = join(home, "vite");
+    const server = spawn("node", [`${TOOLS}vite`, "--port", "0", "--host", "127.0.0.1"], { cwd: folder, env: { ...process.env, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      let url;
+      for await (const line of createInterface({ input: server.stdout })) {
+        url = /Local: +(http\S+)/.exec(line)?.[1];
+        if (url) break;
+      }
+      const page = await context.newPage();
+      await page.goto(url);
+      await page.getByText("Ask for the customer's licenses.").waitFor();
+      await page.close();
+    } finally {
+      server.kill();
+    }
+  });
+
+  test("a page that esbuild bundles, told where the module is", async () => {
+    const folder = join(home, "esbuild");
+    mkdirSync(folder);
+    const source = 'import url from "tillgate/engine.wasm"; import { Catalog, init } from "tillgate"; await init(url); document.title = String(new Catalog({ global: [], tenant: [] }) instanceof Catalog);';
+    writeFileSync(join(folder, "main.js"), source);
+    writeFileSync(join(folder, "index.html"), '<!doctype html><script type="module" src="/out/main.js"></script>');
+    const options = { entryPoints: [join(folder, "main.js")], bundle: true, format: "esm", outdir: join(folder, "out"), loader: { ".wasm": "file" }, publicPath: "/out", logLevel: "error" };
+    await build(options);
+    const site = await serve(folder);
+    const page = await open(context, `${site.url}/`);
+    await page.waitForFunction(() => document.title === "true");
+    assert.deepEqual(page.faults, []);
+    site.end();
+  });
+
+  test("a service in Node, with a host's rules", async () => {
+    const folder = example("node");
+    const host = await demo();
+    const env = { ...process.env, TILLGATE_URL: host.url, CLIENT_ID: host.clientId, CLIENT_SECRET: host.clientSecret, PORT: "0" };
+    const service = spawn("node", ["service.js"], { cwd: folder, env, stdio: ["ignore", "pipe", "ignore"] });
+    try {
+      let url;
+      for await (const line of createInterface({ input: service.stdout })) {
+        url = /listening on (http\S+)/.exec(line)?.[1];
+        if (url) break;
+      }
+      const ask = async (id, body) => {
+        const answer = await fetch(`${url}/${id}`, { method: "POST", body: JSON.stringify(body) });
+        return [answer.status, await answer.json()];
+      };
+      const [status, decision] = await ask("alcohol", { item: { id: "beer-0.5l" }, context: { customer: { customer_age: 17 } } });
+      assert.deepEqual([status, decision.results[0].reason], [200, "age_restriction.underage"]);
+      assert.equal((await ask("nope", { item: { id: "a" }, context: {} }))[0], 404);
+      assert.equal((await ask("alcohol", { item: {} }))[0], 400);
+      service.kill("SIGTERM");
+      assert.equal(await new Promise((resolve) => service.once("exit", resolve)), 0);
+    } finally {
+      service.kill("SIGKILL");
+      await host.end();
+    }
+  });
+
+  test("a worker that esbuild bundles, in the runtime that workers run in", async () => {
+    const folder = example("worker");
+    const outdir = join(folder, "out");
+    await build({ entryPoints: [join(folder, "worker.js")], bundle: true, format: "esm", conditions: ["workerd"], outdir, loader: { ".wasm": "copy" }, logLevel: "error" });
+    const modules = readdirSync(outdir).map((name) => {
+      const type = name.endsWith(".wasm") ? "CompiledWasm" : "ESModule";
+      return { type, path: join(outdir, name) };
+    });
+    modules.sort((one) => (one.type === "ESModule" ? -1 : 1));
+    const worker = new Miniflare({ modules, modulesRoot: outdir, compatibilityDate: "2025-01-01" });
+    try {
+      const ask = (id, body) => worker.dispatchFetch(`http://worker/${id}`, { method: "POST", body: JSON.stringify(body) });
+      const answer = await ask("alcohol", { item: { id: "a" }, context: { customer: { customer_age: 17 } } });
+      assert.equal((await answer.json()).results[0].reason, "age_restriction.underage");
+      assert.equal((await ask("nope", { item: { id: "a" }, context: {} })).status, 404);
+    } finally {
+      await worker.dispose();
+    }
+  });
+});
+
+describe("TypeScript", () => {
+  const program = `
+    import { Catalog, TillgateError, calculate, convert, describe, init, oppositeRate, type CatalogDocument, type ItemDecision } from "tillgate";
+    import { CatalogClient, Host, clientCredentials } from "tillgate/client";
+
+    await init();
+    const document: CatalogDocument = { global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] };
+    const catalog = new Catalog(document);
+    const decision: ItemDecision = catalog.evaluateCondition("beer", { item: { id: "a" }, context: { customer: { customer_age: 17, licenses: ["a", { id: "b" }] } } });
+    for (const result of decision.results) {
+      if (result.rule === "PROJECT_RESTRICTION") result.restriction?.toUpperCase();
+      else result.id.toUpperCase();
+      if (result.reason !== null) describe(result.reason).toUpperCase();
+    }
+    const basket = catalog.evaluateBasket({ items: [{ id: "a", conditionIds: ["beer"] }], context: {} });
+    const status: 404 | undefined = basket.items[0]?.errors?.[0]?.status;
+    const [opposite, converted] = calculate([{ op: "opposite", rate: "2" }, { op: "convert", amount: "1", rate: "2", currency: "SEK" }]);
+    const texts: string[] = [opposite.rate, converted.amount, oppositeRate("2"), convert("1", "2", { minorUnit: 0 })];
+    try { catalog.free(); } catch (error) { if (error instanceof TillgateError && error.code === "invalid") error.faults[0]?.path.toUpperCase(); }
+
+    const token = clientCredentials({ tokenUrl: "https://a/oauth2/token", clientId: "a", clientSecret: "b", audience: "c" });
+    const client = new CatalogClient({ url: "https://a", token });
+    client.addEventListener("state", ({ state }) => state satisfies "STARTING" | "READY" | "STALE" | "CLOSED");
+    const asked = await new Host({ url: "https://a", token: () => "t" }).evaluateCondition("beer", { item: { id: "a" }, context: {} });
+    asked.decision.results[0]?.id.toUpperCase();
+    void [status, texts];
+
+    // @ts-expect-error a float is no rate
+    oppositeRate(11.05);
+    // @ts-expect-error a question needs a context
+    catalog.evaluateCondition("beer", { item: { id: "a" } });
+    // @ts-expect-error a license has no minimum age
+    new Catalog({ global: [], tenant: [{ id: "a", rule: "LICENSE_REQUIREMENT", condition_value: { minimum_age: 1 } }] });
+    // @ts-expect-error there is no such code
+    if ((null as unknown as TillgateError).code === "oops") throw 0;
+    // @ts-expect-error two ways to say the decimals
+    convert("1", "2", { currency: "SEK", minorUnit: 2 });
+  `;
+  for (const [moduleResolution, module] of [["bundler", "esnext"], ["node16", "node16"]]) {
+    test(`takes it under --strict with moduleResolution ${moduleResolution}`, () => {
+      const folder = join(home, `types-${moduleResolution}`);
+      mkdirSync(folder);
+      writeFileSync(join(folder, "program.mts"), program);
+      const options = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022", "--lib", "es2023,esnext.disposable,dom", "--types", ""];
+      try {
+        run("node", [`${TOOLS}tsc`, ...options, "--module", module, "--moduleResolution", moduleResolution, "program.mts"], folder);
+      } catch (error) {
+        assert.fail(error.stdout);
+      }
+    });
+  }
+});

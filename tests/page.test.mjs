@@ -1,0 +1,538 @@
+// The page as people use it: real Chromium against the real program.
+//
+//     cargo build && node --test tests/page.test.mjs     screenshots are kept in tests/output/
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+
+import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
+import { clientWith, demo, emptyHost, until } from "./support/program.mjs";
+
+const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
+const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+let host;
+let context;
+
+before(async () => {
+  host = await demo();
+  context = await browser();
+});
+
+after(async () => {
+  await context?.close();
+  await host?.end();
+});
+
+/** What a test does with a page that is signed in; nothing may go wrong on it that nobody sees. */
+const visit = (hash, work) => async () => {
+  const page = await signedIn(context, host, hash);
+  try {
+    await work(page);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.close();
+  }
+};
+
+const verdict = (page) => page.locator(".verdict-title");
+const agrees = (page) => page.getByText("The host decided the same").waitFor();
+const shown = async (locator, text) => until(async () => (await locator.textContent()) === text, `${text} is shown`);
+
+describe("what is served", () => {
+  test("the page comes under a policy that allows its own scripts and WebAssembly alone", async () => {
+    const answer = await fetch(host.url);
+    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.equal(
+      answer.headers.get("content-security-policy"),
+      "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.match(await answer.text(), /<meta name="tillgate-audience" content="https:\/\/api\.tillgate\.example" \/>/);
+  });
+
+  test("the module is the one that decides, and is not sent again to who has it", async () => {
+    const answer = await fetch(`${host.url}/js/engine/tillgate_bg.wasm`);
+    assert.equal(answer.headers.get("content-type"), "application/wasm");
+    const digest = createHash("sha256").update(new Uint8Array(await answer.arrayBuffer())).digest("hex");
+    const evaluated = await host.api("POST", "/api/v1/conditions/alcohol/evaluate", { item: { id: "a" }, context: {} });
+    assert.equal(digest, evaluated.headers.get("tillgate-engine"));
+    const again = await fetch(`${host.url}/js/engine/tillgate_bg.wasm`, { headers: { "If-None-Match": answer.headers.get("etag") } });
+    assert.equal(again.status, 304);
+  });
+
+  test("every file that a module names is there", async () => {
+    const seen = new Set();
+    const walk = async (url) => {
+      if (seen.has(url)) return;
+      seen.add(url);
+      const answer = await fetch(url);
+      assert.equal(answer.status, 200, url);
+      for (const [, to] of (await answer.text()).matchAll(/^(?:import|export) [^;]*?"(\.[^"]+)";$/gms)) await walk(new URL(to, url).href);
+    };
+    await walk(`${host.url}/www/main.js`);
+    assert.ok(seen.size > 20, `${seen.size}`);
+  });
+});
+
+describe("signing in", () => {
+  test("a wrong secret is refused in words, and the right one enters", async () => {
+    const page = await open(context, host.url);
+    await page.getByLabel("Client id").fill(host.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("The client id or the secret is not right").waitFor();
+    await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Preview" }).waitFor();
+    assert.equal(await page.getByText("Live · demo").count(), 1);
+    await page.close();
+  });
+
+  test("a pasted token enters, and neither it nor a secret is stored", async () => {
+    const page = await open(context, host.url);
+    await page.getByRole("radio", { name: "Token" }).check();
+    await page.getByLabel("Access token").fill(`Bearer ${await host.token()}`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Preview" }).waitFor();
+    await agrees(page);
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+    assert.doesNotMatch(kept, /ey[A-Za-z0-9_-]{10}/);
+    await page.reload();
+    await page.getByLabel("Client id").waitFor();
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
+  test("signing out forgets what was seen", visit("", async (page) => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Client id").waitFor();
+    assert.equal(await page.getByText("alcohol").count(), 0);
+  }));
+});
+
+describe("who may do what", () => {
+  /** A page that is signed in as a client of the demo's tenant with these roles. */
+  const as = async (...roles) => {
+    const client = await clientWith(host, roles);
+    return { client, page: await signedIn(context, client) };
+  };
+
+  test("who may only look sees everything, and is told when changing is refused", async () => {
+    const { page } = await as("ecs.viewer");
+    await shown(verdict(page), "Must not be sold");
+    await page.getByText("The host was not asked: your client may not evaluate").waitFor();
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByRole("button", { name: "Edit pesticide" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByText("Your client may look at this, but not change it.").waitFor();
+    await page.close();
+  });
+
+  test("who may not read is told which role it takes", async () => {
+    const client = await clientWith(host, ["ecs.evaluator"]);
+    const page = await open(context, host.url);
+    await page.getByLabel("Client id").fill(client.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill(client.clientSecret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("It needs the role ecs.viewer or ecs.editor.").waitFor();
+    await page.close();
+  });
+
+  test("who is revoked is signed out, and told", async () => {
+    const { client, page } = await as("ecs.viewer", "ecs.evaluator");
+    await agrees(page);
+    await host.api("PUT", `/v1/tenants/demo/clients/${client.clientId}/revoke`);
+    await page.getByText("Your sign-in has ended. Sign in again.").waitFor();
+    assert.equal(await page.getByText("alcohol").count(), 0);
+    await page.close();
+  });
+});
+
+describe("previewing a condition", () => {
+  test("the decision changes at each keystroke, in the page, and the host agrees", visit("", async (page) => {
+    await shown(verdict(page), "Must not be sold");
+    await agrees(page);
+    // No host: what is typed is decided all the same.
+    await page.route("**/evaluate", (route) => route.abort());
+    const age = page.getByLabel("Customer’s age", { exact: true });
+    await age.fill("18");
+    assert.equal(await verdict(page).textContent(), "May be sold");
+    await age.fill("");
+    assert.equal(await verdict(page).textContent(), "Ask first");
+    await page.getByText("Ask for the customer's age.").first().waitFor();
+    await age.fill("151");
+    await page.getByText("Not a question yet").waitFor();
+    await page.getByText("The host cannot be reached; decided here").waitFor();
+    await page.unroute("**/evaluate");
+    await age.fill("17");
+    await agrees(page);
+    const digest = await page.locator(".agreement code").getAttribute("title");
+    const { sha256 } = await import("../js/engine/engine.js");
+    assert.equal(digest, `SHA-256 of the module: ${sha256}`);
+    page.faults = page.faults.filter((fault) => !fault.includes("Failed to load resource"));
+  }));
+
+  test("what is wrong with a question is said alike by page and host", visit("", async (page) => {
+    await page.getByLabel("Item id").fill("");
+    await page.getByText("The item’s id must be a string of 1 to 256 characters.").first().waitFor();
+    await agrees(page);
+    page.faults = page.faults.filter((fault) => !fault.includes("400"));
+  }));
+
+  test("the strip shows where the rule turns, and moves the customer", visit("", async (page) => {
+    await page.getByText("Up to 17: do not sell, from 18: sell.").waitFor();
+    const slider = page.getByLabel("Customer’s age, slider");
+    await slider.focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.getByLabel("Customer’s age", { exact: true }).inputValue(), "18");
+    await shown(verdict(page), "May be sold");
+    await agrees(page);
+  }));
+
+  test("licenses are asked for, chosen and decided", visit("#/preview/condition/tobacco", async (page) => {
+    await shown(verdict(page), "Ask first");
+    await page.getByRole("radio", { name: "Has these" }).check();
+    await shown(verdict(page), "Must not be sold");
+    await page.getByRole("checkbox", { name: "tobacco" }).check();
+    await shown(verdict(page), "May be sold");
+    await agrees(page);
+  }));
+
+  test("a change to a rule is decided before it is saved, and only then", visit("", async (page) => {
+    await page.getByText("Try a change").click();
+    await page.getByLabel("Minimum age").fill("16");
+    await shown(verdict(page), "May be sold");
+    await page.getByText("A draft, decided here").waitFor();
+    await page.getByText("Up to 15: do not sell, from 16: sell.").waitFor();
+    const stored = await (await host.api("GET", "/api/v1/entity-conditions/alcohol")).json();
+    assert.deepEqual(stored.condition_value, { minimum_age: 18 });
+    await page.getByLabel("Minimum age").fill("18");
+    await agrees(page);
+  }));
+
+  test("a new rule can be tried and then saved", visit("", async (page) => {
+    await page.getByLabel("Condition", { exact: true }).selectOption("A new condition…");
+    await page.getByLabel("Id", { exact: true }).fill("fireworks");
+    await page.getByLabel("Minimum age").fill("21");
+    await shown(verdict(page), "Must not be sold");
+    await page.getByRole("button", { name: "Save this rule…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. It is in force at once.").waitFor();
+    await until(async () => (await page.getByLabel("Condition", { exact: true }).inputValue()) === "fireworks", "it is the one looked at");
+    await agrees(page);
+    const stored = await (await host.api("GET", "/api/v1/entity-conditions/fireworks")).json();
+    assert.deepEqual(stored.condition_value, { minimum_age: 21 });
+    await host.api("DELETE", "/api/v1/entity-conditions/fireworks");
+  }));
+});
+
+describe("previewing a project and a basket", () => {
+  test("a project's properties are offered, and decide", visit(`#/preview/project/${PROJECT}`, async (page) => {
+    await shown(verdict(page), "Must not be sold");
+    await page.getByLabel("productGroup").fill("fasteners");
+    await shown(verdict(page), "May be sold");
+    await agrees(page);
+    await page.getByLabel("Item id").fill("foam-0815");
+    await shown(verdict(page), "Must not be sold");
+    await page.getByText("The project denies this item.").first().waitFor();
+    await page.getByRole("button", { name: "Add a property" }).click();
+    await page.getByLabel("Property", { exact: true }).fill("brand");
+    await page.getByLabel("Value", { exact: true }).fill("acme");
+    await agrees(page);
+    await page.getByText("What a till sends and gets").click();
+    await page.getByText('"brand": "acme"').waitFor();
+  }));
+
+  test("a basket shows what to ask and what to take out", visit("#/preview/basket", async (page) => {
+    await shown(verdict(page), "Take out 1 item");
+    await page.getByText("Take out beer-0.5l. The customer is too young for this item.").waitFor();
+    await page.getByText("Ask for the customer's licenses.").first().waitFor();
+    await agrees(page);
+    await page.getByLabel("Customer’s age", { exact: true }).fill("40");
+    await shown(verdict(page), "Ask first");
+    await page.getByRole("radio", { name: "Has these" }).check();
+    await page.getByRole("group", { name: "Licenses the customer has" }).getByRole("checkbox", { name: "pesticide" }).check();
+    await shown(verdict(page), "Sell the basket");
+    await page.getByLabel("Project", { exact: true }).selectOption({ label: "School, new building" });
+    await shown(verdict(page), "Take out 3 items");
+    await agrees(page);
+    for (const _ of [1, 2, 3]) await page.getByRole("button", { name: "Remove this line" }).first().click();
+    await page.getByText("The basket is empty").waitFor();
+  }));
+});
+
+describe("conditions", () => {
+  test("global ones can be looked at, and not changed", visit("#/conditions", async (page) => {
+    await page.getByRole("link", { name: "Preview alcohol" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Edit alcohol" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Delete alcohol" }).count(), 0);
+  }));
+
+  test("the list is filtered as one types", visit("#/conditions", async (page) => {
+    await page.getByLabel("Filter conditions").fill("license");
+    await page.getByText("2 of 4 conditions").waitFor();
+    await page.getByLabel("Filter conditions").fill("nothing like it");
+    await page.getByText("No condition matches").waitFor();
+  }));
+
+  test("one is made, changed, switched off and deleted", visit("#/conditions", async (page) => {
+    await page.getByRole("button", { name: "New condition" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Id", { exact: true }).fill("not an id");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Use 1 to 64 letters, digits and _ . : -").waitFor();
+    await dialog.getByLabel("Id", { exact: true }).fill("knives");
+    await dialog.getByLabel("Minimum age").fill("200");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("A whole number from 0 to 150.").waitFor();
+    await dialog.getByLabel("Minimum age").fill("18");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "knives" }).waitFor();
+    await page.getByRole("button", { name: "Edit knives" }).click();
+    await dialog.getByRole("switch", { name: "In force" }).uncheck();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.locator(".row.off").getByText("Off").waitFor();
+    await page.getByRole("button", { name: "Delete knives" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "knives" }).waitFor({ state: "detached" });
+    page.faults = page.faults.filter((fault) => !fault.includes("400"));
+  }));
+
+  test("when someone else saved first, both versions are shown", visit("#/conditions", async (page) => {
+    await page.getByRole("button", { name: "Edit energy-drink" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Minimum age").fill("14");
+    const put = (age) => host.api("PUT", "/api/v1/entity-conditions/energy-drink", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: age } });
+    await put(13);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Someone else changed this while you were editing").waitFor();
+    await dialog.getByText("Customers must be 13 or older.").waitFor();
+    await dialog.getByText("Customers must be 14 or older.").waitFor();
+    await page.screenshot({ path: `${OUTPUT}conflict.png` });
+    await dialog.getByRole("button", { name: "Save mine instead" }).click();
+    await page.getByText("Customers must be 14 or older").waitFor();
+    await put(15);
+    page.faults = page.faults.filter((fault) => !fault.includes("412"));
+  }));
+
+  test("a change on one page turns the decision on another, within a second", async () => {
+    const [one, other] = [await signedIn(context, host, "#/conditions"), await signedIn(context, host, "#/preview/condition/energy-drink")];
+    await other.getByLabel("Customer’s age", { exact: true }).fill("16");
+    await shown(verdict(other), "May be sold");
+    await one.getByRole("button", { name: "Edit energy-drink" }).click();
+    await one.getByRole("dialog").getByLabel("Minimum age").fill("17");
+    await other.evaluate(() => {
+      const title = document.querySelector(".verdict-title");
+      window.turned = new Promise((resolve) => {
+        const observer = new MutationObserver(() => title.textContent === "Must not be sold" && resolve(Date.now()));
+        observer.observe(title, { childList: true, characterData: true, subtree: true });
+      });
+    });
+    await one.evaluate(() => {
+      document.querySelector("dialog form").addEventListener("submit", () => (window.saved = Date.now()), { capture: true });
+    });
+    await one.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    const turned = await other.evaluate(() => window.turned);
+    const took = turned - (await one.evaluate(() => window.saved));
+    console.log(`# from the click on one page to the decision on the other: ${took} ms`);
+    await agrees(other);
+    await one.getByText("Customers must be 17 or older").waitFor();
+    await host.api("PUT", "/api/v1/entity-conditions/energy-drink", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
+    await one.getByText("Customers must be 15 or older").waitFor();
+    await one.close();
+    await other.close();
+  });
+});
+
+describe("projects", () => {
+  test("one is made with rules, changed and deleted", visit("#/projects", async (page) => {
+    await page.getByRole("button", { name: "New project" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("Kindergarten");
+    await dialog.getByRole("button", { name: "Add a rule" }).click();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText(/propertyName must be/).waitFor();
+    await dialog.getByLabel("Property").fill("organic");
+    await dialog.getByLabel("Values, one a line").fill("certified");
+    await dialog.getByLabel("yes").check();
+    await dialog.getByRole("button", { name: "Add a rule" }).click();
+    await dialog.getByLabel("What the rule demands").nth(1).selectOption("Never these items");
+    await dialog.getByLabel("Item ids, one a line").fill("lead-paint\nasbestos");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Kindergarten" }).waitFor();
+    await page.getByText("organic must be certified or yes").waitFor();
+    const all = await (await host.api("GET", "/api/v1/projects")).json();
+    const made = all.find(({ name }) => name === "Kindergarten");
+    assert.deepEqual(made.restrictions, [
+      { type: "WHITELIST", propertyName: "organic", allowedValues: ["certified", true], exclusive: false },
+      { type: "BLACKLISTEDITEMS", itemIds: ["lead-paint", "asbestos"], exclusive: false },
+    ]);
+    await page.getByRole("button", { name: "Edit Kindergarten" }).click();
+    await dialog.getByRole("button", { name: "Remove this rule" }).first().click();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("organic must be certified or yes").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Delete Kindergarten" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "Kindergarten" }).waitFor({ state: "detached" });
+    page.faults = page.faults.filter((fault) => !fault.includes("400"));
+  }));
+});
+
+describe("for everybody", () => {
+  test("signing in, deciding and changing a rule go by keyboard alone", async () => {
+    const page = await open(context, host.url);
+    await page.getByLabel("Client id").waitFor();
+    const focused = () => page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent);
+    const tabTo = async (name) => {
+      for (let press = 0; press < 60; press += 1) {
+        if ((await focused())?.trim() === name) return;
+        await page.keyboard.press("Tab");
+      }
+      assert.fail(`the keyboard does not come to ${name}`);
+    };
+    await tabTo("Client id");
+    await page.keyboard.insertText(host.clientId);
+    await page.keyboard.press("Tab");
+    await page.keyboard.insertText(host.clientSecret);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Preview" }).waitFor();
+    await tabTo("Customer’s age");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("19");
+    await shown(verdict(page), "May be sold");
+    await page.keyboard.press("Home");
+    for (let press = 0; press < 30; press += 1) await page.keyboard.press("Shift+Tab");
+    await tabTo("Conditions");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Conditions", level: 1 }).waitFor();
+    await tabTo("Edit energy-drink");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo("Minimum age");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("15");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await until(async () => (await focused()) === "Edit energy-drink", "the focus is back where it came from");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal(await focused(), "Edit energy-drink", "the focus goes back to where it came from");
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
+  test("a screen reader hears the decision when typing pauses", visit("", async (page) => {
+    const spoken = page.locator(".verdict [role=status]");
+    await shown(spoken, "Must not be sold. The customer is too young for this item.");
+    await page.getByLabel("Customer’s age", { exact: true }).fill("44");
+    await shown(spoken, "May be sold. No rule speaks against it.");
+  }));
+
+  const views = [
+    ["signin", undefined, async () => {}],
+    ["preview", "", agrees],
+    ["draft", "", async (page) => {
+      await page.getByText("Try a change").click();
+      await page.getByLabel("Minimum age").fill("16");
+    }],
+    ["project", `#/preview/project/${PROJECT}`, agrees],
+    ["basket", "#/preview/basket", agrees],
+    ["conditions", "#/conditions", async () => {}],
+    ["condition", "#/conditions", (page) => page.getByRole("button", { name: "Edit energy-drink" }).click()],
+    ["delete", "#/conditions", (page) => page.getByRole("button", { name: "Delete energy-drink" }).click()],
+    ["projects", "#/projects", async () => {}],
+    ["edit-project", "#/projects", (page) => page.getByRole("button", { name: /Edit School/ }).click()],
+  ];
+  for (const theme of ["light", "dark"]) {
+    for (const [width, height] of [[360, 740], [1280, 800]]) {
+      test(`nothing serious for axe, and nothing too wide, ${theme} at ${width} px`, async () => {
+        for (const [name, hash, prepare] of views) {
+          const page = hash === undefined ? await open(context, host.url) : await signedIn(context, host, hash);
+          await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+          await page.setViewportSize({ width, height });
+          if (hash === undefined) await page.getByLabel("Client id").waitFor();
+          await prepare(page);
+          // Colours are judged once they have turned.
+          await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
+          await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: true });
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `${name} is ${wide} px wide`);
+          await page.evaluate(readFileSync(AXE, "utf8"));
+          const found = await page.evaluate(() => window.axe.run());
+          const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+          const told = serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
+          assert.deepEqual(told, []);
+          assert.deepEqual(page.faults, []);
+          await page.close();
+        }
+      });
+    }
+  }
+
+  test("light and dark can be chosen, and stay chosen", visit("", async (page) => {
+    await page.emulateMedia({ colorScheme: "light" });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await background();
+    await page.getByRole("button", { name: "Use dark colours" }).click();
+    assert.notEqual(await background(), light);
+    await page.reload();
+    await page.getByLabel("Client id").waitFor();
+    assert.notEqual(await background(), light);
+    await page.getByRole("button", { name: "Use light colours" }).click();
+    await page.evaluate(() => localStorage.clear());
+  }));
+});
+
+test("a page that nobody looks at hears of nothing, and of everything when someone looks again", visit("#/conditions", async (page) => {
+  const look = (hidden) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  await look(true);
+  await page.getByText("Not connected. Shown as last known").waitFor();
+  await host.api("PUT", "/api/v1/entity-conditions/glue", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+  await look(false);
+  await page.getByRole("heading", { name: "glue" }).waitFor();
+  await page.getByText("Live · demo").waitFor();
+  await host.api("DELETE", "/api/v1/entity-conditions/glue");
+}));
+
+test("a tenant that has nothing is told how to begin", async () => {
+  const empty = await emptyHost();
+  const page = await signedIn(context, empty, "#/conditions");
+  await page.getByText("No conditions yet").waitFor();
+  await page.screenshot({ path: `${OUTPUT}empty.png` });
+  await page.getByRole("link", { name: "Projects" }).click();
+  await page.getByText("No projects yet").waitFor();
+  await page.getByRole("link", { name: "Preview" }).click();
+  await page.getByText("Your new rule").waitFor();
+  await page.getByLabel("Id", { exact: true }).fill("beer");
+  await shown(verdict(page), "Must not be sold");
+  await page.getByRole("radio", { name: "A project" }).check();
+  await page.getByText("There are no projects yet.").waitFor();
+  await shown(verdict(page), "Ask first");
+  await agrees(page);
+  await page.getByRole("radio", { name: "A basket" }).check();
+  await shown(verdict(page), "Sell the basket");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+  await empty.end();
+});
+
+test("a host that goes and comes back: the page says so, and goes on deciding", async () => {
+  const own = await demo();
+  const page = await signedIn(context, own);
+  await agrees(page);
+  await own.end();
+  await page.getByText("Not connected. Shown as last known").waitFor();
+  await page.getByLabel("Customer’s age", { exact: true }).fill("30");
+  assert.equal(await verdict(page).textContent(), "May be sold");
+  await page.close();
+});

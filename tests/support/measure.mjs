@@ -1,0 +1,64 @@
+// What a prepared decision costs in JavaScript, object in and object out, beside JSON.parse of the same input and
+// JSON.stringify of the same output. Runs in Node and in a browser alike.
+
+const BATCH = 2_000;
+const BATCHES = 250;
+
+/** Five restrictions, one of each type, one of them with 100 ids (`samples.rs`). */
+const RESTRICTIONS = [
+  { type: "WHITELIST", propertyName: "productGroup", allowedValues: ["timber", "fasteners", "insulation"] },
+  { type: "BLACKLIST", propertyName: "brand", deniedValues: ["umbrella", "initech"] },
+  { type: "BOOLEAN", propertyName: "hazardous", value: false },
+  { type: "WHITELISTEDITEMS", itemIds: Array.from({ length: 100 }, (_, id) => `item-${String(id).padStart(3, "0")}`) },
+  { type: "BLACKLISTEDITEMS", itemIds: ["item-900", "item-901"] },
+];
+
+/** The samples that a text of `samples.rs` holds, and what is asked of them. */
+export function questions({ Catalog }, samples) {
+  const sample = (name) => samples.match(new RegExp(`${name}: &str =\\s*r#"(.*)"#`))[1];
+  const item = sample("ITEM_REQUEST");
+  const projects = [{ projectId: JSON.parse(item).projectId, restrictions: RESTRICTIONS }];
+  const catalog = new Catalog({ ...JSON.parse(sample("CATALOG")), projects });
+  return {
+    age: { text: sample("AGE_REQUEST"), decide: (request) => catalog.evaluateCondition("alcohol", request) },
+    five: { text: item, decide: (request) => catalog.evaluateProjectRestrictions(request) },
+  };
+}
+
+/** The nanoseconds of each of some calls: the least of many batches, taken in turn, so that a busy machine hits all. */
+export function time(calls, turns = BATCH) {
+  const least = calls.map(() => Infinity);
+  for (let batch = 0; batch < BATCHES; batch += 1) {
+    calls.forEach((call, at) => {
+      const begin = performance.now();
+      for (let turn = 0; turn < turns; turn += 1) call();
+      least[at] = Math.min(least[at], ((performance.now() - begin) * 1e6) / turns);
+    });
+  }
+  return least;
+}
+
+let kept;
+
+/** `{ decision, json, ratio }` of each question. */
+export function measure(tillgate, samples) {
+  const figures = {};
+  for (const [name, { text, decide }] of Object.entries(questions(tillgate, samples))) {
+    const request = JSON.parse(text);
+    const answer = decide(request);
+    const [json, decision] = time([
+      () => {
+        kept = JSON.parse(text);
+        kept = JSON.stringify(answer);
+      },
+      () => {
+        kept = decide(request);
+      },
+    ]);
+    figures[name] = { decision, json, ratio: decision / json };
+  }
+  return figures;
+}
+
+/** What the last call of a bench answered, so that no call is for nothing. */
+export const last = () => kept;

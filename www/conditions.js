@@ -1,0 +1,155 @@
+/**
+ * Conditions: who may buy. The list, and making, changing and deleting the tenant's own; global ones are the platform's.
+ */
+
+import { Catalog } from "../js/src/browser.js";
+import { button, choice, confirmed, field, h, icon, tell } from "./dom.js";
+import { edit } from "./editor.js";
+import { list } from "./list.js";
+import { conditionPath } from "./session.js";
+import { strip } from "./strip.js";
+import { conditionRule, trouble } from "./words.js";
+
+/** A new condition, before anything was said of it. */
+export const fresh = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
+
+/** The view. */
+export function conditions(session) {
+  return list({
+    read: () => session.conditions(),
+    key: ({ id }) => id,
+    text: (condition) => `${condition.id} ${conditionRule(condition)} ${condition.scope}`,
+    row: (condition) => row(session, condition),
+    make: () => editCondition(session),
+    words: {
+      title: "Conditions",
+      noun: "condition",
+      empty: "No conditions yet",
+      about: "A condition says who may buy: from which age, or with which license. The till asks it by its id.",
+    },
+  });
+}
+
+function row(session, condition) {
+  const { id, scope, enabled, rule } = condition;
+  const isGlobal = scope === "GLOBAL";
+  return h(
+    "li",
+    { class: enabled ? "row" : "row off" },
+    h("span", { class: "row-mark" }, rule === "AGE_RESTRICTION" ? `${condition.condition_value.minimum_age}+` : icon("license")),
+    h("div", { class: "row-text" }, h("h2", {}, id), h("p", {}, conditionRule(condition))),
+    h(
+      "div",
+      { class: "tags" },
+      !enabled && h("span", { class: "tag" }, "Off"),
+      isGlobal && h("span", { class: "tag global", title: "Of the platform; it cannot be changed here" }, icon("lock"), "Global"),
+    ),
+    h(
+      "div",
+      { class: "row-actions" },
+      h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
+      !isGlobal && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
+      !isGlobal && button(`Delete ${id}`, { image: "trash", quiet: true, class: "plain", onclick: () => remove(session, id) }),
+    ),
+  );
+}
+
+/** Edits a condition, or makes one; `draft` is what to begin with when it was tried out before. */
+export async function editCondition(session, condition, draft) {
+  const picture = strip();
+  const fields = conditionFields(() => draw());
+  const begin = draft ?? condition ?? fresh();
+  fields.show(begin, { named: condition !== undefined });
+  const draw = () => {
+    const value = fields.value();
+    picture.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
+    if (picture.element.hidden) return;
+    try {
+      const catalog = new Catalog({ global: [], tenant: [{ ...value, id: "draft" }] });
+      const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });
+      picture.draw((age) => catalog.evaluateCondition("draft", at(age)).results[0].decision);
+      catalog.free();
+    } catch {
+      picture.element.hidden = true;
+    }
+  };
+  draw();
+  const read = (id) => session.read(conditionPath(id));
+  let etag;
+  try {
+    etag = condition && (await read(condition.id)).etag;
+  } catch (error) {
+    return tell(trouble(error));
+  }
+  return edit({
+    title: condition ? `Edit ${condition.id}` : "New condition",
+    fields: { ...fields, element: h("div", { class: "stack" }, fields.element, picture.element) },
+    etag,
+    save: ({ id, ...body }, version) => session.write(conditionPath(id), body, version),
+    latest: () => read(fields.value().id).catch(absent),
+    describe: (value) => `${conditionRule(value)}${value.enabled ? "" : ", switched off"}.`,
+  });
+}
+
+const absent = (error) => {
+  if (error.code !== "not_found") throw error;
+};
+
+async function remove(session, id) {
+  try {
+    const { etag } = await session.read(conditionPath(id));
+    const detail = "Tills that ask it will be told that there is no such condition. To keep it for later, switch it off instead.";
+    if (!(await confirmed(`Delete ${id}?`, detail, "Delete"))) return;
+    await session.remove(conditionPath(id), etag);
+    tell(`${id} was deleted.`);
+  } catch (error) {
+    tell(error.code === "outdated" ? "Someone else changed it just now, so it was not deleted. Look at it again." : trouble(error));
+  }
+}
+
+/** The form of a condition: `show` fills it, `value` reads it, `differs` says whether it is not what is stored. */
+export function conditionFields(onchange) {
+  const id = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 64, oninput: onchange });
+  const idField = field("Id", id, { hint: "What the till asks for; for a license, also the license’s id. Letters, digits and _ . : -" });
+  let rule = "AGE_RESTRICTION";
+  const rules = choice("Customers need", [["AGE_RESTRICTION", "An age"], ["LICENSE_REQUIREMENT", "A license"]], rule, (chosen) => {
+    rule = chosen;
+    ageField.hidden = rule !== "AGE_RESTRICTION";
+    onchange();
+  });
+  const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
+  const ageField = field("Minimum age", age);
+  const enabled = h("input", { type: "checkbox", role: "switch", onchange });
+  const element = h("div", { class: "stack" }, idField, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
+
+  const value = () => ({
+    id: id.value.trim(),
+    rule,
+    enabled: enabled.checked,
+    condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
+  });
+  return {
+    element,
+    value,
+    show(condition, { named }) {
+      id.value = condition.id;
+      idField.hidden = named;
+      rule = condition.rule;
+      rules.choose(rule);
+      ageField.hidden = rule !== "AGE_RESTRICTION";
+      age.value = condition.condition_value.minimum_age ?? 18;
+      enabled.checked = condition.enabled;
+    },
+    differs({ rule, enabled, condition_value }) {
+      const now = value();
+      return JSON.stringify([now.rule, now.enabled, now.condition_value]) !== JSON.stringify([rule, enabled, condition_value]);
+    },
+    /** Shows faults where they are; answers whether all of them have a place. */
+    complain(faults) {
+      const of = (path) => faults.find((fault) => fault.path === path);
+      idField.complain(of("$.conditionId") && "Use 1 to 64 letters, digits and _ . : -");
+      ageField.complain(of("$.condition_value.minimum_age") && "A whole number from 0 to 150.");
+      return faults.every(({ path }) => path === "$.conditionId" || path === "$.condition_value.minimum_age");
+    },
+  };
+}

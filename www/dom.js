@@ -1,0 +1,139 @@
+/**
+ * Elements, icons and the few controls that several views share. Knows nothing of rules.
+ */
+
+/** An element: properties that begin with `on` are listeners, `class`, attributes, and the rest are its children. */
+export function h(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "value" || key === "checked" || key === "disabled") element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  return element;
+}
+
+const PATHS = {
+  check: "m5 12.5 4.6 4.6L19 7.4",
+  ask: "M8.6 9a3.5 3.5 0 1 1 5.2 3.1c-1.2.7-1.8 1.4-1.8 2.7M12 18.6v.1",
+  stop: "m7 7 10 10M17 7 7 17",
+  lock: "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z",
+  license: "M4 6.5h16v11H4zM8.5 12.2a1.6 1.6 0 1 0 0-3.2 1.6 1.6 0 0 0 0 3.2M6.5 15c.4-1.2 3.6-1.2 4 0M13.5 10.5h4M13.5 13.5h4",
+  sun: "M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8M12 3v1.5M12 19.5V21M3 12h1.5M19.5 12H21M5.6 5.6l1 1M17.4 17.4l1 1M18.4 5.6l-1 1M6.6 17.4l-1 1",
+  moon: "M20 14.2A8.2 8.2 0 0 1 9.8 4 8.2 8.2 0 1 0 20 14.2z",
+  plus: "M12 5v14M5 12h14",
+  search: "M11 17a6 6 0 1 0 0-12 6 6 0 0 0 0 12M15.5 15.5 20 20",
+  trash: "M5 7h14M10 7V4.5h4V7M7 7l.8 12.5h8.4L17 7",
+  pencil: "m5 19 .9-3.7L15.7 5.5l2.8 2.8-9.8 9.8z",
+  eye: "M3 12s3.3-6 9-6 9 6 9 6-3.3 6-9 6-9-6-9-6zM12 14.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5",
+  out: "M14 5H6v14h8M11 12h9M17 9l3 3-3 3",
+  close: "m6 6 12 12M18 6 6 18",
+  alert: "M12 4 3 19.5h18zM12 10v4.5M12 17v.1",
+  draft: "M5 19h14M7 15l9-9 2.5 2.5-9 9H7z",
+  basket: "M4 10h16l-1.6 9H5.6zM8 10l3-6M16 10l-3-6",
+};
+
+/** A line icon; it says nothing to a screen reader, the text beside it does. */
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", PATHS[name]);
+  svg.append(path);
+  return svg;
+}
+
+let fields = 0;
+
+/** A control with its label, a hint below, and a place for what is wrong with it. */
+export function field(label, control, { hint, wide } = {}) {
+  control.id ||= `field-${(fields += 1)}`;
+  const about = hint && h("p", { class: "hint", id: `${control.id}-hint` }, hint);
+  const fault = h("p", { class: "fault", id: `${control.id}-fault`, hidden: true });
+  control.setAttribute("aria-describedby", [about?.id, fault.id].filter(Boolean).join(" "));
+  const element = h("div", { class: wide ? "field wide" : "field" }, h("label", { for: control.id }, label), control, about, fault);
+  element.complain = (sentence) => {
+    fault.textContent = sentence ?? "";
+    fault.hidden = !sentence;
+    control.toggleAttribute("aria-invalid", Boolean(sentence));
+    if (sentence) control.setAttribute("aria-invalid", "true");
+  };
+  return element;
+}
+
+/** One of a few: radio buttons that look like one control. */
+export function choice(label, options, chosen, onchange) {
+  const name = `choice-${(fields += 1)}`;
+  const buttons = options.map(([value, text]) => {
+    const input = h("input", { type: "radio", name, value, checked: value === chosen, onchange: () => onchange(value) });
+    return h("label", {}, input, h("span", {}, text));
+  });
+  const element = h("fieldset", { class: "choice" }, h("legend", {}, label), h("div", { class: "segments" }, buttons));
+  element.choose = (value) => {
+    for (const input of element.querySelectorAll("input")) input.checked = input.value === value;
+  };
+  return element;
+}
+
+/** A button with an icon and a text; `quiet` hides the text from sight, not from a screen reader. */
+export function button(text, { image, quiet, ...properties } = {}) {
+  const shown = quiet ? h("span", { class: "unseen" }, text) : text;
+  const title = quiet ? text : undefined;
+  return h("button", { type: "button", title, ...properties }, image && icon(image), shown);
+}
+
+/** Runs the last of many calls, once they pause. */
+export function paused(ms, run) {
+  let timer;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => run(...given), ms);
+  };
+}
+
+/** Opens a dialog and answers what it was closed with. The focus goes back to where it came from. */
+export function ask(element) {
+  const opener = document.activeElement;
+  const name = called(opener);
+  document.body.append(element);
+  element.showModal();
+  return new Promise((resolve) => {
+    element.addEventListener("close", () => {
+      element.remove();
+      // What opened it may have been drawn anew meanwhile.
+      if (!opener.isConnected) [...document.querySelectorAll("main button")].find((other) => called(other) === name)?.focus();
+      resolve(element.returnValue);
+    });
+  });
+}
+
+const called = (element) => element.getAttribute("aria-label") ?? element.textContent;
+
+/** Asks before something is lost. */
+export async function confirmed(question, detail, action) {
+  const dialog = h(
+    "dialog",
+    { class: "small", "aria-labelledby": "confirm-title", "aria-describedby": "confirm-detail" },
+    h("h2", { id: "confirm-title" }, question),
+    h("p", { id: "confirm-detail" }, detail),
+    h(
+      "div",
+      { class: "actions" },
+      button("Cancel", { class: "plain", autofocus: true, onclick: () => dialog.close("") }),
+      button(action, { class: "danger", onclick: () => dialog.close("yes") }),
+    ),
+  );
+  return (await ask(dialog)) === "yes";
+}
+
+/** Says something for a moment, to everybody. */
+export function tell(sentence) {
+  const notices = document.getElementById("notices");
+  const notice = h("p", { class: "notice" }, sentence);
+  notices.append(notice);
+  setTimeout(() => notice.remove(), 6000);
+}
