@@ -20,6 +20,8 @@ macro_rules! every_store {
     ($behaviours:tt) => {
         one_store!(memory $behaviours);
         one_store!(embedded $behaviours);
+        one_store!(redis $behaviours);
+        one_store!(redis_cluster $behaviours);
     };
 }
 
@@ -30,7 +32,7 @@ macro_rules! one_store {
                 use crate::store::{fixture, $subject};
                 $(#[test]
                 fn $behaviour() {
-                    fixture::run(fixture::$store(), $subject::$behaviour);
+                    fixture::run(fixture::$store, $subject::$behaviour);
                 })+
             })+
         }

@@ -11,6 +11,7 @@
 
 mod support {
     pub mod host;
+    pub mod redis;
 }
 
 mod bad_input;

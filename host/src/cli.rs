@@ -57,9 +57,12 @@ struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where everything is kept: embedded:FOLDER or memory:
+    /// Where everything is kept: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Do not start on a store that may lose what it acknowledged
+    #[arg(long)]
+    require_durable_store: bool,
     /// A file of settings, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -118,6 +121,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let Serve {
         listen,
         store,
+        require_durable_store,
         config,
         operator_file,
         print_config,
@@ -125,6 +129,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let flags = Flags {
         listen,
         store,
+        require_durable_store: require_durable_store.then_some(true),
         operator_file,
     };
     let loaded = Loaded::read(config.as_deref(), &flags)?;
@@ -165,7 +170,8 @@ async fn start(
 ) -> Result<Arc<App>, String> {
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
     let clock = Arc::new(SystemClock);
-    let store = store::open(url, Arc::clone(&clock) as _)?;
+    let durable = config.require_durable_store;
+    let store = store::open(url, Arc::clone(&clock) as _, durable).await?;
     App::start(config, store, clock).await.map_err(explain)
 }
 
@@ -217,7 +223,9 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
     }
     match url {
         StoreUrl::Embedded(folder) => Ok(folder.join("operator.json")),
-        StoreUrl::Memory => Err(format!("{url} has no folder: say --operator-file FILE")),
+        StoreUrl::Memory | StoreUrl::Redis(_) => {
+            Err(format!("{url} has no folder: say --operator-file FILE"))
+        }
     }
 }
 

@@ -58,7 +58,7 @@ impl Host {
         let flags = Flags {
             listen: Some(listener.address().unwrap()),
             store: Some("memory:".to_owned()),
-            operator_file: None,
+            ..Flags::default()
         };
         let mut config = Loaded::read(None, &flags).unwrap().config;
         configure(&mut config);

@@ -4,8 +4,8 @@
 //! [`Commit`] is atomic within one partition and nothing spans two; state, message and job that belong together
 //! therefore live in one partition and move in one commit (`platform.md`, "Store").
 //!
-//! Two real implementations, [`EmbeddedStore`] and (in its own issue) Redis, and [`MemoryStore`] for tests, pass one
-//! conformance suite (`tests/store.rs`). Features know this file only; no feature knows a store, no store knows a feature.
+//! Two real implementations, [`EmbeddedStore`] and [`RedisStore`], and [`MemoryStore`] for tests, pass one conformance
+//! suite (`tests/store.rs`). Features know this file only; no feature knows a store, no store knows a feature.
 //!
 //! What every implementation promises:
 //!
@@ -27,6 +27,7 @@ mod commit;
 mod embedded;
 mod hints;
 mod memory;
+mod redis;
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,6 +39,7 @@ use bytes::Bytes;
 
 pub use self::embedded::EmbeddedStore;
 pub use self::memory::MemoryStore;
+pub use self::redis::{RedisStore, RedisUrl};
 use crate::clock::{Clock, Timestamp};
 
 /// How long the id of a commit that took effect is remembered, at least.
@@ -355,16 +357,24 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 /// Commits, and repeats with the same id as long as the outcome is unknown, a few times.
 ///
 /// # Errors
-/// As [`Store::commit`]; [`CommitError::Unknown`] when it stays unknown.
+/// As [`Store::commit`]; [`CommitError::Unknown`] when it stays unknown. Once it is, a store that is away does not make
+/// it known: that nothing happened is true of that attempt alone.
 pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
-    const REPEATS: u32 = 3;
-    for _ in 0..REPEATS {
+    const PAUSES: [u64; 4] = [50, 200, 400, 800];
+    let mut outcome = store.commit(commit.clone()).await;
+    if !matches!(outcome, Err(CommitError::Unknown(_))) {
+        return outcome;
+    }
+    for pause_ms in PAUSES {
+        tokio::time::sleep(Duration::from_millis(pause_ms)).await;
         match store.commit(commit.clone()).await {
-            Err(CommitError::Unknown(_)) => {}
+            Err(CommitError::Unknown(why) | CommitError::Unavailable(why)) => {
+                outcome = Err(CommitError::Unknown(why));
+            }
             known => return known,
         }
     }
-    store.commit(commit).await
+    outcome
 }
 
 /// Which store to open.
@@ -374,18 +384,28 @@ pub enum StoreUrl {
     Memory,
     /// `embedded:PATH`, a folder.
     Embedded(std::path::PathBuf),
+    /// `redis://`, `rediss://`, `redis+sentinel://`, `redis+cluster://`.
+    Redis(RedisUrl),
 }
 
 impl FromStr for StoreUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(redis) = RedisUrl::parse(text) {
+            return redis
+                .map(Self::Redis)
+                .map_err(|wrong| format!("store: {wrong}"));
+        }
         match text.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
-            _ => Err(format!(
-                "{text:?} is not a store: use embedded:FOLDER or memory:"
-            )),
+            // What is no URL of ours may hold a password all the same.
+            _ => Err(
+                "store: use embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,..., \
+                 redis+sentinel://HOST:PORT,.../SERVICE or memory:"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -395,17 +415,25 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Memory => f.write_str("memory:"),
             Self::Embedded(path) => write!(f, "embedded:{}", path.display()),
+            Self::Redis(url) => fmt::Display::fmt(url, f),
         }
     }
 }
 
-/// Opens a store. The message of an error says what is wrong with which folder and what to do.
+/// Opens a store. The message of an error says what is wrong with which folder or server and what to do.
 ///
 /// # Errors
-/// When the folder cannot be made or read, is damaged, or is open in another process.
-pub fn open(url: &StoreUrl, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, String> {
+/// When the folder cannot be made or read, is damaged, or is open in another process; when the servers cannot be
+/// reached; with `durable`, when what is acknowledged could be lost.
+pub async fn open(
+    url: &StoreUrl,
+    clock: Arc<dyn Clock>,
+    durable: bool,
+) -> Result<Arc<dyn Store>, String> {
     match url {
+        StoreUrl::Memory if durable => Err("memory: is gone with the process".to_owned()),
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new(clock))),
         StoreUrl::Embedded(folder) => Ok(Arc::new(EmbeddedStore::open(folder, clock)?)),
+        StoreUrl::Redis(url) => Ok(Arc::new(RedisStore::open(url, clock, durable).await?)),
     }
 }
