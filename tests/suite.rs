@@ -19,6 +19,7 @@ mod conditions;
 mod engine;
 mod program;
 mod readme;
+mod redis;
 mod store;
 mod tokens;
 mod vectors;

@@ -16,6 +16,8 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 /// A server, killed when dropped and when this process ends.
 pub struct Server {
     pub port: u16,
+    /// A file of settings, which comes before the options.
+    file: Option<String>,
     options: Vec<String>,
     folder: TempDir,
     running: Option<(Child, ChildStdin)>,
@@ -40,7 +42,12 @@ impl Server {
     }
 
     pub fn with(options: &[&str]) -> Self {
+        Self::made(options, None)
+    }
+
+    fn made(options: &[&str], file: Option<String>) -> Self {
         let mut server = Self {
+            file,
             port: free_port(),
             options: options.iter().map(|&option| option.to_owned()).collect(),
             folder: TempDir::new().unwrap(),
@@ -50,14 +57,26 @@ impl Server {
         server
     }
 
+    /// One with a file of settings, which it may write.
+    pub fn of_file(file: &Path, options: &[&str]) -> Self {
+        Self::made(options, Some(file.to_str().unwrap().to_owned()))
+    }
+
     /// Starts it again with what it has on its disk.
     pub fn restart(&mut self) {
         self.kill();
         let folder = self.folder.path();
         let child = Command::new("redis-server")
+            .args(self.file.as_slice())
             .args(["--port", &self.port.to_string(), "--bind", "127.0.0.1"])
-            .args(["--dir", folder.to_str().unwrap(), "--loglevel", "warning"])
-            .args(["--maxmemory-policy", "noeviction", "--logfile", "log"])
+            .args([
+                "--dir",
+                folder.to_str().unwrap(),
+                "--loglevel",
+                "warning",
+                "--logfile",
+                "log",
+            ])
             .args(&self.options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -235,6 +235,7 @@ impl fmt::Debug for RedisUrl {
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
