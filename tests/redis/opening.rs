@@ -149,7 +149,10 @@ async fn a_user_with_a_password_needs_few_rights() {
     works(&open(&url("till:p%40ss%3As3cret%2F1"), true).await.unwrap()).await;
     for wrong in ["till:wrong", "nobody:p%40ss%3As3cret%2F1"] {
         let told = open(&url(wrong), false).await.unwrap_err();
-        assert!(!told.contains("s3cret") && !told.contains(":wrong"), "{told}");
+        assert!(
+            !told.contains("s3cret") && !told.contains(":wrong"),
+            "{told}"
+        );
     }
 }
 

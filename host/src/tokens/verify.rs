@@ -17,6 +17,7 @@ use super::caller::Caller;
 use super::registry::{Slot, Standing};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::follow::Follow;
 
 /// The longest token that is looked at.
 const MAX_TOKEN: usize = 8 << 10;
@@ -120,9 +121,10 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] saying why it names none; [`Error::Unavailable`] when the store is away and the client
-    /// is not in memory.
+    /// is not in memory, or what is in memory is older than a second.
     pub async fn verify(&self, token: &str) -> Result<Caller> {
         let now = self.clock.now();
+        self.registry.be_fresh(now).await?;
         if let Some(verified) = self.remembered.get(token) {
             return verified.caller(now);
         }
