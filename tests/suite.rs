@@ -20,6 +20,7 @@ mod engine;
 mod program;
 mod readme;
 mod redis;
+mod redis_faults;
 mod store;
 mod tokens;
 mod vectors;

@@ -189,12 +189,17 @@ impl Program {
 
     /// Starts it and reads what it prints until a line that begins with `until`.
     fn start(arguments: &[&str], until: &str) -> Self {
-        let mut child = Command::new(PROGRAM.expect("tests know where the program is"))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        Self::spawn(Self::command().args(arguments), until)
+    }
+
+    /// The program, to be given arguments and an environment.
+    pub fn command() -> Command {
+        Command::new(PROGRAM.expect("tests know where the program is"))
+    }
+
+    /// The same of a command that is complete.
+    pub fn spawn(command: &mut Command, until: &str) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().expect("it prints where it listens").unwrap();
         let url = first

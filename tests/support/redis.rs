@@ -164,7 +164,7 @@ impl Cluster {
                 ];
                 all.extend([
                     "--cluster-node-timeout",
-                    "3000",
+                    "15000",
                     "--repl-diskless-sync-delay",
                     "0",
                 ]);
@@ -194,6 +194,8 @@ impl Cluster {
                 let whole = server
                     .cli(&["cluster", "info"])
                     .contains("cluster_state:ok");
+                let nodes = server.cli(&["cluster", "nodes"]);
+                let whole = whole && nodes.matches("slave").count() == self.servers.len() / 2;
                 let replication = server.cli(&["info", "replication"]);
                 whole
                     && (replication.contains("master_link_status:up")
