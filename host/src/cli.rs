@@ -5,6 +5,7 @@
     reason = "a command line prints"
 )]
 
+mod copy;
 mod demo;
 
 use std::io::IsTerminal;
@@ -45,6 +46,15 @@ enum Command {
     #[command(after_help = "Example:
   tillgate demo --listen 127.0.0.1:0")]
     Demo(Demo),
+    /// Copy everything from one store to another, and compare them
+    #[command(
+        after_help = "Stop all hosts first. What was interrupted goes on when it is started again.
+
+Examples:
+  tillgate copy --from embedded:./tillgate-data --to redis://localhost
+  tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379"
+    )]
+    Copy(copy::Copy),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -93,6 +103,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => run(serve(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments.listen)),
+        Command::Copy(arguments) => run(copy::run(arguments)),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());

@@ -10,6 +10,7 @@
 
 mod change;
 mod folder;
+mod portable;
 mod read;
 mod tables;
 #[cfg(test)]

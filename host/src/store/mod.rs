@@ -24,6 +24,7 @@
 //!   worker that is late but was not replaced may still settle.
 
 mod commit;
+pub mod copy;
 mod embedded;
 mod hints;
 mod memory;
@@ -109,7 +110,7 @@ pub struct Revision(pub u64);
 pub struct Position(pub u64);
 
 /// The right to settle a claimed job: greater with every claim, so an old holder cannot settle (a fencing token).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lease(pub u64);
 
 /// What must be true of a key for a commit to take effect.
@@ -430,6 +431,19 @@ pub async fn open(
     clock: Arc<dyn Clock>,
     durable: bool,
 ) -> Result<Arc<dyn Store>, String> {
+    let store: Arc<dyn Store> = open_portable(url, clock, durable).await?;
+    Ok(store)
+}
+
+/// The same, to be copied.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_portable(
+    url: &StoreUrl,
+    clock: Arc<dyn Clock>,
+    durable: bool,
+) -> Result<Arc<dyn copy::Portable>, String> {
     match url {
         StoreUrl::Memory if durable => Err("memory: is gone with the process".to_owned()),
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new(clock))),

@@ -13,6 +13,7 @@ mod commit;
 mod hints;
 mod layout;
 mod link;
+mod portable;
 mod scripts;
 mod servers;
 mod url;

@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use redis::Value;
 
+use super::super::copy::Waiting;
 use super::super::{Claimed, Entry, Job, Lease, Message, Position, Revision};
 use super::layout::position_of;
 use crate::clock::Timestamp;
@@ -64,6 +65,20 @@ pub(super) fn claimed(answer: Value) -> Option<Option<Claimed>> {
     let jobs = array(parts.next()?)?.into_iter().map(job);
     let jobs = jobs.collect::<Option<_>>()?;
     Some(Some(Claimed { jobs, next_due }))
+}
+
+/// Jobs of a queue, by when they are due.
+pub(super) fn waiting(answer: Value) -> Option<Vec<Waiting>> {
+    let jobs = array(answer)?.into_iter().map(|job| {
+        let [id, due, attempt, body] = <[Value; 4]>::try_from(array(job)?).ok()?;
+        Some(Waiting {
+            id: text(id)?,
+            due: score(&text(due)?)?,
+            attempt: u32::try_from(number(attempt)?).unwrap_or(u32::MAX),
+            body: bytes(body)?,
+        })
+    });
+    jobs.collect()
 }
 
 /// Names.

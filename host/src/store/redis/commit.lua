@@ -1,9 +1,9 @@
 #!lua
 -- One commit. Everything that can fail is asked before the first write: Lua does not roll back.
--- KEYS  head keys revisions values ids age logs, then a stream a log, then due jobs claims a queue
+-- KEYS  head keys revisions values ids age logs queues, then a stream a log, then due jobs claims a queue
 -- ARGV  latest, id, now, forget, fresh, channel, partition, then the lists that `commit.rs` writes
 local head, keys, revisions, values = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local ids, age, logs = KEYS[5], KEYS[6], KEYS[7]
+local ids, age, logs, queues = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local text = function(number) return string.format('%.0f', number) end
 
 -- What an earlier attempt of the same id did.
@@ -59,12 +59,15 @@ end
 redis.call('LLEN', age)
 local streams = count()
 if streams > 0 then redis.call('HLEN', logs) end
-for i = 8, 7 + streams do redis.call('XLEN', KEYS[i]) end
-for i = 8 + streams, #KEYS, 3 do
-  redis.call('ZCARD', KEYS[i])
+for i = 9, 8 + streams do redis.call('XLEN', KEYS[i]) end
+local first = {}
+for i = 9 + streams, #KEYS, 3 do
+  if redis.call('ZCARD', KEYS[i]) == 0 then first[#first + 1] = string.match(KEYS[i], '^[^}]*}:due:(.*)$') end
   redis.call('HLEN', KEYS[i + 1])
   redis.call('HLEN', KEYS[i + 2])
 end
+
+if #first > 0 then redis.call('SCARD', queues) end
 
 -- From here on nothing fails.
 local revision = text((last[1] or 0) + 1)
@@ -106,6 +109,8 @@ if streams > 0 then
   redis.call('HSET', logs, unpack(newest))
 end
 
+-- A queue that had no job may be new.
+if #first > 0 then redis.call('SADD', queues, unpack(first)) end
 -- Jobs as they are after the commit: queue, job, 'new' due body | 'next' due | 'done'.
 local jobs = count()
 for i = 1, jobs do

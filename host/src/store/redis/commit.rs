@@ -14,7 +14,16 @@ use super::scripts::{self, Request};
 use crate::clock::Timestamp;
 
 /// The keys that every commit names: `commit.lua` knows their order.
-const FIXED: [&str; 7] = ["head", "keys", "revisions", "values", "ids", "age", "logs"];
+const FIXED: [&str; 8] = [
+    "head",
+    "keys",
+    "revisions",
+    "values",
+    "ids",
+    "age",
+    "logs",
+    "queues",
+];
 
 /// The kinds of keys of a queue, in the order that `commit.lua` knows.
 pub(super) const OF_QUEUE: [&str; 3] = ["due", "jobs", "claims"];

@@ -18,6 +18,12 @@ pub(super) static TRIM: LazyLock<Source> = LazyLock::new(|| Source::new(include_
 pub(super) static CLAIM: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("claim.lua")));
 
+pub(super) static OUTLINE: LazyLock<Source> =
+    LazyLock::new(|| Source::new(include_str!("outline.lua")));
+pub(super) static JOBS: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("jobs.lua")));
+pub(super) static RESTORE: LazyLock<Source> =
+    LazyLock::new(|| Source::new(include_str!("restore.lua")));
+
 /// How long an answer may take, and how much longer for each MiB that is sent or asked for.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PATIENCE_A_MEBIBYTE: Duration = Duration::from_millis(250);
