@@ -5,3 +5,4 @@ mod copy;
 mod hosts;
 mod layout;
 mod opening;
+mod readme;

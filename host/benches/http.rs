@@ -9,11 +9,10 @@
     reason = "a bench fails by panicking, and nothing outside can reach it"
 )]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use warp::Filter;
 
@@ -21,64 +20,11 @@ use warp::Filter;
 mod host;
 #[path = "../../tests/support/samples.rs"]
 mod samples;
+#[path = "../../tests/support/wire.rs"]
+mod wire;
 
-const CONNECTIONS: u64 = 64;
-
-fn request(address: &str, path: &str, token: &str) -> Vec<u8> {
-    let body = samples::AGE_REQUEST;
-    format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
-}
-
-/// Opens the connections and asks once on each, to know how long an answer is.
-async fn connect(address: &str, request: &[u8]) -> Vec<(TcpStream, usize)> {
-    let mut connections = Vec::new();
-    for _ in 0..CONNECTIONS {
-        let mut connection = TcpStream::connect(address).await.unwrap();
-        connection.set_nodelay(true).unwrap();
-        connection.write_all(request).await.unwrap();
-        let mut answer = vec![0; 4096];
-        let mut len = 0;
-        let whole = loop {
-            len += connection.read(&mut answer[len..]).await.unwrap();
-            let text = std::str::from_utf8(&answer[..len]).unwrap();
-            let Some(head) = text.find("\r\n\r\n") else {
-                continue;
-            };
-            assert!(text.starts_with("HTTP/1.1 200"), "{text}");
-            let length = text.to_lowercase().find("content-length: ").unwrap();
-            let length = text[length + 16..].split("\r\n").next().unwrap();
-            break head + 4 + length.parse::<usize>().unwrap();
-        };
-        connection
-            .read_exact(&mut answer[..whole - len])
-            .await
-            .unwrap();
-        connections.push((connection, whole));
-    }
-    connections
-}
-
-/// The time that `iterations` requests take over all connections.
-async fn run(connections: &mut [(TcpStream, usize)], request: &[u8], iterations: u64) -> Duration {
-    let each = iterations.div_ceil(CONNECTIONS);
-    let begin = Instant::now();
-    let asked = connections.iter_mut().map(|(connection, len)| async {
-        let mut answer = vec![0; *len];
-        for _ in 0..each {
-            connection.write_all(request).await.unwrap();
-            connection.read_exact(&mut answer).await.unwrap();
-        }
-    });
-    futures_util::future::join_all(asked).await;
-    begin
-        .elapsed()
-        .mul_f64(iterations as f64 / (each * CONNECTIONS) as f64)
-}
+use self::samples::AGE_REQUEST;
+use self::wire::{connect, request, run};
 
 fn requests(c: &mut Criterion) {
     let serving = Runtime::new().unwrap();
@@ -98,7 +44,12 @@ fn requests(c: &mut Criterion) {
     let listener = serving.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     serving.spawn(warp::serve(echo).incoming(listener).run());
-    let bytes = request(&address, "/api/v1/conditions/alcohol/evaluate", "none");
+    let bytes = request(
+        &address,
+        "/api/v1/conditions/alcohol/evaluate",
+        "none",
+        AGE_REQUEST,
+    );
     let mut connections = asking.block_on(connect(&address, &bytes));
     group.bench_function("echo", |b| {
         b.iter_custom(|count| asking.block_on(run(&mut connections, &bytes, count)));
@@ -119,7 +70,12 @@ fn requests(c: &mut Criterion) {
     });
     let (host, token) = host;
     let address = host.url.trim_start_matches("http://").to_owned();
-    let bytes = request(&address, "/api/v1/conditions/alcohol/evaluate", &token);
+    let bytes = request(
+        &address,
+        "/api/v1/conditions/alcohol/evaluate",
+        &token,
+        AGE_REQUEST,
+    );
     let mut connections = asking.block_on(connect(&address, &bytes));
     group.bench_function("evaluate", |b| {
         b.iter_custom(|count| asking.block_on(run(&mut connections, &bytes, count)));
