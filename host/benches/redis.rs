@@ -70,13 +70,10 @@ fn usual(partition: &Partition) -> Commit {
 }
 
 /// How long `COMMITTERS` at once take to do something so many times together.
-async fn many<F: Future<Output = ()> + Send>(
+async fn many<F: Future<Output = ()> + Send + 'static>(
     times: u64,
     once: impl Fn() -> F + Clone + Send + 'static,
-) -> Duration
-where
-    F: 'static,
-{
+) -> Duration {
     let begin = Instant::now();
     let tasks: Vec<_> = (0..COMMITTERS)
         .map(|task| {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,8 @@ pub struct Server {
     file: Option<String>,
     options: Vec<String>,
     folder: TempDir,
-    running: Option<(Child, ChildStdin)>,
+    /// The server, and who ends it when this process ends.
+    running: Option<(Child, Child)>,
 }
 
 impl Server {
@@ -91,7 +92,10 @@ impl Server {
     pub fn kill(&mut self) {
         if let Some((mut child, mut watch)) = self.running.take() {
             // Its number may be another process' from now on.
-            let _ = writeln!(watch, "end");
+            if let Some(mut told) = watch.stdin.take() {
+                let _ = writeln!(told, "end");
+            }
+            let _ = watch.wait();
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -252,8 +256,8 @@ pub fn free_port() -> u16 {
 }
 
 /// Kills a process and removes its folder when this process is gone: what is static is never dropped.
-fn watch(process: u32, folder: &Path) -> ChildStdin {
-    let mut watch = Command::new("sh")
+fn watch(process: u32, folder: &Path) -> Child {
+    Command::new("sh")
         .args([
             "-c",
             "trap '' INT TERM; read -r end; [ \"$end\" ] || { kill -9 \"$0\" && rm -rf \"$1\"; }",
@@ -262,6 +266,5 @@ fn watch(process: u32, folder: &Path) -> ChildStdin {
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
-    watch.stdin.take().unwrap()
+        .unwrap()
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use redis::{Cmd, Value};
 
-use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
+use super::super::copy::{Head, Outline, Part, Portable, Waiting};
 use super::super::{Entry, Lease, Message, Partition, Position, Revision, Unavailable};
 use super::layout::{self, Home};
 use super::scripts::{self, Request};
@@ -186,15 +186,11 @@ fn outline(answer: Value) -> Option<Outline> {
     };
     for (log, last) in logs {
         let last = layout::position_of(&last)?;
-        outline.logs.entry(log).or_insert_with(Ends::default).last = last;
+        outline.logs.entry(log).or_default().last = last;
     }
     for (log, trimmed) in trimmed {
         let trimmed = layout::position_of(&trimmed)?;
-        outline
-            .logs
-            .entry(log)
-            .or_insert_with(Ends::default)
-            .trimmed = trimmed;
+        outline.logs.entry(log).or_default().trimmed = trimmed;
     }
     queues.sort_unstable();
     outline.queues = queues;
