@@ -10,6 +10,7 @@
 mod answer;
 mod check;
 mod commit;
+mod gather;
 mod hints;
 mod layout;
 mod link;
@@ -27,7 +28,8 @@ use bytes::Bytes;
 use futures_util::future::try_join_all;
 use redis::Value;
 
-use self::commit::{Answer, OF_QUEUE, Sent};
+use self::commit::{Answer, Batch, OF_QUEUE};
+use self::gather::{Gatherer, Outcome};
 use self::layout::Layout;
 use self::link::Failure;
 use self::scripts::{Request, Source};
@@ -63,6 +65,7 @@ struct Shared {
     layout: Layout,
     clock: Arc<dyn Clock>,
     listeners: Listeners,
+    gatherer: Gatherer,
 }
 
 impl RedisStore {
@@ -90,6 +93,7 @@ impl RedisStore {
             layout: Layout::new(&url.prefix),
             clock,
             listeners: Listeners::default(),
+            gatherer: Gatherer::default(),
         });
         tokio::spawn(hints::listen(Arc::downgrade(&shared)));
         Ok(Self { shared })
@@ -116,6 +120,41 @@ impl Shared {
             answer => answer,
         };
         answer.map_err(|failure| Unavailable(failure.to_string()))
+    }
+
+    /// Commits that touch nothing in common, all of one partition; an outcome for each.
+    async fn commit_together(&self, commits: &[Commit]) -> Vec<Outcome> {
+        let Some(Commit { partition, .. }) = commits.first() else {
+            return Vec::new();
+        };
+        let all = |error: CommitError| vec![Err(error); commits.len()];
+        let home = self.layout.home(partition);
+        let batch = Batch::new(commits, &home);
+        let mut listed = false;
+        for _ in 0..TURNS {
+            let request = batch.request(&self.layout, self.clock.now(), listed);
+            let answer = match self.servers.ask(home.slot, &request).await {
+                Ok(answer) => answer,
+                Err(failure) => return all(failure.into()),
+            };
+            match batch.understand(answer) {
+                Answer::Known(outcomes) => {
+                    // Those on this host hear it at once; the others by what the script published.
+                    if outcomes.iter().any(Result::is_ok) {
+                        self.listeners.tell(partition);
+                    }
+                    return outcomes;
+                }
+                Answer::Unlisted => match self.list(partition).await {
+                    Ok(()) => listed = true,
+                    Err(cause) => return all(CommitError::Unavailable(cause.0)),
+                },
+                Answer::Late => self.servers.forget(home.slot),
+            }
+        }
+        all(CommitError::Unavailable(
+            "its server's clock leaps".to_owned(),
+        ))
     }
 
     /// Puts a partition into the index of all.
@@ -161,33 +200,7 @@ impl Store for RedisStore {
         if let Some(refusal) = commit.refusal() {
             return Err(refusal);
         }
-        let shared = &self.shared;
-        let home = shared.layout.home(&commit.partition);
-        let mut listed = false;
-        for _ in 0..TURNS {
-            let now = shared.clock.now();
-            let sent = Sent::new(&commit, (&shared.layout, &home), now, listed);
-            let (request, pending) = sent.request();
-            let answer = shared.servers.ask(home.slot, &request).await?;
-            match pending.understand(answer) {
-                Answer::Known(outcome) => {
-                    // Those on this host hear it at once; the others by what the script published.
-                    if outcome.is_ok() {
-                        shared.listeners.tell(&commit.partition);
-                    }
-                    return outcome;
-                }
-                Answer::Unlisted => {
-                    let done = shared.list(&commit.partition).await;
-                    done.map_err(|cause| CommitError::Unavailable(cause.0))?;
-                    listed = true;
-                }
-                Answer::Late => shared.servers.forget(home.slot),
-            }
-        }
-        Err(CommitError::Unavailable(
-            "its server's clock leaps".to_owned(),
-        ))
+        gather::commit(&self.shared, commit).await
     }
 
     async fn get(

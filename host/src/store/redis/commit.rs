@@ -1,7 +1,7 @@
-//! A commit as `commit.lua` takes it, and what it answers.
+//! Commits as `commit.lua` takes them, and what it answers.
 //!
 //! Ops apply in order, but only what they leave behind can be seen: the script is told the last word on each key and
-//! job. Which settles hold is asked before anything is written.
+//! job. Which checks and settles hold is asked before anything is written.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -37,106 +37,168 @@ enum Left<'a> {
 
 /// What the script answered.
 pub(super) enum Answer {
-    /// The commit has an outcome.
-    Known(Result<Committed, CommitError>),
-    /// It is the first of its partition, which is not in the index yet.
+    /// Each commit has an outcome.
+    Known(Vec<Result<Committed, CommitError>>),
+    /// They are the first of their partition, which is not in the index yet.
     Unlisted,
-    /// It came so late that nobody could be waiting for it.
+    /// They came so late that nobody could be waiting for them.
     Late,
 }
 
-/// A commit on its way.
-pub(super) struct Sent<'a> {
-    commit: &'a Commit,
-    /// Settles, in the order of its ops.
-    settles: Vec<(&'a str, &'a str)>,
+/// Commits of one partition that touch nothing in common, on their way.
+pub(super) struct Batch<'a> {
+    commits: &'a [Commit],
     keys: Vec<Bytes>,
-    arguments: Vec<Bytes>,
+    /// The places of streams among the keys, from 1.
+    logs: BTreeMap<&'a str, usize>,
+    /// The places of each queue's first key.
+    queues: BTreeMap<&'a str, usize>,
 }
 
-impl<'a> Sent<'a> {
-    /// How a commit is sent. `listed`: its partition is in the index.
-    pub(super) fn new(
-        commit: &'a Commit,
-        (layout, home): (&Layout, &Home),
-        now: Timestamp,
-        listed: bool,
-    ) -> Self {
-        let mut sent = Self {
-            commit,
-            settles: Vec::new(),
-            keys: FIXED.iter().map(|kind| home.key(kind)).collect(),
-            arguments: Vec::new(),
-        };
-        sent.arguments
-            .push(Bytes::copy_from_slice(&commit.id.0.to_be_bytes()));
-        sent.number(now.0);
-        sent.number(now.minus(REMEMBER).0);
-        sent.number(u64::from(listed));
-        sent.arguments.push(layout.channel().into());
-        sent.text(commit.partition.as_str());
-        let logs = sent.name_logs(home);
-        let queues = sent.name_queues(home);
-        sent.checks();
-        sent.settles(&queues);
-        sent.entries();
-        sent.number(logs.len());
-        sent.messages(&logs);
-        sent.jobs(&queues);
-        sent
+impl<'a> Batch<'a> {
+    /// Names every key that the commits touch.
+    pub(super) fn new(commits: &'a [Commit], home: &Home) -> Self {
+        let mut keys: Vec<Bytes> = FIXED.iter().map(|kind| home.key(kind)).collect();
+        let ops = || commits.iter().flat_map(|commit| &commit.ops);
+        let logs = ops().filter_map(|op| match op {
+            Op::Append { log, .. } => Some(log.as_str()),
+            _ => None,
+        });
+        let mut logs: BTreeMap<&str, usize> = logs.map(|log| (log, 0)).collect();
+        for (log, place) in &mut logs {
+            keys.push(home.key_of("log", log));
+            *place = keys.len();
+        }
+        let queues = ops().filter_map(|op| match op {
+            Op::Enqueue { queue, .. } | Op::Settle { queue, .. } => Some(queue.as_str()),
+            _ => None,
+        });
+        let mut queues: BTreeMap<&str, usize> = queues.map(|queue| (queue, 0)).collect();
+        for (queue, place) in &mut queues {
+            *place = keys.len() + 1;
+            keys.extend(OF_QUEUE.iter().map(|kind| home.key_of(kind, queue)));
+        }
+        Self {
+            commits,
+            keys,
+            logs,
+            queues,
+        }
     }
 
-    pub(super) fn request(self) -> (Request, Pending<'a>) {
-        let request = Request::script(&scripts::COMMIT, self.keys, self.arguments);
-        let (commit, settles) = (self.commit, self.settles);
-        (request, Pending { commit, settles })
+    /// How they are sent. `listed`: their partition is in the index.
+    pub(super) fn request(&self, layout: &Layout, now: Timestamp, listed: bool) -> Request {
+        let mut words = Words::default();
+        words.number(now.0);
+        words.number(now.minus(REMEMBER).0);
+        words.number(u64::from(listed));
+        words.text(&layout.channel());
+        words.text(
+            self.commits
+                .first()
+                .map_or("", |commit| commit.partition.as_str()),
+        );
+        words.number(self.logs.len());
+        for log in self.logs.keys() {
+            words.text(log);
+        }
+        words.number(self.commits.len());
+        for commit in self.commits {
+            words.bytes(&Bytes::copy_from_slice(&commit.id.0.to_be_bytes()));
+        }
+        for commit in self.commits {
+            let mut of_one = Words::default();
+            of_one.checks(commit);
+            of_one.settles(commit, &self.queues);
+            of_one.entries(commit);
+            of_one.messages(commit, &self.logs);
+            of_one.jobs(commit, &self.queues);
+            words.number(of_one.0.len());
+            words.0.append(&mut of_one.0);
+        }
+        Request::script(&scripts::COMMIT, self.keys.clone(), words.0)
+    }
+
+    /// What the script's answer means.
+    pub(super) fn understand(&self, answer: Value) -> Answer {
+        if let Ok([word]) = redis::from_redis_value::<[String; 1]>(answer.clone()) {
+            match word.as_str() {
+                "late" => return Answer::Late,
+                "unlisted" => return Answer::Unlisted,
+                _ => {}
+            }
+        }
+        let answers: Vec<(String, String)> = redis::from_redis_value(answer).unwrap_or_default();
+        let outcomes = self.commits.iter().enumerate().map(|(index, commit)| {
+            let known = answers
+                .get(index)
+                .and_then(|(word, rest)| outcome(commit, word, rest));
+            known.unwrap_or_else(|| {
+                let strange = "it answered something that none of our scripts says";
+                Err(CommitError::Unknown(strange.to_owned()))
+            })
+        });
+        Answer::Known(outcomes.collect())
+    }
+}
+
+fn outcome(commit: &Commit, word: &str, rest: &str) -> Option<Result<Committed, CommitError>> {
+    match word {
+        "done" => committed(rest, false).map(Ok),
+        "repeated" => committed(rest, true).map(Ok),
+        "conflict" => {
+            let check = commit.checks.get(rest.parse::<usize>().ok()?)?;
+            Some(Err(CommitError::Conflict(check.clone())))
+        }
+        "lost" => {
+            let mut settles = commit.ops.iter().filter_map(|op| match op {
+                Op::Settle { queue, job, .. } => Some((queue.clone(), job.clone())),
+                _ => None,
+            });
+            let (queue, job) = settles.nth(rest.parse().ok()?)?;
+            Some(Err(CommitError::LeaseLost { queue, job }))
+        }
+        _ => None,
+    }
+}
+
+/// Revision, moment and count of messages: where each stands follows from these.
+fn committed(outcome: &str, repeated: bool) -> Option<Committed> {
+    let mut numbers = outcome.split(' ').map(str::parse::<u64>);
+    let mut next = || numbers.next()?.ok();
+    let (revision, at, messages) = (next()?, next()?, next()?);
+    Some(Committed {
+        revision: Revision(revision),
+        at: Timestamp(at),
+        positions: (0..messages).map(|place| position(at, place)).collect(),
+        repeated,
+    })
+}
+
+/// What the script is told, word by word.
+#[derive(Default)]
+struct Words(Vec<Bytes>);
+
+impl Words {
+    fn bytes(&mut self, bytes: &Bytes) {
+        self.0.push(Bytes::clone(bytes));
     }
 
     fn text(&mut self, text: &str) {
-        self.arguments.push(Bytes::copy_from_slice(text.as_bytes()));
+        self.0.push(Bytes::copy_from_slice(text.as_bytes()));
     }
 
     fn number(&mut self, number: impl ToString) {
-        self.arguments.push(number.to_string().into());
+        self.0.push(number.to_string().into());
     }
 
-    /// Names the streams; a log's place among the keys, from 1.
-    fn name_logs(&mut self, home: &Home) -> BTreeMap<&'a str, usize> {
-        let mut logs = BTreeMap::new();
-        for op in &self.commit.ops {
-            if let Op::Append { log, .. } = op {
-                logs.entry(log.as_str()).or_insert_with(|| {
-                    self.keys.push(home.key_of("log", log));
-                    self.keys.len()
-                });
-            }
-        }
-        logs
-    }
-
-    /// Names the keys of queues; the place of a queue's first.
-    fn name_queues(&mut self, home: &Home) -> BTreeMap<&'a str, usize> {
-        let mut queues = BTreeMap::new();
-        for op in &self.commit.ops {
-            if let Op::Enqueue { queue, .. } | Op::Settle { queue, .. } = op {
-                queues.entry(queue.as_str()).or_insert_with(|| {
-                    let keys = OF_QUEUE.iter().map(|kind| home.key_of(kind, queue));
-                    self.keys.extend(keys);
-                    self.keys.len() + 1 - OF_QUEUE.len()
-                });
-            }
-        }
-        queues
-    }
-
-    fn checks(&mut self) {
-        let checks = &self.commit.checks;
-        self.number(checks.len());
-        for check in checks {
+    fn checks(&mut self, commit: &Commit) {
+        self.number(commit.checks.len());
+        for check in &commit.checks {
             let (Check::Absent(key) | Check::At(key, _)) = check;
             self.text(key);
         }
-        for check in checks {
+        for check in &commit.checks {
             match check {
                 Check::Absent(_) => self.text(""),
                 Check::At(_, revision) => self.number(revision.0),
@@ -146,36 +208,34 @@ impl<'a> Sent<'a> {
 
     /// An enqueue forgets the job's lease and a settle uses it up: a job that was touched earlier in the commit has
     /// lease 0, which nobody has.
-    fn settles(&mut self, queues: &BTreeMap<&'a str, usize>) {
-        let (mut touched, mut leases) = (HashSet::new(), Vec::new());
-        for op in &self.commit.ops {
+    fn settles(&mut self, commit: &Commit, queues: &BTreeMap<&str, usize>) {
+        let mut touched = HashSet::new();
+        let mut settles = Vec::new();
+        for op in &commit.ops {
             match op {
                 Op::Enqueue { queue, job, .. } => {
-                    touched.insert((queue.as_str(), job.as_str()));
+                    touched.insert((queue, job));
                 }
                 Op::Settle {
                     queue, job, lease, ..
                 } => {
                     let first = touched.insert((queue, job));
-                    self.settles.push((queue, job));
-                    leases.push(if first { lease.0 } else { 0 });
+                    settles.push((queue, job, if first { lease.0 } else { 0 }));
                 }
                 Op::Put { .. } | Op::Delete { .. } | Op::Append { .. } => {}
             }
         }
-        self.number(leases.len());
-        for (index, lease) in leases.into_iter().enumerate() {
-            if let Some((queue, job)) = self.settles.get(index).copied() {
-                self.number(place(queues, queue));
-                self.text(job);
-                self.number(lease);
-            }
+        self.number(settles.len());
+        for (queue, job, lease) in settles {
+            self.number(place(queues, queue));
+            self.text(job);
+            self.number(lease);
         }
     }
 
-    fn entries(&mut self) {
+    fn entries(&mut self, commit: &Commit) {
         let mut left: BTreeMap<&str, Option<&Bytes>> = BTreeMap::new();
-        for op in &self.commit.ops {
+        for op in &commit.ops {
             match op {
                 Op::Put { key, value } => drop(left.insert(key, Some(value))),
                 Op::Delete { key } => drop(left.insert(key, None)),
@@ -186,7 +246,7 @@ impl<'a> Sent<'a> {
         for (key, value) in &left {
             if let Some(value) = value {
                 self.text(key);
-                self.arguments.push(Bytes::clone(value));
+                self.bytes(value);
             }
         }
         self.number(left.values().filter(|value| value.is_none()).count());
@@ -197,30 +257,23 @@ impl<'a> Sent<'a> {
         }
     }
 
-    fn messages(&mut self, logs: &BTreeMap<&'a str, usize>) {
-        let commit = self.commit;
+    fn messages(&mut self, commit: &Commit, logs: &BTreeMap<&str, usize>) {
         self.number(appends(commit).count());
-        let mut newest = BTreeMap::new();
-        for (index, (log, attributes, body)) in appends(commit).enumerate() {
-            newest.insert(log, index);
+        for (log, attributes, body) in appends(commit) {
             self.number(place(logs, log));
             self.number(2 + 2 * attributes.len());
             self.text("body");
-            self.arguments.push(Bytes::clone(body));
+            self.bytes(body);
             for (name, value) in attributes {
                 self.text(&format!("a:{name}"));
                 self.text(value);
             }
         }
-        for (log, index) in newest {
-            self.text(log);
-            self.number(index);
-        }
     }
 
-    fn jobs(&mut self, queues: &BTreeMap<&'a str, usize>) {
+    fn jobs(&mut self, commit: &Commit, queues: &BTreeMap<&str, usize>) {
         let mut left = BTreeMap::new();
-        for op in &self.commit.ops {
+        for op in &commit.ops {
             match op {
                 Op::Enqueue {
                     queue,
@@ -242,7 +295,7 @@ impl<'a> Sent<'a> {
                 Left::New(due, body) => {
                     self.text("new");
                     self.number(due.0);
-                    self.arguments.push(Bytes::clone(body));
+                    self.bytes(body);
                 }
                 Left::Next(due) => {
                     self.text("next");
@@ -252,59 +305,6 @@ impl<'a> Sent<'a> {
             }
         }
     }
-}
-
-/// A commit that was sent, to understand the answer with.
-pub(super) struct Pending<'a> {
-    commit: &'a Commit,
-    settles: Vec<(&'a str, &'a str)>,
-}
-
-impl Pending<'_> {
-    /// What the script's answer means.
-    pub(super) fn understand(&self, answer: Value) -> Answer {
-        let words: Vec<String> = redis::from_redis_value(answer).unwrap_or_default();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let known = match words.as_slice() {
-            ["late", _] => return Answer::Late,
-            ["unlisted"] => return Answer::Unlisted,
-            ["done", outcome] => committed(outcome, false).map(Ok),
-            ["repeated", outcome] => committed(outcome, true).map(Ok),
-            ["conflict", index] => self.conflict(index).map(Err),
-            ["lost", index] => self.lost(index).map(Err),
-            _ => None,
-        };
-        Answer::Known(known.unwrap_or_else(|| {
-            let strange = format!("the script answered {words:?}");
-            Err(CommitError::Unknown(strange))
-        }))
-    }
-
-    fn conflict(&self, index: &str) -> Option<CommitError> {
-        let check = self.commit.checks.get(index.parse::<usize>().ok()?)?;
-        Some(CommitError::Conflict(check.clone()))
-    }
-
-    fn lost(&self, index: &str) -> Option<CommitError> {
-        let (queue, job) = self.settles.get(index.parse::<usize>().ok()?)?;
-        Some(CommitError::LeaseLost {
-            queue: (*queue).to_owned(),
-            job: (*job).to_owned(),
-        })
-    }
-}
-
-/// Revision, moment and count of messages: where each stands follows from these.
-fn committed(outcome: &str, repeated: bool) -> Option<Committed> {
-    let mut numbers = outcome.split(' ').map(str::parse::<u64>);
-    let mut next = || numbers.next()?.ok();
-    let (revision, at, messages) = (next()?, next()?, next()?);
-    Some(Committed {
-        revision: Revision(revision),
-        at: Timestamp(at),
-        positions: (0..messages).map(|place| position(at, place)).collect(),
-        repeated,
-    })
 }
 
 type Appended<'a> = (&'a str, &'a [(String, String)], &'a Bytes);
