@@ -1,7 +1,7 @@
 //! The store on Redis: one server, a master that Sentinels name, or a cluster; for one to many hosts.
 //!
-//! Each verb is one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag (`layout`). Who
-//! is asked, and that nothing is sent twice, is `servers` and `link`; `README.md` beside them says what lies where, and
+//! Each verb is one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag (`layout`).
+//! Commits that wait go together (`gather`). Who is asked, and that nothing is sent twice, is `servers` and `link`; `README.md` beside them says what lies where, and
 //! what the servers must be configured to. Needs Redis or Valkey 7 or later.
 //!
 //! The time of a commit, of leases and of what is due is the host's; hosts need clocks that agree (NTP). Publish times
@@ -83,7 +83,7 @@ impl RedisStore {
         Ok(store)
     }
 
-    /// Opens the store without reaching it.
+    /// Opens the store without reaching it, within a Tokio runtime.
     ///
     /// # Errors
     /// When the certificates cannot be read.
