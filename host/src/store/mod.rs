@@ -33,7 +33,7 @@ mod redis;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -362,11 +362,16 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 /// it known: that nothing happened is true of that attempt alone.
 pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
     const PAUSES: [u64; 4] = [50, 200, 400, 800];
+    const LONG_ENOUGH: Duration = Duration::from_secs(4);
+    let begin = Instant::now();
     let mut outcome = store.commit(commit.clone()).await;
     if !matches!(outcome, Err(CommitError::Unknown(_))) {
         return outcome;
     }
     for pause_ms in PAUSES {
+        if begin.elapsed() > LONG_ENOUGH {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(pause_ms)).await;
         match store.commit(commit.clone()).await {
             Err(CommitError::Unknown(why) | CommitError::Unavailable(why)) => {

@@ -21,7 +21,7 @@ mod url;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -115,8 +115,12 @@ impl RedisStore {
 
 impl Shared {
     async fn look(&self, slot: u16, request: &Request) -> Result<Value, Unavailable> {
+        let begin = Instant::now();
         let answer = match self.servers.ask(slot, request).await {
-            Err(Failure::Lost(_)) => self.servers.ask(slot, request).await,
+            // A connection that broke, not a server that stands still.
+            Err(Failure::Lost(_)) if begin.elapsed() < gather::STANDSTILL => {
+                self.servers.ask(slot, request).await
+            }
             answer => answer,
         };
         answer.map_err(|failure| Unavailable(failure.to_string()))

@@ -19,8 +19,8 @@ use super::Shared;
 const TOGETHER: usize = 128;
 const TOGETHER_BYTES: usize = 256 << 10;
 
-/// After a failure that took so long nobody is kept waiting who was not sent yet.
-const STANDSTILL: Duration = Duration::from_millis(500);
+/// A server that took so long to fail stands still: who was not sent yet is not kept waiting, and nothing is asked again.
+pub(super) const STANDSTILL: Duration = Duration::from_millis(500);
 
 pub(super) type Outcome = Result<Committed, CommitError>;
 
