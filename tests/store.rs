@@ -99,6 +99,7 @@ every_store!({
         publish_times_increase_when_the_clock_is_set_back_an_hour
         the_messages_of_one_commit_share_its_publish_time
         attributes_keep_their_order_and_their_repeats
+        a_thousand_attributes_fit_and_one_more_does_not
         a_message_may_be_empty
         a_log_is_read_by_pages
         reading_after_the_end_finds_nothing

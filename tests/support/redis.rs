@@ -39,6 +39,8 @@ impl Server {
             "yes",
             "--appendfsync",
             "always",
+            "--aof-load-truncated",
+            "no",
         ])
     }
 
@@ -67,6 +69,7 @@ impl Server {
     pub fn restart(&mut self) {
         self.kill();
         let folder = self.folder.path();
+        mend(folder);
         let child = Command::new("redis-server")
             .args(self.file.as_slice())
             .args(["--port", &self.port.to_string(), "--bind", "127.0.0.1"])
@@ -239,6 +242,29 @@ pub fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
         assert!(begin.elapsed() < DEADLINE, "it never came to this: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Cuts a half-written transaction off the end of what a server has on its disk, as
+/// `host/src/store/redis/README.md` says.
+fn mend(folder: &Path) {
+    let manifest = folder.join("appendonlydir/appendonly.aof.manifest");
+    if !manifest.exists() {
+        return;
+    }
+    let mut mending = Command::new("redis-check-aof")
+        .arg("--fix")
+        .arg(&manifest)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It asks only when there is something to cut.
+    let _ = mending.stdin.take().unwrap().write_all(b"y\n");
+    assert!(
+        mending.wait().unwrap().success(),
+        "the server's files are mended"
+    );
 }
 
 /// A port that nobody listens on.

@@ -46,7 +46,7 @@ use crate::clock::{Clock, Timestamp};
 /// How long the id of a commit that took effect is remembered, at least.
 pub const REMEMBER: Duration = Duration::from_secs(15 * 60);
 
-/// The most operations and checks of one commit, each.
+/// The most operations and checks of one commit, and attributes of one message, each.
 pub const MAX_OPS: usize = 1_000;
 
 /// The most bytes of keys, values, bodies and attributes of one commit: 32 MiB.

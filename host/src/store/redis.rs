@@ -9,6 +9,7 @@
 
 mod answer;
 mod check;
+mod cluster;
 mod commit;
 mod gather;
 mod hints;

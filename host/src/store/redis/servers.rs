@@ -18,6 +18,7 @@ use redis::{
 };
 use tokio::time::{sleep, timeout};
 
+use super::cluster::{self, passes};
 use super::layout::SLOTS;
 use super::link::{Failure, Link};
 use super::scripts::Request;
@@ -236,7 +237,7 @@ impl Servers {
             let mut request = Request::command(command);
             request.patience = Duration::from_secs(1);
             if let Ok(answer) = link.ask(&request, false, false).await
-                && let Some(owners) = self.read_slots(&answer, link.address())
+                && let Some(owners) = self.owners(&answer, link.address())
             {
                 return Some(owners);
             }
@@ -244,31 +245,11 @@ impl Servers {
         None
     }
 
-    fn read_slots(&self, answer: &Value, asked: &Address) -> Option<Owners> {
-        let Value::Array(ranges) = answer else {
-            return None;
-        };
+    /// The owners that a server named.
+    fn owners(&self, answer: &Value, asked: &Address) -> Option<Owners> {
         let mut owners = Owners::new();
-        for range in ranges {
-            let (first, last, master): (u16, u16, Vec<Value>) = match range {
-                Value::Array(range) => match range.as_slice() {
-                    [first, last, Value::Array(master), ..] => (
-                        redis::from_redis_value(first.clone()).ok()?,
-                        redis::from_redis_value(last.clone()).ok()?,
-                        master.clone(),
-                    ),
-                    _ => return None,
-                },
-                _ => return None,
-            };
-            let [host, port, ..] = master.as_slice() else {
-                return None;
-            };
-            let host: Option<String> = redis::from_redis_value(host.clone()).ok()?;
-            let port = redis::from_redis_value(port.clone()).ok()?;
-            let host = host.filter(|host| !host.is_empty() && host != "?");
-            let host = host.unwrap_or_else(|| asked.host.clone());
-            owners.insert(last, (first, self.link(&Address { host, port }).ok()?));
+        for (first, last, master) in cluster::ranges(answer, asked)? {
+            owners.insert(last, (first, self.link(&master).ok()?));
         }
         (!owners.is_empty()).then_some(owners)
     }
@@ -335,40 +316,9 @@ impl Servers {
     }
 }
 
-impl Failure {
-    /// Where the server says that the slot is.
-    fn redirect(&self) -> Option<Address> {
-        let Self::Refused(error) = self else {
-            return None;
-        };
-        let (host, port) = error.redirect_node()?.0.rsplit_once(':')?;
-        let port = port.parse().ok()?;
-        let host = host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .to_owned();
-        Some(Address { host, port })
-    }
-}
-
 fn owner(owners: &Owners, slot: u16) -> Option<Arc<Link>> {
     let (_, (first, link)) = owners.range(slot..).next()?;
     (*first <= slot).then(|| Arc::clone(link))
-}
-
-/// Whether what a server refused with passes by itself.
-fn passes(code: &str) -> bool {
-    matches!(
-        code,
-        "MOVED"
-            | "ASK"
-            | "TRYAGAIN"
-            | "CLUSTERDOWN"
-            | "MASTERDOWN"
-            | "LOADING"
-            | "READONLY"
-            | "BUSY"
-    )
 }
 
 fn certificates(url: &RedisUrl) -> Result<Option<TlsCertificates>, String> {
