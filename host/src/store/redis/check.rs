@@ -72,8 +72,8 @@ pub(super) async fn check(shared: &Shared, durable: bool) -> Result<(), String> 
 struct Facts {
     /// `INFO`.
     info: HashMap<String, String>,
-    /// `CONFIG GET appendfsync`, where it is allowed.
-    fsync: Option<String>,
+    /// `CONFIG GET` of what we look at, where it is allowed.
+    config: HashMap<String, String>,
     /// `CLUSTER INFO`, in a cluster.
     cluster: HashMap<String, String>,
     /// Its clock.
@@ -84,10 +84,9 @@ impl Facts {
     async fn ask(link: &Link) -> Result<Self, String> {
         let told = |failure: super::Failure| failure.to_string();
         let info = ask(link, &["INFO"]).await.map_err(told)?;
-        let config = ask(link, &["CONFIG", "GET", "appendfsync"]).await;
-        let config: Option<Vec<String>> = config
-            .ok()
-            .and_then(|value| redis::from_redis_value(value).ok());
+        let asked = ["CONFIG", "GET", "appendfsync", "aof-load-truncated"];
+        let config = ask(link, &asked).await.ok();
+        let config = config.and_then(|value| redis::from_redis_value(value).ok());
         let info = fields(&info);
         let cluster = if info
             .get("cluster_enabled")
@@ -101,10 +100,9 @@ impl Facts {
         let (seconds, micros): (u64, u64) =
             redis::from_redis_value(time).map_err(|cause| cause.to_string())?;
         let time = Timestamp(seconds.saturating_mul(1_000_000).saturating_add(micros));
-        let fsync = config.and_then(|pair| pair.into_iter().nth(1));
         Ok(Self {
             info,
-            fsync,
+            config: config.unwrap_or_default(),
             cluster,
             time,
         })
@@ -154,7 +152,7 @@ impl Facts {
                 "see to the disk",
             );
         } else {
-            match self.fsync.as_deref() {
+            match self.config.get("appendfsync").map(String::as_str) {
                 Some("always") => {}
                 Some(fsync) => {
                     let what = format!(
@@ -169,6 +167,13 @@ impl Facts {
                     say(false, what, "see that appendfsync is always");
                 }
             }
+        }
+        let truncated = self.config.get("aof-load-truncated");
+        if truncated.is_some_and(|truncated| truncated == "yes") {
+            let what = "after two crashes half of a commit that nobody was told of may be there \
+                        (aof-load-truncated yes)";
+            let remedy = "set it to no, and have redis-check-aof --fix run before each start";
+            say(false, what.to_owned(), remedy);
         }
         let policy = self.of("maxmemory_policy");
         if policy != "noeviction" {
