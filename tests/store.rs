@@ -20,6 +20,8 @@ macro_rules! every_store {
     ($behaviours:tt) => {
         one_store!(memory $behaviours);
         one_store!(embedded $behaviours);
+        one_store!(redis $behaviours);
+        one_store!(redis_cluster $behaviours);
     };
 }
 
@@ -30,7 +32,7 @@ macro_rules! one_store {
                 use crate::store::{fixture, $subject};
                 $(#[test]
                 fn $behaviour() {
-                    fixture::run(fixture::$store(), $subject::$behaviour);
+                    fixture::run(fixture::$store, $subject::$behaviour);
                 })+
             })+
         }
@@ -97,6 +99,7 @@ every_store!({
         publish_times_increase_when_the_clock_is_set_back_an_hour
         the_messages_of_one_commit_share_its_publish_time
         attributes_keep_their_order_and_their_repeats
+        a_thousand_attributes_fit_and_one_more_does_not
         a_message_may_be_empty
         a_log_is_read_by_pages
         reading_after_the_end_finds_nothing

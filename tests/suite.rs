@@ -12,6 +12,7 @@
 mod support {
     pub mod host;
     pub mod issuer;
+    pub mod redis;
 }
 
 mod audit;
@@ -21,6 +22,8 @@ mod conditions;
 mod engine;
 mod program;
 mod readme;
+mod redis;
+mod redis_faults;
 mod store;
 mod tokens;
 mod vectors;

@@ -16,8 +16,6 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use warp::Filter;
 
-use load::{connect, run};
-
 #[path = "../../tests/support/host.rs"]
 mod host;
 #[path = "../../tests/support/load.rs"]
@@ -25,15 +23,8 @@ mod load;
 #[path = "../../tests/support/samples.rs"]
 mod samples;
 
-fn request(address: &str, path: &str, token: &str) -> Vec<u8> {
-    let body = samples::AGE_REQUEST;
-    format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
-}
+use self::load::{connect, request, run};
+use self::samples::AGE_REQUEST;
 
 fn requests(c: &mut Criterion) {
     let serving = Runtime::new().unwrap();
@@ -53,7 +44,12 @@ fn requests(c: &mut Criterion) {
     let listener = serving.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     serving.spawn(warp::serve(echo).incoming(listener).run());
-    let bytes = request(&address, "/api/v1/conditions/alcohol/evaluate", "none");
+    let bytes = request(
+        &address,
+        "/api/v1/conditions/alcohol/evaluate",
+        "none",
+        AGE_REQUEST,
+    );
     let mut connections = asking.block_on(connect(&address, &bytes));
     group.bench_function("echo", |b| {
         b.iter_custom(|count| asking.block_on(run(&mut connections, &bytes, count)));
@@ -74,7 +70,12 @@ fn requests(c: &mut Criterion) {
     });
     let (host, token) = host;
     let address = host.url.trim_start_matches("http://").to_owned();
-    let bytes = request(&address, "/api/v1/conditions/alcohol/evaluate", &token);
+    let bytes = request(
+        &address,
+        "/api/v1/conditions/alcohol/evaluate",
+        &token,
+        AGE_REQUEST,
+    );
     let mut connections = asking.block_on(connect(&address, &bytes));
     group.bench_function("evaluate", |b| {
         b.iter_custom(|count| asking.block_on(run(&mut connections, &bytes, count)));

@@ -6,6 +6,7 @@
 )]
 
 mod clients;
+mod copy;
 mod demo;
 mod keys;
 mod operator;
@@ -50,6 +51,15 @@ enum Command {
     #[command(after_help = "Example:
   tillgate demo --listen 127.0.0.1:0")]
     Demo(Demo),
+    /// Copy everything from one store to another, and compare them
+    #[command(
+        after_help = "Stop all hosts first. What was interrupted goes on when it is started again.
+
+Examples:
+  tillgate copy --from embedded:./tillgate-data --to redis://localhost
+  tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379"
+    )]
+    Copy(copy::Copy),
     /// Make a further operator on a store that no host serves: the way back when all credentials are lost
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
@@ -76,9 +86,12 @@ struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where everything is kept: embedded:FOLDER or memory:
+    /// Where everything is kept: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Do not start on a store that may lose what it acknowledged
+    #[arg(long)]
+    require_durable_store: bool,
     /// A file of settings, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -109,6 +122,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => run(serve(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments.listen)),
+        Command::Copy(arguments) => run(copy::run(arguments)),
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
@@ -140,6 +154,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let Serve {
         listen,
         store,
+        require_durable_store,
         config,
         operator_file,
         print_config,
@@ -147,6 +162,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let flags = Flags {
         listen,
         store,
+        require_durable_store: require_durable_store.then_some(true),
         operator_file,
     };
     let loaded = Loaded::read(config.as_deref(), &flags)?;
@@ -187,7 +203,8 @@ async fn start(
 ) -> Result<Arc<App>, String> {
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
     let clock = Arc::new(SystemClock);
-    let store = store::open(url, Arc::clone(&clock) as _)?;
+    let durable = config.require_durable_store;
+    let store = store::open(url, Arc::clone(&clock) as _, durable).await?;
     App::start(config, store, clock).await.map_err(explain)
 }
 
@@ -239,7 +256,9 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
     }
     match url {
         StoreUrl::Embedded(folder) => Ok(folder.join("operator.json")),
-        StoreUrl::Memory => Err(format!("{url} has no folder: say --operator-file FILE")),
+        StoreUrl::Memory | StoreUrl::Redis(_) => {
+            Err(format!("{url} has no folder: say --operator-file FILE"))
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub const DEFAULTS: &str = include_str!("config.default.toml");
 pub struct Config {
     pub listen: std::net::SocketAddr,
     pub store: String,
+    pub require_durable_store: bool,
     #[serde(deserialize_with = "text")]
     pub audience: String,
     #[serde(deserialize_with = "text")]
@@ -99,6 +100,8 @@ pub struct Flags {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_durable_store: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_file: Option<PathBuf>,
 }
 
@@ -134,7 +137,12 @@ impl Loaded {
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        let json = serde_json::to_value(&self.config).unwrap_or_default();
+        let mut config = self.config.clone();
+        // A store's URL may hold a password, which a store that was read is shown without.
+        if let Ok(store) = config.store.parse::<StoreUrl>() {
+            config.store = store.to_string();
+        }
+        let json = serde_json::to_value(&config).unwrap_or_default();
         self.describe_table("", &json, &mut text);
         text
     }

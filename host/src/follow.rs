@@ -3,20 +3,25 @@
 //! Every write of what is read from memory appends the keys it wrote to the log [`CHANGES`] of its partition, in the
 //! same commit. A [`Follow`]er reads that log: woken by the store's hints, by itself within half a second, and at once
 //! by the host that wrote. So memory is never older than a second, and never older than this host's own writes
-//! (`platform.md`, "Store").
+//! (`platform.md`, "Store"): who serves from it asks first whether it is ([`Follow::be_fresh`]), and says that the store
+//! is away while it cannot be.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Mutex;
 
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::Result;
-use crate::store::{Op, Partition, Position, Store};
+use crate::store::{Op, Partition, Position, Store, Unavailable};
 
 /// The log that names the keys that were written.
 pub const CHANGES: &str = "changes";
+
+/// How old may be what is served from memory (`platform.md`, "Store").
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// How long a follower waits for a hint before it looks by itself.
 const LOOK: Duration = Duration::from_millis(500);
@@ -54,17 +59,25 @@ pub enum Changed {
 pub struct Follower {
     store: Arc<dyn Store>,
     partition: Partition,
+    clock: Arc<dyn Clock>,
     position: Mutex<Option<Position>>,
+    /// When the store was asked and had nothing that is not in memory: microseconds.
+    seen: AtomicU64,
+    /// Whether the last look failed.
+    away: AtomicBool,
 }
 
 impl Follower {
     /// A follower of a partition that has seen nothing yet.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, partition: Partition) -> Self {
+    pub fn new(store: Arc<dyn Store>, partition: Partition, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
             partition,
+            clock,
             position: Mutex::new(None),
+            seen: AtomicU64::new(0),
+            away: AtomicBool::new(false),
         }
     }
 
@@ -74,10 +87,17 @@ impl Follower {
         &self.partition
     }
 
-    async fn trim(&self, now: Timestamp) -> Result<()> {
+    /// Whether memory is young enough to be served, also when the clock was set back.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        let apart = now.0.abs_diff(self.seen.load(Ordering::Relaxed));
+        Duration::from_micros(apart) <= MAX_AGE
+    }
+
+    async fn trim(&self) -> Result<()> {
+        let before = self.clock.now().minus(KEEP);
         while self
             .store
-            .trim(&self.partition, CHANGES, now.minus(KEEP), PAGE)
+            .trim(&self.partition, CHANGES, before, PAGE)
             .await?
             == PAGE
         {}
@@ -96,34 +116,69 @@ pub trait Follow: Send + Sync + 'static {
     /// Takes in all that changed until now.
     fn catch_up(&self) -> impl Future<Output = Result<()>> + Send {
         async {
-            let Follower {
-                store,
-                partition,
-                position,
-            } = self.follower();
-            let mut position = position.lock().await;
-            loop {
-                let (after, max) = position.map_or((Position::default(), 0), |at| (at, PAGE));
-                let slice = store.read(partition, CHANGES, after, max).await?;
-                if position.is_none_or(|at| at < slice.trimmed) {
-                    self.take_in(Changed::Everything).await?;
-                    *position = Some(slice.last);
-                    return Ok(());
-                }
-                let Some(newest) = slice.messages.last().map(|message| message.position) else {
-                    return Ok(());
-                };
-                let keys = slice.messages.iter();
-                let keys = keys.map(|message| String::from_utf8_lossy(&message.body).into_owned());
-                self.take_in(Changed::Keys(keys.collect())).await?;
-                *position = Some(newest);
+            let follower = self.follower();
+            let mut position = follower.position.lock().await;
+            let seen = take_in_all(self, &mut position).await;
+            follower.away.store(seen.is_err(), Ordering::Relaxed);
+            follower.seen.store(seen?.0, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    /// Nothing, when memory may be served now: it is young enough, or could be made so.
+    fn be_fresh(&self, now: Timestamp) -> impl Future<Output = Result<()>> + Send {
+        async move {
+            let follower = self.follower();
+            if follower.is_fresh(now) {
+                return Ok(());
             }
+            let old = |why: &str| Unavailable(format!("{:?}: {why}", follower.partition));
+            // Who keeps it fresh goes on trying; not everyone who asks must wait for that.
+            if follower.away.load(Ordering::Relaxed) {
+                return Err(old("what is in memory is older than a second").into());
+            }
+            let caught_up = tokio::time::timeout(MAX_AGE, self.catch_up()).await;
+            caught_up
+                .unwrap_or_else(|_| Err(old("memory was not refreshed within a second").into()))
+        }
+    }
+}
+
+/// Takes in all that changed; answers when the store was asked and had nothing more.
+async fn take_in_all<F: Follow + ?Sized>(
+    followed: &F,
+    position: &mut Option<Position>,
+) -> Result<Timestamp> {
+    let Follower {
+        store,
+        partition,
+        clock,
+        ..
+    } = followed.follower();
+    loop {
+        let asked = clock.now();
+        let (after, max) = position.map_or((Position::default(), 0), |at| (at, PAGE));
+        let slice = store.read(partition, CHANGES, after, max).await?;
+        if position.is_none_or(|at| at < slice.trimmed) {
+            followed.take_in(Changed::Everything).await?;
+            *position = Some(slice.last);
+            return Ok(asked);
+        }
+        let Some(newest) = slice.messages.last().map(|message| message.position) else {
+            return Ok(asked);
+        };
+        let keys = slice.messages.iter();
+        let keys = keys.map(|message| String::from_utf8_lossy(&message.body).into_owned());
+        followed.take_in(Changed::Keys(keys.collect())).await?;
+        *position = Some(newest);
+        if newest == slice.last {
+            return Ok(asked);
         }
     }
 }
 
 /// Keeps something in memory fresh for as long as anyone holds it.
-pub fn keep_fresh<F: Follow>(followed: &Arc<F>, clock: Arc<dyn crate::clock::Clock>) {
+pub fn keep_fresh<F: Follow>(followed: &Arc<F>) {
     let follower = followed.follower();
     let mut hints = follower.store.hints(&follower.partition);
     let followed = Arc::downgrade(followed);
@@ -144,7 +199,7 @@ pub fn keep_fresh<F: Follow>(followed: &Arc<F>, clock: Arc<dyn crate::clock::Clo
             }
             looks = looks.wrapping_add(1);
             if looks.is_multiple_of(LOOKS_PER_TRIM)
-                && let Err(cause) = followed.follower().trim(clock.now()).await
+                && let Err(cause) = followed.follower().trim().await
             {
                 tracing::warn!(%cause, "the log of changes could not be trimmed");
             }

@@ -9,8 +9,10 @@ use tempfile::TempDir;
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::store::{
     Check, Claimed, Commit, CommitError, CommitId, Committed, EmbeddedStore, Entry, Job, Lease,
-    MemoryStore, Op, Page, Partition, Position, Revision, Slice, Store,
+    MemoryStore, Op, Page, Partition, Position, RedisStore, RedisUrl, Revision, Slice, Store,
 };
+
+use crate::support::redis;
 
 /// When a test's clock stands: the start of 2026.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
@@ -46,13 +48,38 @@ pub fn embedded() -> Opened {
     }
 }
 
+/// On one server that all tests share, each with keys of its own.
+pub fn redis() -> Opened {
+    on_redis(&redis::shared().url())
+}
+
+/// The same on a cluster: each test's keys lie on another of its servers.
+pub fn redis_cluster() -> Opened {
+    on_redis(&redis::shared_cluster().url())
+}
+
+fn on_redis(url: &str) -> Opened {
+    let clock = clock();
+    Opened {
+        store: Arc::new(RedisStore::connect(&redis_url(url), clock.clone()).unwrap()),
+        clock,
+        _folder: None,
+    }
+}
+
+/// A URL with a prefix that no other test has.
+pub fn redis_url(url: &str) -> RedisUrl {
+    let url = format!("{url}?prefix={:032x}", CommitId::random().0);
+    RedisUrl::parse(&url).unwrap().unwrap()
+}
+
 pub fn clock() -> Arc<StoppedClock> {
     Arc::new(StoppedClock::at(START))
 }
 
 /// Runs a behaviour on a store.
-pub fn run<F: Future<Output = ()>>(opened: Opened, behaviour: impl FnOnce(Opened) -> F) {
-    block_on(behaviour(opened));
+pub fn run<F: Future<Output = ()>>(open: fn() -> Opened, behaviour: impl FnOnce(Opened) -> F) {
+    block_on(async { behaviour(open()).await });
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {

@@ -293,17 +293,19 @@ fn a_url_says_which_store_to_open() {
     let url = format!("embedded:{}", folder.path().display());
     let parsed: StoreUrl = url.parse().unwrap();
     assert_eq!(parsed.to_string(), url);
-    let embedded = store::open(&parsed, clock()).unwrap();
+    let embedded = block_on(store::open(&parsed, clock(), true)).unwrap();
     block_on(embedded.commit(commit([put("row", "1")]))).unwrap();
     assert!(folder.path().join("tillgate.redb").exists());
     assert!(
-        store::open(&parsed, clock())
+        block_on(store::open(&parsed, clock(), true))
             .unwrap_err()
             .contains("is open in another process")
     );
 
     let memory: StoreUrl = "memory:".parse().unwrap();
-    block_on(store::open(&memory, clock()).unwrap().commit(commit([]))).unwrap();
+    let opened = block_on(store::open(&memory, clock(), false)).unwrap();
+    block_on(opened.commit(commit([]))).unwrap();
+    block_on(store::open(&memory, clock(), true)).unwrap_err();
     for wrong in [
         "",
         "memory",

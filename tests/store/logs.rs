@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use tillgate::clock::Timestamp;
-use tillgate::store::{Position, Revision, Slice};
+use tillgate::store::{CommitError, Position, Revision, Slice};
 
 /// Appends messages a second apart, each in its own commit, the first at [`START`].
 async fn append_each_second(on: &Opened, count: u32) -> Vec<Position> {
@@ -118,6 +118,23 @@ pub async fn attributes_keep_their_order_and_their_repeats(on: Opened) {
     let owned = attributes.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(slice.messages[0].attributes, owned);
     assert_eq!(slice.messages[1].attributes, []);
+}
+
+pub async fn a_thousand_attributes_fit_and_one_more_does_not(on: Opened) {
+    let names: Vec<String> = (0..1_001).map(|n| n.to_string()).collect();
+    let attributes: Vec<_> = names.iter().map(|name| (name.as_str(), "value")).collect();
+    on.commit([append_with("log", &attributes[..1_000], "m")])
+        .await;
+    let slice = on.read("log", Position(0), 9).await;
+    assert_eq!(slice.messages[0].attributes.len(), 1_000);
+    assert_eq!(slice.messages[0].attributes[999].0, "999");
+    let refused = on
+        .attempt(commit([append_with("log", &attributes, "m")]))
+        .await;
+    assert!(
+        matches!(refused, Err(CommitError::Refused(_))),
+        "{refused:?}"
+    );
 }
 
 pub async fn a_message_may_be_empty(on: Opened) {

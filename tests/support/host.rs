@@ -58,7 +58,7 @@ impl Host {
         let flags = Flags {
             listen: Some(listener.address().unwrap()),
             store: Some("memory:".to_owned()),
-            operator_file: None,
+            ..Flags::default()
         };
         let mut config = Loaded::read(None, &flags).unwrap().config;
         configure(&mut config);
@@ -211,11 +211,17 @@ impl Program {
 
     /// Starts it and reads what it prints until a line that begins with `until`.
     fn start(arguments: &[&str], until: &str) -> Self {
-        let mut command = Command::new(PROGRAM.expect("tests know where the program is"));
+        let mut command = Self::command();
         Self::spawn(command.args(arguments).stderr(Stdio::inherit()), until)
     }
 
-    fn spawn(command: &mut Command, until: &str) -> Self {
+    /// The program, to be given arguments and an environment.
+    pub fn command() -> Command {
+        Command::new(PROGRAM.expect("tests know where the program is"))
+    }
+
+    /// The same of a command that is complete.
+    pub fn spawn(command: &mut Command, until: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().expect("it prints where it listens").unwrap();

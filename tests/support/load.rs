@@ -1,4 +1,5 @@
 //! A load that costs little itself: one request, again and again, over connections that stay open.
+#![allow(dead_code, reason = "each bench takes what it needs")]
 
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,16 @@ use tokio::net::TcpStream;
 
 /// How many connections ask at once.
 pub const CONNECTIONS: u64 = 64;
+
+/// A POST of a body with a token.
+pub fn request(address: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
 
 /// Opens the connections and asks once on each, to know how long an answer is.
 pub async fn connect(address: &str, request: &[u8]) -> Vec<(TcpStream, usize)> {

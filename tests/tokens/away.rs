@@ -179,3 +179,60 @@ async fn a_change_whose_reply_is_lost_is_made_once() {
     store.mute.store(true, Ordering::SeqCst);
     assert_eq!(service.delete(&path, &operator).await.status, 204);
 }
+
+/// Asks until an answer has a status.
+async fn until(service: &Service, token: &str, status: u16) {
+    let asking = async {
+        while service.get("/api/v1/catalog", token).await.status != status {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let asked = tokio::time::timeout(Duration::from_secs(60), asking).await;
+    asked.expect("it never answers that");
+}
+
+#[tokio::test]
+async fn what_is_in_memory_is_served_for_a_second_while_the_store_is_away() {
+    let (service, store) = start().await;
+    service.open_tenant("acme", &[]).await;
+    let editor = service
+        .host
+        .token("acme", &["ecs.editor", "ecs.evaluator"])
+        .await;
+    let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    let path = "/api/v1/entity-conditions/beer";
+    assert_eq!(service.put(path, &editor, condition).await.status, 201);
+    let evaluate = "/api/v1/conditions/beer/evaluate";
+    let question = json!({ "item": { "id": "1" }, "context": {} });
+    let ask = async || service.post(evaluate, &editor, question.clone()).await;
+    assert_eq!(ask().await.status, 200);
+
+    store.away.store(true, Ordering::SeqCst);
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(ask().await.status, 200);
+    service.clock.advance(Duration::from_micros(1));
+    for _ in 0..3 {
+        let answer = ask().await;
+        assert_eq!(
+            (answer.status, answer.header("retry-after")),
+            (503, Some("1"))
+        );
+    }
+    // Nor is it younger for a clock that was set back.
+    service.clock.set(START.minus(Duration::from_secs(3)));
+    assert_eq!(ask().await.status, 503);
+
+    store.away.store(false, Ordering::SeqCst);
+    until(&service, &editor, 200).await;
+    assert_eq!(ask().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_clock_that_leaps_keeps_nobody_waiting_while_the_store_is_there() {
+    let (service, _store) = start().await;
+    let admin = service.admin("acme").await;
+    for _ in 0..5 {
+        service.clock.advance(Duration::from_secs(60));
+        assert_eq!(service.get("/v1/roles", &admin).await.status, 200);
+    }
+}

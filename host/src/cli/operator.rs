@@ -52,7 +52,7 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
         return Err(format!("{url} has nobody to make an operator for: {why}"));
     }
     let clock = Arc::new(SystemClock);
-    let store = store::open(&url, Arc::clone(&clock) as _)?;
+    let store = store::open(&url, Arc::clone(&clock) as _, false).await?;
     let tokens = Tokens::start(&config, store, clock).await;
     let tokens = tokens.map_err(explain)?;
     let keep = |credentials: &Credentials| write_credentials(&config, credentials, &file);

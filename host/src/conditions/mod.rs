@@ -88,9 +88,15 @@ impl Conditions {
     /// When the store is away.
     pub async fn start(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Self> {
         let partition = Partition::named(GLOBAL);
-        let global = Arc::new(Shelf::new(Arc::clone(&store), partition, Scope::Global));
+        let shelf = Shelf::new(
+            Arc::clone(&store),
+            Arc::clone(&clock),
+            partition,
+            Scope::Global,
+        );
+        let global = Arc::new(shelf);
         global.catch_up().await?;
-        keep_fresh(&global, Arc::clone(&clock));
+        keep_fresh(&global);
         Ok(Self {
             store,
             clock,
@@ -100,11 +106,13 @@ impl Conditions {
         })
     }
 
-    /// What is kept for a tenant; read from the store the first time.
+    /// What is kept for a tenant; read from the store the first time. Young enough to be served.
     ///
     /// # Errors
     /// When the store is away.
     pub async fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>> {
+        let now = self.clock.now();
+        self.global.be_fresh(now).await?;
         let known = self
             .tenants
             .read()
@@ -112,14 +120,19 @@ impl Conditions {
             .get(id)
             .cloned();
         if let Some(known) = known {
+            known.shelf.be_fresh(now).await?;
             return Ok(known);
         }
-        let shelf = Shelf::new(Arc::clone(&self.store), id.partition(), Scope::Tenant);
-        let shelf = Arc::new(shelf);
+        let shelf = Arc::new(Shelf::new(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock),
+            id.partition(),
+            Scope::Tenant,
+        ));
         shelf.catch_up().await?;
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
         let tenant = tenants.entry(id.clone()).or_insert_with(|| {
-            keep_fresh(&shelf, Arc::clone(&self.clock));
+            keep_fresh(&shelf);
             let global = Arc::clone(&self.global);
             let sight = Sight::new(id, global.content(), shelf.content());
             let sight = arc_swap::ArcSwap::from_pointee(sight);

@@ -10,6 +10,7 @@ use tillgate_engine::json::{Document, Faults};
 use tillgate_engine::restriction::{Project, ProjectId};
 use tokio::sync::watch;
 
+use crate::clock::Clock;
 use crate::engine::Source;
 use crate::error::{Error, Result};
 use crate::etag::{self, Etag};
@@ -178,9 +179,14 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// An empty shelf, to be filled by catching up.
-    pub(super) fn new(store: Arc<dyn Store>, partition: Partition, scope: Scope) -> Self {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        partition: Partition,
+        scope: Scope,
+    ) -> Self {
         Self {
-            follower: Follower::new(Arc::clone(&store), partition),
+            follower: Follower::new(Arc::clone(&store), partition, clock),
             store,
             scope,
             content: ArcSwap::default(),

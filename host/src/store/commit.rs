@@ -11,6 +11,8 @@ impl Commit {
     pub(super) fn refusal(&self) -> Option<CommitError> {
         let reason = if self.ops.len() > MAX_OPS || self.checks.len() > MAX_OPS {
             "more than 1,000 ops or checks"
+        } else if self.ops.iter().any(has_too_many_attributes) {
+            "more than 1,000 attributes of a message"
         } else if !self.names().all(is_name) {
             "a name is empty, too long or holds NUL"
         } else if self.bytes() > MAX_COMMIT_BYTES {
@@ -71,6 +73,10 @@ impl Commit {
         });
         checked.chain(changed.flatten())
     }
+}
+
+fn has_too_many_attributes(op: &Op) -> bool {
+    matches!(op, Op::Append { attributes, .. } if attributes.len() > MAX_OPS)
 }
 
 fn is_name(text: &str) -> bool {

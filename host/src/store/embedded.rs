@@ -17,6 +17,7 @@ mod journal;
 #[cfg(test)]
 mod likeness;
 mod overlay;
+mod portable;
 mod read;
 mod tables;
 #[cfg(test)]

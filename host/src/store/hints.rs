@@ -47,6 +47,13 @@ impl Listeners {
         }
     }
 
+    /// Tells everyone that anything may have changed.
+    pub(super) fn tell_all(&self) {
+        for channel in self.lock().by_partition.values() {
+            channel.send_modify(|changes| *changes = changes.wrapping_add(1));
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Channels> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }

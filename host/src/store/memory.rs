@@ -3,6 +3,8 @@
 //! Maps under one lock; no index beyond what the contract's order needs, no thread, nothing kept
 //! when the process ends. What another store does differently from this one is that store's fault.
 
+mod portable;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -200,6 +202,7 @@ impl Store for MemoryStore {
         let partitions = self.lock();
         let names = partitions
             .range::<str, _>((first, Bound::Unbounded))
+            .filter(|(_, contents)| contents.revision > Revision::default())
             .map(|(name, _)| name);
         Ok(names
             .take(max)

@@ -4,8 +4,8 @@
 //! [`Commit`] is atomic within one partition and nothing spans two; state, message and job that belong together
 //! therefore live in one partition and move in one commit (`platform.md`, "Store").
 //!
-//! Two real implementations, [`EmbeddedStore`] and (in its own issue) Redis, and [`MemoryStore`] for tests, pass one
-//! conformance suite (`tests/store.rs`). Features know this file only; no feature knows a store, no store knows a feature.
+//! Two real implementations, [`EmbeddedStore`] and [`RedisStore`], and [`MemoryStore`] for tests, pass one conformance
+//! suite (`tests/store.rs`). Features know this file only; no feature knows a store, no store knows a feature.
 //!
 //! What every implementation promises:
 //!
@@ -24,26 +24,29 @@
 //!   worker that is late but was not replaced may still settle.
 
 mod commit;
+pub mod copy;
 mod embedded;
 mod hints;
 mod memory;
+mod redis;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::embedded::EmbeddedStore;
 pub use self::memory::MemoryStore;
+pub use self::redis::{RedisStore, RedisUrl};
 use crate::clock::{Clock, Timestamp};
 
 /// How long the id of a commit that took effect is remembered, at least.
 pub const REMEMBER: Duration = Duration::from_secs(15 * 60);
 
-/// The most operations and checks of one commit, each.
+/// The most operations and checks of one commit, and attributes of one message, each.
 pub const MAX_OPS: usize = 1_000;
 
 /// The most bytes of keys, values, bodies and attributes of one commit: 32 MiB.
@@ -107,7 +110,7 @@ pub struct Revision(pub u64);
 pub struct Position(pub u64);
 
 /// The right to settle a claimed job: greater with every claim, so an old holder cannot settle (a fencing token).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lease(pub u64);
 
 /// What must be true of a key for a commit to take effect.
@@ -355,16 +358,29 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 /// Commits, and repeats with the same id as long as the outcome is unknown, a few times.
 ///
 /// # Errors
-/// As [`Store::commit`]; [`CommitError::Unknown`] when it stays unknown.
+/// As [`Store::commit`]; [`CommitError::Unknown`] when it stays unknown. Once it is, a store that is away does not make
+/// it known: that nothing happened is true of that attempt alone.
 pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
-    const REPEATS: u32 = 3;
-    for _ in 0..REPEATS {
+    const PAUSES: [u64; 4] = [50, 200, 400, 800];
+    const LONG_ENOUGH: Duration = Duration::from_secs(4);
+    let begin = Instant::now();
+    let mut outcome = store.commit(commit.clone()).await;
+    if !matches!(outcome, Err(CommitError::Unknown(_))) {
+        return outcome;
+    }
+    for pause_ms in PAUSES {
+        if begin.elapsed() > LONG_ENOUGH {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(pause_ms)).await;
         match store.commit(commit.clone()).await {
-            Err(CommitError::Unknown(_)) => {}
+            Err(CommitError::Unknown(why) | CommitError::Unavailable(why)) => {
+                outcome = Err(CommitError::Unknown(why));
+            }
             known => return known,
         }
     }
-    store.commit(commit).await
+    outcome
 }
 
 /// Which store to open.
@@ -374,18 +390,28 @@ pub enum StoreUrl {
     Memory,
     /// `embedded:PATH`, a folder.
     Embedded(std::path::PathBuf),
+    /// `redis://`, `rediss://`, `redis+sentinel://`, `redis+cluster://`.
+    Redis(RedisUrl),
 }
 
 impl FromStr for StoreUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(redis) = RedisUrl::parse(text) {
+            return redis
+                .map(Self::Redis)
+                .map_err(|wrong| format!("store: {wrong}"));
+        }
         match text.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
-            _ => Err(format!(
-                "{text:?} is not a store: use embedded:FOLDER or memory:"
-            )),
+            // What is no URL of ours may hold a password all the same.
+            _ => Err(
+                "store: use embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,..., \
+                 redis+sentinel://HOST:PORT,.../SERVICE or memory:"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -395,17 +421,38 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Memory => f.write_str("memory:"),
             Self::Embedded(path) => write!(f, "embedded:{}", path.display()),
+            Self::Redis(url) => fmt::Display::fmt(url, f),
         }
     }
 }
 
-/// Opens a store. The message of an error says what is wrong with which folder and what to do.
+/// Opens a store. The message of an error says what is wrong with which folder or server and what to do.
 ///
 /// # Errors
-/// When the folder cannot be made or read, is damaged, or is open in another process.
-pub fn open(url: &StoreUrl, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, String> {
+/// When the folder cannot be made or read, is damaged, or is open in another process; when the servers cannot be
+/// reached; with `durable`, when what is acknowledged could be lost.
+pub async fn open(
+    url: &StoreUrl,
+    clock: Arc<dyn Clock>,
+    durable: bool,
+) -> Result<Arc<dyn Store>, String> {
+    let store: Arc<dyn Store> = open_portable(url, clock, durable).await?;
+    Ok(store)
+}
+
+/// The same, to be copied.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_portable(
+    url: &StoreUrl,
+    clock: Arc<dyn Clock>,
+    durable: bool,
+) -> Result<Arc<dyn copy::Portable>, String> {
     match url {
+        StoreUrl::Memory if durable => Err("memory: is gone with the process".to_owned()),
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new(clock))),
         StoreUrl::Embedded(folder) => Ok(Arc::new(EmbeddedStore::open(folder, clock)?)),
+        StoreUrl::Redis(url) => Ok(Arc::new(RedisStore::open(url, clock, durable).await?)),
     }
 }

@@ -145,9 +145,10 @@ impl Tokens {
             .ok_or_else(|| Error::Bug("platform_tenant is no tenant id".to_owned()))?;
         let ledger = Ledger::new(store, Partition::named(PARTITION));
         let (keys, pepper) = first_secrets(&ledger, clock.as_ref()).await?;
-        let registry = Arc::new(Registry::new(ledger.clone(), platform.clone(), &keys)?);
+        let (watch, home) = (Arc::clone(&clock), platform.clone());
+        let registry = Arc::new(Registry::new(ledger.clone(), watch, home, &keys)?);
         registry.catch_up().await?;
-        keep_fresh(&registry, Arc::clone(&clock));
+        keep_fresh(&registry);
         let tidier = Arc::new(Tidier::new(ledger.clone(), Arc::clone(&clock)));
         worker::start(
             &tidier,

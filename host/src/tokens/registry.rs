@@ -17,7 +17,7 @@ use super::ledger::{Ledger, PAGE, read};
 use super::permission::{OPERATOR, Permission, Permissions, built_in};
 use super::tenant::TenantId;
 use super::{CLIENT, KEYS, ROLE, client_key};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::follow::{Changed, Follow, Follower};
 use crate::store::Entry;
@@ -112,8 +112,14 @@ struct Clients {
 }
 
 impl Registry {
-    pub(super) fn new(ledger: Ledger, platform: TenantId, keys: &StoredKeys) -> Result<Self> {
-        let follower = Follower::new(Arc::clone(ledger.store()), ledger.partition().clone());
+    pub(super) fn new(
+        ledger: Ledger,
+        clock: Arc<dyn Clock>,
+        platform: TenantId,
+        keys: &StoredKeys,
+    ) -> Result<Self> {
+        let (store, partition) = (Arc::clone(ledger.store()), ledger.partition().clone());
+        let follower = Follower::new(store, partition, clock);
         Ok(Self {
             ledger,
             follower,

@@ -15,6 +15,7 @@ use super::registry::{Registry, Slot, Standing};
 use super::trusted::User;
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::follow::Follow;
 
 /// The claims that decide. Types are strict: an `exp` that is a string or a fraction is none.
 #[derive(Deserialize)]
@@ -78,10 +79,11 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Unauthenticated`](crate::error::Error::Unauthenticated) saying why it names none;
-    /// [`Unavailable`](crate::error::Error::Unavailable) when the store is away and the client
-    /// is not in memory.
+    /// [`Unavailable`](crate::error::Error::Unavailable) when the store is away and the client is not in memory, or what
+    /// is in memory is older than a second.
     pub async fn verify(&self, token: &str) -> Result<Caller> {
         let now = self.clock.now();
+        self.registry.be_fresh(now).await?;
         if let Some(verified) = self.remembered.get(token)
             && now < verified.until
         {

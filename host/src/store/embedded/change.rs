@@ -22,7 +22,7 @@ use crate::clock::Timestamp;
 const FORGET_AT_ONCE: usize = 4;
 
 /// What a job has that is not under a lease. Leases count from one.
-const NO_LEASE: u64 = 0;
+pub(super) const NO_LEASE: u64 = 0;
 
 /// What the changes of a group are made in.
 pub(super) struct Group<'a> {
@@ -44,11 +44,11 @@ struct Head {
 }
 
 /// A job's row.
-struct Stored {
+pub(super) struct Stored {
     /// When it may be claimed: when it is due, or when its lease ends.
-    due: u64,
-    lease: u64,
-    attempt: u64,
+    pub(super) due: u64,
+    pub(super) lease: u64,
+    pub(super) attempt: u64,
 }
 
 impl Group<'_> {
@@ -254,7 +254,14 @@ impl Group<'_> {
             .or_else(|| self.state.floors.get(queue))
     }
 
-    fn put_job(&mut self, partition: &str, queue: &str, id: &str, job: &Stored, body: Bytes) {
+    pub(super) fn put_job(
+        &mut self,
+        partition: &str,
+        queue: &str,
+        id: &str,
+        job: &Stored,
+        body: Bytes,
+    ) {
         self.put(
             tables::job(partition, queue, id),
             tables::numbers(&[job.due, job.lease, job.attempt]),
@@ -357,7 +364,7 @@ impl Group<'_> {
         Ok(())
     }
 
-    fn put(&mut self, key: Key, value: Bytes) {
+    pub(super) fn put(&mut self, key: Key, value: Bytes) {
         self.changes.insert(key, Some(value));
     }
 

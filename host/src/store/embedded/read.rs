@@ -144,6 +144,11 @@ fn snapshot(state: &RwLock<State>, keys: &[Key]) -> Snapshot {
     })
 }
 
+/// What `look` finds while nothing changes: for a copy, when nobody else uses the store.
+pub(super) fn whole<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
+    read(state, look)
+}
+
 fn read<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
     look(&state.read().unwrap_or_else(PoisonError::into_inner))
 }

@@ -96,6 +96,28 @@ pub(super) fn log(partition: &str, log: &str) -> Key {
     key(LOG, &[partition, log])
 }
 
+/// The logs of a partition.
+pub(super) fn logs(partition: &str) -> Range<Key> {
+    let prefix = key(LOG, &[partition]);
+    from(&prefix, prefix.clone())
+}
+
+/// The due jobs of a partition, of the queues after one.
+pub(super) fn queues(partition: &str, after: Option<&str>) -> Range<Key> {
+    let prefix = key(DUE, &[partition]);
+    let first = after.map_or_else(
+        || prefix.clone(),
+        |after| due_jobs(&queue(partition, after), None).end,
+    );
+    from(&prefix, first)
+}
+
+/// The name behind the partition's in a key: a log's, a queue's.
+pub(super) fn second_name(partition: &str, key: &[u8]) -> Result<String, redb::Error> {
+    let rest = key.get(partition.len() + 2..);
+    text(rest.and_then(|rest| rest.split(|byte| *byte == 0).next()))
+}
+
 pub(super) fn message(partition: &str, log: &str, position: u64) -> Key {
     with(key(MESSAGE, &[partition, log]), &position.to_be_bytes())
 }

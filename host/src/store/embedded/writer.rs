@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::super::copy::Part;
 use super::super::{Claimed, Commit, CommitError, Committed, Partition, Unavailable};
 use super::change::Group;
 use super::ids::Ids;
@@ -68,6 +69,7 @@ pub(super) enum Request {
     Commit(Asked<Commit, Result<Committed, CommitError>>),
     Trim(Asked<Trim, usize>),
     Claim(Asked<Claim, Claimed>),
+    Restore(Asked<Restore, ()>),
 }
 
 /// [`Store::trim`](super::Store::trim).
@@ -84,6 +86,12 @@ pub(super) struct Claim {
     pub(super) queue: String,
     pub(super) lease: Duration,
     pub(super) max: usize,
+}
+
+/// [`Portable::restore`](super::super::copy::Portable::restore).
+pub(super) struct Restore {
+    pub(super) partition: Partition,
+    pub(super) part: Part,
 }
 
 /// Work with where its answer goes.
@@ -293,6 +301,8 @@ impl Request {
             ),
             Self::Trim(asked) => (asked.work.max, 0),
             Self::Claim(asked) => (asked.work.max, 0),
+            // Fills a group by itself.
+            Self::Restore(_) => (ENOUGH_CHANGES, 0),
         }
     }
 
@@ -302,6 +312,10 @@ impl Request {
             Self::Commit(asked) => asked.outcome = Some(group.commit(&asked.work, now)?),
             Self::Trim(asked) => asked.outcome = Some(group.trim(&asked.work)?),
             Self::Claim(asked) => asked.outcome = Some(group.claim(&asked.work, now)?),
+            Self::Restore(asked) => {
+                group.restore(&asked.work);
+                asked.outcome = Some(());
+            }
         }
         Ok(())
     }
@@ -317,6 +331,7 @@ impl Request {
             }
             Self::Trim(asked) => asked.answer(written),
             Self::Claim(asked) => asked.answer(written),
+            Self::Restore(asked) => asked.answer(written),
         }
     }
 }

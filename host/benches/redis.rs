@@ -1,0 +1,196 @@
+//! What the store on Redis costs: commits a second beside bare `SET`s of the same bytes, by the same client over one
+//! connection; and a decision over HTTP beside the same on the embedded store.
+//!
+//! A commit is the usual one: a row, a message and a job of some 300 bytes. The server is real, its disk too.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a bench fails by panicking and measures time, and nothing outside can reach it"
+)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use tillgate::clock::{SystemClock, Timestamp};
+use tillgate::store::{
+    Commit, CommitId, EmbeddedStore, Op, Partition, RedisStore, RedisUrl, Store,
+};
+use tokio::runtime::Runtime;
+
+#[path = "../../tests/support/host.rs"]
+mod host;
+#[path = "../../tests/support/load.rs"]
+mod load;
+#[path = "../../tests/support/redis.rs"]
+mod redis_servers;
+#[path = "../../tests/support/samples.rs"]
+mod samples;
+
+use self::redis_servers::Server;
+
+/// How many commit at once.
+const COMMITTERS: u64 = 64;
+
+/// The bytes of a body.
+static BODY: [u8; 300] = [b'x'; 300];
+
+fn usual(partition: &Partition) -> Commit {
+    let (id, body) = (CommitId::random(), Bytes::from_static(&BODY));
+    let name = format!("{:032x}", id.0);
+    let ops = vec![
+        Op::Put {
+            key: name.clone(),
+            value: body.clone(),
+        },
+        Op::Append {
+            log: "log".to_owned(),
+            attributes: vec![("Tenant-Id".to_owned(), "tenant".to_owned())],
+            body: body.clone(),
+        },
+        Op::Enqueue {
+            queue: "queue".to_owned(),
+            job: name,
+            due: Timestamp(1 << 50),
+            body,
+        },
+    ];
+    Commit {
+        partition: partition.clone(),
+        id,
+        checks: Vec::new(),
+        ops,
+    }
+}
+
+/// How long `COMMITTERS` at once take to do something so many times together.
+async fn many<F: Future<Output = ()> + Send + 'static>(
+    times: u64,
+    once: impl Fn() -> F + Clone + Send + 'static,
+) -> Duration {
+    let begin = Instant::now();
+    let tasks: Vec<_> = (0..COMMITTERS)
+        .map(|task| {
+            let (once, mine) = (
+                once.clone(),
+                times / COMMITTERS + u64::from(task < times % COMMITTERS),
+            );
+            tokio::spawn(async move {
+                for _ in 0..mine {
+                    once().await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    begin.elapsed()
+}
+
+fn commits(criterion: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    for fsync in ["always", "everysec"] {
+        let options = ["--save", "", "--appendonly", "yes", "--appendfsync", fsync];
+        let server = Server::with(&options);
+        let mut group = criterion.benchmark_group(format!("redis commits, appendfsync {fsync}"));
+        group.throughput(Throughput::Elements(1));
+
+        let client = redis::Client::open(server.url()).unwrap();
+        let connection = runtime
+            .block_on(client.get_multiplexed_async_connection())
+            .unwrap();
+        let set = move || {
+            let mut connection = connection.clone();
+            async move {
+                let mut command = redis::cmd("SET");
+                // A commit's bytes: three bodies, and its names.
+                command
+                    .arg(format!("{:032x}", CommitId::random().0))
+                    .arg([BODY; 3].concat());
+                command.query_async::<()>(&mut connection).await.unwrap();
+            }
+        };
+        group.bench_function(BenchmarkId::new("SET", COMMITTERS), |bencher| {
+            bencher.iter_custom(|times| runtime.block_on(many(times, set.clone())));
+        });
+
+        server.cli(&["flushall"]);
+        let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+        let store = Arc::new(RedisStore::connect(&url, Arc::new(SystemClock)).unwrap());
+        let partition = Partition::new("tenant").unwrap();
+        let commit = move || {
+            let (store, commit) = (Arc::clone(&store), usual(&partition));
+            async move { drop(store.commit(commit).await.unwrap()) }
+        };
+        group.bench_function(BenchmarkId::new("commit", COMMITTERS), |bencher| {
+            bencher.iter_custom(|times| runtime.block_on(many(times, commit.clone())));
+        });
+        group.finish();
+    }
+}
+
+fn decisions(criterion: &mut Criterion) {
+    let serving = Runtime::new().unwrap();
+    let asking = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::durable();
+    let clock = Arc::new(SystemClock);
+    let stores: [(&str, Arc<dyn Store>); 2] = serving.block_on(async {
+        let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+        [
+            (
+                "embedded",
+                Arc::new(EmbeddedStore::open(folder.path(), clock.clone()).unwrap())
+                    as Arc<dyn Store>,
+            ),
+            (
+                "redis",
+                Arc::new(RedisStore::connect(&url, clock.clone()).unwrap()),
+            ),
+        ]
+    });
+    let mut group = criterion.benchmark_group("evaluate over HTTP");
+    group.throughput(Throughput::Elements(1));
+    for (name, store) in stores {
+        let (host, token) = serving.block_on(async {
+            let host = host::Host::start_on(store, clock.clone()).await;
+            let token = host.token("shop", &["ecs.editor", "ecs.evaluator"]).await;
+            let condition = serde_json::json!({
+                "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 },
+            });
+            let path = "/api/v1/entity-conditions/alcohol";
+            let put = host
+                .send(reqwest::Method::PUT, path, &token, &condition)
+                .await;
+            assert_eq!(put.0, 201);
+            (host, token)
+        });
+        let address = host.url.trim_start_matches("http://").to_owned();
+        let path = "/api/v1/conditions/alcohol/evaluate";
+        let bytes = load::request(&address, path, &token, samples::AGE_REQUEST);
+        let mut connections = asking.block_on(load::connect(&address, &bytes));
+        group.bench_function(name, |bencher| {
+            bencher
+                .iter_custom(|times| asking.block_on(load::run(&mut connections, &bytes, times)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5));
+    targets = commits, decisions
+}
+criterion_main!(benches);

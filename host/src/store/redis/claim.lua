@@ -1,0 +1,29 @@
+#!lua
+-- Claims due jobs, longest due first, until there are enough of them or of their bytes.
+-- KEYS  head due jobs claims
+-- ARGV  latest, now, until, max, bytes
+local head, due, jobs, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local text = function(number) return string.format('%.0f', number) end
+local time = redis.call('TIME')
+local server = time[1] * 1000000 + time[2]
+if server > tonumber(ARGV[1]) then return {'late', text(server)} end
+
+local found = redis.call('ZRANGEBYSCORE', due, '-inf', ARGV[2], 'LIMIT', 0, ARGV[4])
+local lease = tonumber(redis.call('HGET', head, 'lease') or 0)
+redis.call('HLEN', jobs)
+redis.call('HLEN', claims)
+
+local answer, bytes = {}, 0
+for i = 1, #found do
+  if bytes >= tonumber(ARGV[5]) then break end
+  local job = found[i]
+  local body = redis.call('HGET', jobs, job) or ''
+  local claim = redis.call('HGET', claims, job)
+  local attempt = claim and tonumber(string.match(claim, ' (%d+)$')) or 0
+  lease, attempt, bytes = lease + 1, attempt + 1, bytes + #body
+  redis.call('ZADD', due, ARGV[3], job)
+  redis.call('HSET', claims, job, text(lease) .. ' ' .. text(attempt))
+  answer[#answer + 1] = {job, text(lease), text(attempt), body}
+end
+if #answer > 0 then redis.call('HSET', head, 'lease', text(lease)) end
+return {'claimed', redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '', answer}

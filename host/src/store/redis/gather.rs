@@ -1,0 +1,146 @@
+//! Commits that wait for the same partition go together: one request, one script, one fsync.
+//!
+//! One request a partition is on its way at a time; what comes meanwhile goes with the next one. Only commits that touch
+//! no key and no job in common go together, so that each can be judged by the state before all of them. A commit that
+//! is alone is sent at once.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::super::{Check, Commit, CommitError, Committed, MAX_OPS, Op, Partition};
+use super::Shared;
+
+/// How many commits, and how many bytes, go together at most.
+const TOGETHER: usize = 128;
+const TOGETHER_BYTES: usize = 256 << 10;
+
+/// A server that took so long to fail stands still: who was not sent yet is not kept waiting, and nothing is asked again.
+pub(super) const STANDSTILL: Duration = Duration::from_millis(500);
+
+pub(super) type Outcome = Result<Committed, CommitError>;
+
+/// Commits that wait.
+#[derive(Default)]
+pub(super) struct Gatherer {
+    /// There is an entry for a partition while a request of its commits is on its way.
+    waiting: Mutex<HashMap<Partition, VecDeque<Waiting>>>,
+    hasher: RandomState,
+}
+
+struct Waiting {
+    commit: Commit,
+    answer: oneshot::Sender<Outcome>,
+}
+
+/// Has a commit sent, alone or with others; also when nobody waits for its outcome any more.
+pub(super) async fn commit(shared: &Arc<Shared>, commit: Commit) -> Outcome {
+    let (answer, answered) = oneshot::channel();
+    let partition = commit.partition.clone();
+    let waiting = Waiting { commit, answer };
+    let first = match shared.gatherer.lock().entry(partition.clone()) {
+        Entry::Occupied(mut others) => {
+            others.get_mut().push_back(waiting);
+            None
+        }
+        Entry::Vacant(nobody) => {
+            nobody.insert(VecDeque::new());
+            Some(waiting)
+        }
+    };
+    if let Some(first) = first {
+        tokio::spawn(send_all(Arc::clone(shared), partition, first));
+    }
+    let gone = |_| Err(CommitError::Unknown("its sender is gone".to_owned()));
+    answered.await.unwrap_or_else(gone)
+}
+
+/// Sends what waits until nothing does.
+async fn send_all(shared: Arc<Shared>, partition: Partition, first: Waiting) {
+    let mut next = vec![first];
+    while !next.is_empty() {
+        let (commits, answers): (Vec<_>, Vec<_>) = next
+            .into_iter()
+            .map(|waiting| (waiting.commit, waiting.answer))
+            .unzip();
+        let begin = Instant::now();
+        let outcomes = shared.commit_together(&commits).await;
+        let failure = outcomes.iter().find_map(|outcome| match outcome {
+            Err(CommitError::Unknown(why) | CommitError::Unavailable(why)) => Some(why.clone()),
+            _ => None,
+        });
+        for (answer, outcome) in answers.into_iter().zip(outcomes) {
+            // Who does not wait any more does not want to know.
+            let _gone = answer.send(outcome);
+        }
+        next = shared.gatherer.next(&partition);
+        if let Some(why) = failure
+            && begin.elapsed() >= STANDSTILL
+        {
+            while !next.is_empty() {
+                for waiting in next {
+                    let _gone = waiting
+                        .answer
+                        .send(Err(CommitError::Unavailable(why.clone())));
+                }
+                next = shared.gatherer.next(&partition);
+            }
+        }
+    }
+}
+
+impl Gatherer {
+    /// What goes together next, in the order in which it came; nothing more is on its way when nothing waits.
+    fn next(&self, partition: &Partition) -> Vec<Waiting> {
+        let mut all = self.lock();
+        let mut next = Vec::new();
+        let Some(waiting) = all.get_mut(partition) else {
+            return next;
+        };
+        let (mut touched, mut bytes, mut ops) = (HashSet::new(), 0, 0);
+        while let Some(candidate) = waiting.front() {
+            let commit = &candidate.commit;
+            let size = commit.ops.len() + commit.checks.len();
+            (bytes, ops) = (bytes + commit.bytes(), ops + size);
+            let full = next.len() >= TOGETHER || bytes > TOGETHER_BYTES || ops > MAX_OPS;
+            let touches = self.touches(commit);
+            if !next.is_empty() && (full || touches.iter().any(|hash| touched.contains(hash))) {
+                break;
+            }
+            touched.extend(touches);
+            next.extend(waiting.pop_front());
+        }
+        if next.is_empty() {
+            all.remove(partition);
+        }
+        next
+    }
+
+    /// What a commit reads or writes, and its id, as hashes: two that are the same by chance only do not go together.
+    fn touches(&self, commit: &Commit) -> Vec<u64> {
+        let keys = commit.checks.iter().map(|check| match check {
+            Check::Absent(key) | Check::At(key, _) => (key.as_str(), ""),
+        });
+        let ops = commit.ops.iter().filter_map(|op| match op {
+            Op::Put { key, .. } | Op::Delete { key } => Some((key.as_str(), "")),
+            Op::Enqueue { queue, job, .. } | Op::Settle { queue, job, .. } => {
+                Some((queue.as_str(), job.as_str()))
+            }
+            Op::Append { .. } => None,
+        });
+        let mut hashes: Vec<u64> = keys
+            .chain(ops)
+            .map(|touched| self.hasher.hash_one(touched))
+            .collect();
+        hashes.push(self.hasher.hash_one(commit.id));
+        hashes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Partition, VecDeque<Waiting>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

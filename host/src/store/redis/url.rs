@@ -1,0 +1,319 @@
+//! The URL of a store on Redis: which servers, who we are to them, and how our keys begin.
+//!
+//! Shown without its password, wherever it is shown.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+
+/// The port that a Redis server has when none is said.
+const PORT: u16 = 6_379;
+
+/// The port that a Sentinel has when none is said.
+const SENTINEL_PORT: u16 = 26_379;
+
+/// How our keys begin when nothing is said.
+const PREFIX: &str = "tillgate";
+
+/// A server's address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    /// A name or an IP address, without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// How the servers work together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// One server.
+    Single,
+    /// Sentinels say who is the master of this service.
+    Sentinel(String),
+    /// A cluster, of which some servers are named.
+    Cluster,
+}
+
+/// A store on Redis.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RedisUrl {
+    /// How the servers work together.
+    pub topology: Topology,
+    /// The server, the Sentinels, or some servers of the cluster; at least one.
+    pub addresses: Vec<Address>,
+    /// Whether connections are by TLS.
+    pub tls: bool,
+    /// Who vouches for the servers' certificates, a file in PEM; the system's authorities if nobody.
+    pub ca: Option<PathBuf>,
+    /// The ACL user.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
+    /// The database.
+    pub database: i64,
+    /// How all our keys begin.
+    pub prefix: String,
+}
+
+impl RedisUrl {
+    /// Reads `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?prefix=PREFIX&ca=FILE]`. `None` when the scheme is
+    /// none of Redis'.
+    ///
+    /// # Errors
+    /// What is wrong with it, without the password.
+    pub fn parse(text: &str) -> Option<Result<Self, String>> {
+        let (scheme, rest) = text.split_once("://")?;
+        let (tls, kind) = match scheme.split_once('+').unwrap_or((scheme, "")) {
+            ("redis", kind) => (false, kind),
+            ("rediss", kind) => (true, kind),
+            _ => return None,
+        };
+        match kind {
+            "" | "sentinel" | "cluster" => Some(Self::read(kind, tls, rest)),
+            _ => None,
+        }
+    }
+
+    fn read(kind: &str, tls: bool, rest: &str) -> Result<Self, String> {
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (login, rest) = match rest.rsplit_once('@') {
+            Some((login, rest)) => (login, rest),
+            None => ("", rest),
+        };
+        let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let default_port = if kind == "sentinel" {
+            SENTINEL_PORT
+        } else {
+            PORT
+        };
+        let addresses = hosts
+            .split(',')
+            .map(|address| Address::read(address, default_port))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (topology, database) = topology(kind, path)?;
+        if topology == Topology::Single && addresses.len() > 1 {
+            return Err("several servers are redis+cluster:// or redis+sentinel://".to_owned());
+        }
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let mut url = Self {
+            topology,
+            addresses,
+            tls,
+            ca: None,
+            user: some_text(user)?,
+            password: some_text(password)?,
+            database,
+            prefix: PREFIX.to_owned(),
+        };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            url.set(pair)?;
+        }
+        Ok(url)
+    }
+
+    fn set(&mut self, pair: &str) -> Result<(), String> {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match name {
+            "prefix" => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+                if value.is_empty() || value.len() > 64 || !value.chars().all(plain) {
+                    return Err("prefix must be 1 to 64 of A-Z a-z 0-9 - _".to_owned());
+                }
+                self.prefix = value.to_owned();
+            }
+            "ca" if self.tls => self.ca = some_text(value)?.map(PathBuf::from),
+            "ca" => return Err("ca is for rediss://".to_owned()),
+            _ => return Err(format!("{name:?} is no parameter: prefix and ca are")),
+        }
+        Ok(())
+    }
+}
+
+impl Address {
+    fn read(text: &str, default_port: u16) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no address such as redis.example:6379");
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
+                (host, port.strip_prefix(':'))
+            }
+            None => match text.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            },
+        };
+        let port = port
+            .map_or(Ok(default_port), str::parse)
+            .map_err(|_| wrong())?;
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        let host = host.to_owned();
+        Ok(Self { host, port })
+    }
+}
+
+fn topology(kind: &str, path: &str) -> Result<(Topology, i64), String> {
+    let database = |text: &str| match text {
+        "" => Ok(0),
+        number => number
+            .parse()
+            .map_err(|_| format!("{number:?} is no database's number")),
+    };
+    match kind {
+        "sentinel" => {
+            let (service, number) = path.split_once('/').unwrap_or((path, ""));
+            if service.is_empty() {
+                return Err("name the service: redis+sentinel://HOST,HOST/SERVICE".to_owned());
+            }
+            let service = some_text(service)?.unwrap_or_default();
+            Ok((Topology::Sentinel(service), database(number)?))
+        }
+        "cluster" if path.is_empty() => Ok((Topology::Cluster, 0)),
+        "cluster" => Err("a cluster has one database: nothing may follow its servers".to_owned()),
+        _ => Ok((Topology::Single, database(path)?)),
+    }
+}
+
+fn some_text(encoded: &str) -> Result<Option<String>, String> {
+    let text = percent_decode_str(encoded)
+        .decode_utf8()
+        .map_err(|_| "what is percent-encoded is not UTF-8".to_owned())?;
+    Ok((!text.is_empty()).then(|| text.into_owned()))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') {
+            write!(f, "[{host}]:{port}")
+        } else {
+            write!(f, "{host}:{port}")
+        }
+    }
+}
+
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "rediss" } else { "redis" };
+        let (kind, path) = match &self.topology {
+            Topology::Single => ("", None),
+            Topology::Sentinel(service) => ("+sentinel", Some(service)),
+            Topology::Cluster => ("+cluster", None),
+        };
+        write!(f, "{scheme}{kind}://")?;
+        if let Some(user) = &self.user {
+            f.write_str(user)?;
+        }
+        if self.password.is_some() {
+            f.write_str(":***")?;
+        }
+        if self.user.is_some() || self.password.is_some() {
+            f.write_str("@")?;
+        }
+        let addresses: Vec<_> = self.addresses.iter().map(Address::to_string).collect();
+        f.write_str(&addresses.join(","))?;
+        if let Some(service) = path {
+            write!(f, "/{service}")?;
+        }
+        if self.database != 0 {
+            write!(f, "/{}", self.database)?;
+        }
+        if self.prefix != PREFIX {
+            write!(f, "?prefix={}", self.prefix)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::expect_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        RedisUrl::parse(text)
+            .expect("a scheme of Redis")
+            .map_or_else(|wrong| wrong, |url| url.to_string())
+    }
+
+    #[test]
+    fn every_kind_is_read_and_shown_without_its_password() {
+        for (text, expected) in [
+            ("redis://", "\"\" is no address such as redis.example:6379"),
+            ("redis://localhost", "redis://localhost:6379"),
+            ("redis://localhost:1/3", "redis://localhost:1/3"),
+            ("rediss://u:p%40ss@h", "rediss://u:***@h:6379"),
+            ("redis://:secret@h", "redis://:***@h:6379"),
+            ("redis://u:a@b:c@h:7", "redis://u:***@h:7"),
+            ("redis://[::1]:7", "redis://[::1]:7"),
+            (
+                "redis+cluster://a,b:7,c",
+                "redis+cluster://a:6379,b:7,c:6379",
+            ),
+            (
+                "redis+sentinel://a,b/main/2",
+                "redis+sentinel://a:26379,b:26379/main/2",
+            ),
+            (
+                "rediss+cluster://a?prefix=other",
+                "rediss+cluster://a:6379?prefix=other",
+            ),
+            (
+                "redis+sentinel://a",
+                "name the service: redis+sentinel://HOST,HOST/SERVICE",
+            ),
+            (
+                "redis://a,b",
+                "several servers are redis+cluster:// or redis+sentinel://",
+            ),
+            (
+                "redis://u:secret@h:x",
+                "\"h:x\" is no address such as redis.example:6379",
+            ),
+            (
+                "redis://h?prefix={}",
+                "prefix must be 1 to 64 of A-Z a-z 0-9 - _",
+            ),
+            (
+                "redis://h?colour=red",
+                "\"colour\" is no parameter: prefix and ca are",
+            ),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_percent_encoded_is_decoded() {
+        let url = RedisUrl::parse("rediss://us%65r:p%40ss@h?ca=/a%20b")
+            .expect("one")
+            .expect("right");
+        assert_eq!(
+            (url.user.as_deref(), url.password.as_deref()),
+            (Some("user"), Some("p@ss"))
+        );
+        assert_eq!(url.ca, Some(PathBuf::from("/a b")));
+    }
+
+    #[test]
+    fn other_schemes_are_not_redis() {
+        for text in [
+            "http://h",
+            "embedded:x",
+            "redis:x",
+            "redis+unix://x",
+            "rediss+x://h",
+        ] {
+            assert!(RedisUrl::parse(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! `tillgate copy`: from any store to any other, with nothing lost and everything going on where it was.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+use tillgate::clock::{StoppedClock, Timestamp};
+use tillgate::store::copy::{CopyError, Portable, Progress, copy};
+use tillgate::store::{
+    Check, Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Position, RedisStore,
+    RedisUrl, Revision, Store,
+};
+
+use crate::support::redis::{shared, shared_cluster};
+
+const NOW: Timestamp = Timestamp(1_767_225_600_000_000);
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn partition(name: &str) -> Partition {
+    Partition::new(name).unwrap()
+}
+
+fn clock() -> Arc<StoppedClock> {
+    Arc::new(StoppedClock::at(NOW))
+}
+
+fn on_redis(url: &str) -> RedisStore {
+    let url = format!("{url}?prefix={:032x}", CommitId::random().0);
+    RedisStore::connect(&RedisUrl::parse(&url).unwrap().unwrap(), clock()).unwrap()
+}
+
+async fn commit(store: &dyn Store, of: &str, ops: Vec<Op>) -> tillgate::store::Committed {
+    let commit = Commit {
+        partition: partition(of),
+        id: CommitId::random(),
+        checks: Vec::new(),
+        ops,
+    };
+    store.commit(commit).await.unwrap()
+}
+
+fn append(body: &str) -> Op {
+    Op::Append {
+        log: "log".to_owned(),
+        attributes: vec![
+            ("b".to_owned(), "1".to_owned()),
+            ("a".to_owned(), body.to_owned()),
+        ],
+        body: Bytes::from(body.to_owned()),
+    }
+}
+
+/// Some of everything: many entries, a log that was trimmed, jobs that wait, that were claimed, and one that was settled.
+async fn fill(store: &dyn Store) {
+    for page in 0..3 {
+        let ops = (0..700).map(|n| Op::Put {
+            key: format!("row/{page}/{n}"),
+            value: Bytes::from(vec![b'x'; n]),
+        });
+        commit(store, "shop", ops.collect()).await;
+    }
+    let delete = Op::Delete {
+        key: "row/0/5".to_owned(),
+    };
+    commit(store, "shop", vec![delete]).await;
+    for n in 0..30 {
+        commit(
+            store,
+            "shop",
+            vec![append(&format!("{n}-1")), append(&format!("{n}-2"))],
+        )
+        .await;
+    }
+    store
+        .trim(
+            &partition("shop"),
+            "log",
+            NOW.plus(Duration::from_micros(10)),
+            9,
+        )
+        .await
+        .unwrap();
+    let jobs = (0..5_u64).map(|n| Op::Enqueue {
+        queue: "queue".to_owned(),
+        job: format!("job-{n}"),
+        due: if n < 3 {
+            Timestamp(n)
+        } else {
+            NOW.plus(MINUTE * u32::try_from(n).unwrap())
+        },
+        body: Bytes::from(format!("body-{n}")),
+    });
+    commit(store, "shop", jobs.collect()).await;
+    let claimed = store
+        .claim(&partition("shop"), "queue", MINUTE, 2)
+        .await
+        .unwrap();
+    let done = Op::Settle {
+        queue: "queue".to_owned(),
+        job: claimed.jobs[0].id.clone(),
+        lease: claimed.jobs[0].lease,
+        next: None,
+    };
+    commit(store, "shop", vec![done]).await;
+    commit(store, "another", vec![append("one")]).await;
+    commit(store, "empty", Vec::new()).await;
+}
+
+/// Copies, and answers what there was.
+async fn copied(from: &dyn Portable, to: &dyn Portable) -> Progress {
+    let mut told = 0;
+    let all = copy((from, "it"), to, &mut |_| told += 1).await.unwrap();
+    assert!(told > 10);
+    all
+}
+
+#[tokio::test]
+async fn everything_goes_from_store_to_store_and_on_where_it_was() {
+    let folder = TempDir::new().unwrap();
+    let first = EmbeddedStore::open(&folder.path().join("1"), clock()).unwrap();
+    fill(&first).await;
+    let stores: Vec<Box<dyn Portable>> = vec![
+        Box::new(first),
+        Box::new(on_redis(&shared().url())),
+        Box::new(on_redis(&shared_cluster().url())),
+        Box::new(MemoryStore::new(clock())),
+        Box::new(EmbeddedStore::open(&folder.path().join("2"), clock()).unwrap()),
+        Box::new(on_redis(&shared().url())),
+    ];
+    let shop = partition("shop");
+    for pair in stores.windows(2) {
+        let (from, to) = (pair[0].as_ref(), pair[1].as_ref());
+        let all = copied(from, to).await;
+        assert_eq!(
+            (all.partitions, all.entries > 2_090, all.jobs),
+            (3, true, 4)
+        );
+
+        let before = from.read(&shop, "log", Position(0), 999).await.unwrap();
+        let committed = commit(to, "shop", vec![append("next")]).await;
+        let outline = from.outline(&shop).await.unwrap();
+        assert_eq!(committed.revision, Revision(outline.head.revision.0 + 1));
+        assert!(committed.at > outline.head.at);
+        assert!(committed.positions[0] > before.last);
+        let after = to.read(&shop, "log", before.last, 999).await.unwrap();
+        assert_eq!((after.messages.len(), after.trimmed), (1, before.trimmed));
+        assert!(before.trimmed > Position(0));
+        let row = to
+            .get(&shop, &["row/1/7".to_owned()])
+            .await
+            .unwrap()
+            .remove(0)
+            .unwrap();
+        assert_eq!((row.revision, row.value.len()), (Revision(2), 7));
+
+        let due = to.claim(&shop, "queue", MINUTE, 9).await.unwrap();
+        assert_eq!(due.jobs.len(), 1);
+        assert!(due.jobs[0].lease > outline.head.lease);
+        let settled = Commit {
+            partition: shop.clone(),
+            id: CommitId::random(),
+            checks: vec![Check::At("row/1/7".to_owned(), row.revision)],
+            ops: vec![Op::Settle {
+                queue: "queue".to_owned(),
+                job: due.jobs[0].id.clone(),
+                lease: due.jobs[0].lease,
+                next: Some(Timestamp(5)),
+            }],
+        };
+        to.commit(settled).await.unwrap();
+    }
+}
+
+/// Begins a copy and drops it when it has told so often how far it is.
+async fn interrupted(from: &dyn Portable, to: &dyn Portable, times: u32) {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let (mut tell, mut left) = (Some(tell), times);
+    let mut count = |_: &Progress| {
+        left -= 1;
+        if left == 0 {
+            let _ = tell.take().unwrap().send(());
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = told => {}
+        _ = copy((from, "it"), to, &mut count) => panic!("it was to be interrupted"),
+    }
+}
+
+#[tokio::test]
+async fn what_was_interrupted_goes_on() {
+    let (from, to) = (MemoryStore::new(clock()), on_redis(&shared().url()));
+    fill(&from).await;
+    for times in [1, 3, 5, 7] {
+        interrupted(&from, &to, times).await;
+    }
+    assert_eq!(copied(&from, &to).await.partitions, 3);
+}
+
+#[tokio::test]
+async fn only_an_empty_store_is_copied_into() {
+    let (from, to) = (MemoryStore::new(clock()), MemoryStore::new(clock()));
+    fill(&from).await;
+    commit(&to, "theirs", Vec::new()).await;
+    let refused = copy((&from, "it"), &to, &mut |_| ()).await;
+    assert!(matches!(refused, Err(CopyError::Occupied(why)) if why.contains("not empty")));
+
+    let to = MemoryStore::new(clock());
+    copied(&from, &to).await;
+    let again = copy((&from, "it"), &to, &mut |_| ()).await;
+    assert!(matches!(again, Err(CopyError::Occupied(why)) if why.contains("finished")));
+}
+
+#[tokio::test]
+async fn a_difference_is_seen() {
+    let (from, to) = (MemoryStore::new(clock()), on_redis(&shared().url()));
+    fill(&from).await;
+    let shop = partition("shop");
+    let head = from.outline(&shop).await.unwrap().head;
+    interrupted(&from, &to, 1).await;
+    // As if the partition was there, without what is in it.
+    to.restore(&shop, tillgate::store::copy::Part::Head(head))
+        .await
+        .unwrap();
+    let different = copy((&from, "it"), &to, &mut |_| ()).await;
+    assert!(
+        matches!(different, Err(CopyError::Different { .. })),
+        "{different:?}"
+    );
+}
+
+#[test]
+fn the_program_copies_and_says_what() {
+    let folder = TempDir::new().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let path = folder.path().join("store");
+    runtime.block_on(async { fill(&EmbeddedStore::open(&path, clock()).unwrap()).await });
+    let to = format!("{}?prefix={:032x}", shared().url(), CommitId::random().0);
+    let program = |from: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
+        command
+            .args(["copy", "--from", from, "--to", &to])
+            .output()
+            .unwrap()
+    };
+    let from = format!("embedded:{}", path.display());
+    let told = program(&from);
+    assert!(told.status.success(), "{told:?}");
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("3 partitions, 2099 entries, 5"), "{told}");
+    assert_eq!(program(&from).status.code(), Some(1));
+}

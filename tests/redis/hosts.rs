@@ -1,0 +1,81 @@
+//! Several hosts on one Redis: what one writes, the others see.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+use tillgate::clock::SystemClock;
+use tillgate::store::{Commit, CommitId, Partition, RedisStore, RedisUrl, Store};
+
+use crate::support::host::Host;
+use crate::support::redis::{DEADLINE, shared, shared_cluster};
+
+fn url(of: &str) -> RedisUrl {
+    RedisUrl::parse(&format!("{of}?prefix={:032x}", CommitId::random().0))
+        .unwrap()
+        .unwrap()
+}
+
+fn open(url: &RedisUrl) -> Arc<RedisStore> {
+    Arc::new(RedisStore::connect(url, Arc::new(SystemClock)).unwrap())
+}
+
+#[tokio::test]
+async fn a_commit_of_one_host_is_heard_by_another() {
+    for servers in [shared().url(), shared_cluster().url()] {
+        let url = url(&servers);
+        let (one, other) = (open(&url), open(&url));
+        let partition = Partition::new("shop").unwrap();
+        let mut hints = other.hints(&partition);
+        let hearing = async {
+            // What is said before the other listens is lost: it is said until it is heard.
+            loop {
+                let commit = Commit {
+                    partition: partition.clone(),
+                    id: CommitId::random(),
+                    checks: Vec::new(),
+                    ops: Vec::new(),
+                };
+                one.commit(commit).await.unwrap();
+                if tokio::time::timeout(Duration::from_millis(50), hints.changed())
+                    .await
+                    .is_ok()
+                {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(DEADLINE, hearing)
+            .await
+            .expect("nothing was heard");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_host_writes_it_sees_at_once_and_the_others_soon() {
+    let url = url(&shared_cluster().url());
+    let clock = Arc::new(SystemClock);
+    let issuer = |config: &mut tillgate::config::Config| {
+        "https://tillgate.example/".clone_into(&mut config.issuer)
+    };
+    let one = Host::start_configured(open(&url), clock.clone(), issuer).await;
+    let other = Host::start_configured(open(&url), clock, issuer).await;
+    let token = one.token("acme", &["ecs.editor", "ecs.evaluator"]).await;
+    for number in 0..5 {
+        let path = format!("/api/v1/entity-conditions/beer-{number}");
+        let condition =
+            json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+        let put = one.send(Method::PUT, &path, &token, &condition).await;
+        assert_eq!(put.0, 201, "{}", put.1);
+        assert_eq!(one.get(&path, &token).await.0, 200);
+        let seeing = async {
+            while other.get(&path, &token).await.0 != 200 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, seeing)
+            .await
+            .expect("the other never sees it");
+    }
+}

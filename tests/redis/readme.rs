@@ -1,0 +1,92 @@
+//! README's way from one machine to many, gone as it stands there: only addresses are those of the servers here.
+
+use std::path::Path;
+use std::process::Command;
+
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use crate::support::host::{Program, token};
+use crate::support::redis::{Cluster, Server};
+
+/// The lines of the section's blocks.
+fn lines() -> Vec<String> {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let section = readme.split("### From one machine to many").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let blocks = section.split("```").skip(1).step_by(2);
+    blocks
+        .flat_map(|block| block.lines().skip(1))
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What a line of the README says to the program.
+fn command(line: &str, folder: &Path) -> Command {
+    let mut command = Program::command();
+    command.current_dir(folder).args(line.split(' ').skip(1));
+    command
+}
+
+fn serve(line: &str, folder: &Path) -> Program {
+    Program::spawn(command(line, folder).args(["--listen", "127.0.0.1:0"]), "")
+}
+
+async fn operator(program: &Program, folder: &Path) -> String {
+    let file = std::fs::read(folder.join("tillgate-data/operator.json")).unwrap();
+    let file: Value = serde_json::from_slice(&file).unwrap();
+    let text = |member: &str| file[member].as_str().unwrap();
+    token(
+        &Client::new(),
+        &program.url,
+        text("clientId"),
+        text("clientSecret"),
+    )
+    .await
+}
+
+async fn has_beer(program: &Program, folder: &Path) -> bool {
+    let url = format!("{}/api/v1/entity-conditions/beer", program.url);
+    let asked = Client::new()
+        .get(url)
+        .bearer_auth(operator(program, folder).await);
+    asked.send().await.unwrap().status() == 200
+}
+
+#[tokio::test]
+async fn the_way_from_one_machine_to_many_is_as_the_readme_says() {
+    let lines = lines();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words: Vec<&str> = lines[1].split(' ').skip(3).collect();
+    assert!(lines[1].starts_with("redis-server --port 6379 "));
+    let (redis, cluster) = (Server::with(&words), Cluster::durable());
+    let seeds = cluster.url().split_once("//").unwrap().1.to_owned();
+    let here = |line: &String| {
+        let line = line.replace("127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003", &seeds);
+        line.replace("127.0.0.1:6379", &format!("127.0.0.1:{}", redis.port))
+    };
+    let lines: Vec<String> = lines.iter().map(here).collect();
+    let [embedded, _, to_redis, on_redis, to_cluster, on_cluster] = lines.as_slice() else {
+        panic!("{lines:?}")
+    };
+
+    let mut program = serve(embedded, folder);
+    let url = format!("{}/api/v1/global-entity-conditions/beer", program.url);
+    let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
+    let put = Client::new()
+        .put(url)
+        .bearer_auth(operator(&program, folder).await)
+        .json(&condition);
+    assert_eq!(put.send().await.unwrap().status(), 201);
+    assert_eq!(program.terminate(), Some(0));
+    for (copy, on) in [(to_redis, on_redis), (to_cluster, on_cluster)] {
+        let copied = command(copy, folder).output().unwrap();
+        assert!(copied.status.success(), "{copied:?}");
+        let mut program = serve(on, folder);
+        assert!(has_beer(&program, folder).await);
+        assert_eq!(program.terminate(), Some(0));
+    }
+}

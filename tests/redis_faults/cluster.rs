@@ -1,0 +1,101 @@
+//! A cluster whose masters change, and whose slots move, under load.
+
+use std::collections::BTreeMap;
+
+use super::load::{Committer, Load, partition, with_prefix};
+use crate::support::redis::{Cluster, Server, cli, wait_for};
+
+/// What `CLUSTER NODES` says of the masters: port → id.
+fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
+    let nodes = cluster.servers[0].cli(&["cluster", "nodes"]);
+    let masters = nodes
+        .lines()
+        .filter(|line| line.contains("master") && !line.contains("fail"));
+    masters
+        .map(|line| {
+            let words: Vec<_> = line.split(' ').collect();
+            let address = words[1].split('@').next().unwrap();
+            (
+                address.rsplit(':').next().unwrap().parse().unwrap(),
+                words[0].to_owned(),
+            )
+        })
+        .collect()
+}
+
+fn is_master(server: &Server) -> bool {
+    server.cli(&["role"]).starts_with("master")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failover_that_is_asked_for_loses_and_doubles_nothing() {
+    let cluster = Cluster::durable();
+    let url = with_prefix(&cluster.url());
+    let load = Load::start(&url, Committer::Sure);
+    load.acknowledges(200).await;
+    let replicas: Vec<_> = cluster
+        .servers
+        .iter()
+        .filter(|server| !is_master(server))
+        .collect();
+    assert_eq!(replicas.len(), 3);
+    for replica in replicas {
+        wait_for("the replica is the master", || {
+            // It gives up when its master does not stand still in time, and is asked again.
+            replica.cli(&["cluster", "failover"]);
+            is_master(replica)
+        });
+        load.acknowledges(100).await;
+    }
+    load.count(&url).await.assert_whole();
+}
+
+/// Moves a slot as `redis-cli --cluster reshard` does, key by key.
+fn migrate(cluster: &Cluster, slot: &str, from: u16, to: u16) {
+    let masters = masters(cluster);
+    let ok =
+        |port: u16, arguments: &[&str]| assert_eq!(cli(port, arguments), "OK", "{arguments:?}");
+    ok(
+        to,
+        &["cluster", "setslot", slot, "importing", &masters[&from]],
+    );
+    ok(
+        from,
+        &["cluster", "setslot", slot, "migrating", &masters[&to]],
+    );
+    loop {
+        let keys = cli(from, &["cluster", "getkeysinslot", slot, "1"]);
+        if keys.is_empty() {
+            break;
+        }
+        let moved = cli(
+            from,
+            &["migrate", "127.0.0.1", &to.to_string(), &keys, "0", "5000"],
+        );
+        assert!(["OK", "NOKEY"].contains(&moved.as_str()), "{moved}");
+    }
+    ok(to, &["cluster", "setslot", slot, "node", &masters[&to]]);
+    ok(from, &["cluster", "setslot", slot, "node", &masters[&to]]);
+    for port in masters.keys().filter(|port| ![from, to].contains(port)) {
+        ok(*port, &["cluster", "setslot", slot, "node", &masters[&to]]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slots_that_move_under_load_lose_and_double_nothing() {
+    let cluster = Cluster::durable();
+    let url = with_prefix(&cluster.url());
+    let load = Load::start(&url, Committer::Sure);
+    load.acknowledges(200).await;
+    for committer in 0..3 {
+        let key = format!("{{{}:{}}}:head", url.prefix, partition(committer).as_str());
+        let slot = cluster.servers[0].cli(&["cluster", "keyslot", &key]);
+        let owner = |port: u16| !cli(port, &["cluster", "getkeysinslot", &slot, "1"]).is_empty();
+        let ports: Vec<u16> = masters(&cluster).into_keys().collect();
+        let from = *ports.iter().find(|port| owner(**port)).unwrap();
+        let to = *ports.iter().find(|port| **port != from).unwrap();
+        migrate(&cluster, &slot, from, to);
+        load.acknowledges(200).await;
+    }
+    load.count(&url).await.assert_whole();
+}
