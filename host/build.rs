@@ -97,8 +97,14 @@ fn compile(root: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
         "RUSTC_WRAPPER",
         "RUSTFLAGS",
         "CARGO_BUILD_TARGET",
+        "CARGO_INCREMENTAL",
     ] {
         command.env_remove(name);
+    }
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PROFILE_") {
+            command.env_remove(name);
+        }
     }
     if !command.status()?.success() {
         return Err("the engine did not build for wasm32".into());

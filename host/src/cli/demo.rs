@@ -128,6 +128,7 @@ The demo is a shop's tenant, "{TENANT}", on a store that goes when you end it (C
   conditions  alcohol (18 years, global), tobacco (license, global), energy-drink (15 years), pesticide (license)
   project     {PROJECT}: three product groups, not two items
 
+  page        {url}/ (sign in with the client id and the secret)
   token URL   {url}/oauth2/token
   audience    {audience}
   client id   {client_id}
