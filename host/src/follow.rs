@@ -4,7 +4,7 @@
 //! same commit. A [`Follow`]er reads that log: woken by the store's hints, by itself within half a second, and at once
 //! by the host that wrote. So memory is never older than a second, and never older than this host's own writes
 //! (`platform.md`, "Store"): who serves from it asks first whether it is ([`Follow::be_fresh`]), and says that the store
-//! is away while it cannot be.
+//! is away while it cannot be. What nobody has asked for in a minute rests until somebody does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,6 +31,12 @@ const KEEP: Duration = Duration::from_secs(60 * 60);
 
 /// How many looks lie between two clean-ups of the log.
 const LOOKS_PER_TRIM: u32 = 600;
+
+/// How many looks without anybody who asks let memory rest: a minute's.
+const LOOKS_TO_REST: u32 = 120;
+
+/// How long it rests before it looks whether somebody has asked.
+const REST: Duration = Duration::from_secs(5);
 
 /// How many messages are read or trimmed at once.
 const PAGE: usize = 500;
@@ -65,6 +71,8 @@ pub struct Follower {
     seen: AtomicU64,
     /// Whether the last look failed.
     away: AtomicBool,
+    /// Whether somebody has asked since it was last looked after.
+    asked: AtomicBool,
 }
 
 impl Follower {
@@ -78,6 +86,7 @@ impl Follower {
             position: Mutex::new(None),
             seen: AtomicU64::new(0),
             away: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
         }
     }
 
@@ -91,6 +100,13 @@ impl Follower {
     fn is_fresh(&self, now: Timestamp) -> bool {
         let apart = now.0.abs_diff(self.seen.load(Ordering::Relaxed));
         Duration::from_micros(apart) <= MAX_AGE
+    }
+
+    /// Notes that somebody asks. Mostly somebody has already, and then nothing is written.
+    fn note_asked(&self) {
+        if !self.asked.load(Ordering::Relaxed) {
+            self.asked.store(true, Ordering::Relaxed);
+        }
     }
 
     async fn trim(&self) -> Result<()> {
@@ -113,6 +129,11 @@ pub trait Follow: Send + Sync + 'static {
     /// Takes in what changed, from the store. Called by one at a time.
     fn take_in(&self, changed: Changed) -> impl Future<Output = Result<()>> + Send;
 
+    /// Whether somebody is told of each change. What this is so for never rests.
+    fn is_listened_to(&self) -> bool {
+        true
+    }
+
     /// Takes in all that changed until now.
     fn catch_up(&self) -> impl Future<Output = Result<()>> + Send {
         async {
@@ -129,6 +150,7 @@ pub trait Follow: Send + Sync + 'static {
     fn be_fresh(&self, now: Timestamp) -> impl Future<Output = Result<()>> + Send {
         async move {
             let follower = self.follower();
+            follower.note_asked();
             if follower.is_fresh(now) {
                 return Ok(());
             }
@@ -177,15 +199,16 @@ async fn take_in_all<F: Follow + ?Sized>(
     }
 }
 
-/// Keeps something in memory fresh for as long as anyone holds it.
+/// Keeps something in memory fresh for as long as anyone holds it and somebody asks for it.
 pub fn keep_fresh<F: Follow>(followed: &Arc<F>) {
     let follower = followed.follower();
     let mut hints = follower.store.hints(&follower.partition);
     let followed = Arc::downgrade(followed);
     tokio::spawn(async move {
-        let mut looks = 0_u32;
+        let (mut looks, mut idle) = (0_u32, 0_u32);
         loop {
-            let hint = tokio::time::timeout(LOOK, hints.changed()).await;
+            let wait = if idle < LOOKS_TO_REST { LOOK } else { REST };
+            let hint = tokio::time::timeout(wait, hints.changed()).await;
             if let Ok(Err(_)) = hint {
                 // The store gives no more hints: it is closed.
                 tokio::time::sleep(LOOK).await;
@@ -193,16 +216,34 @@ pub fn keep_fresh<F: Follow>(followed: &Arc<F>) {
             let Some(followed) = followed.upgrade() else {
                 return;
             };
-            if let Err(cause) = followed.catch_up().await {
-                let partition = followed.follower().partition();
-                tracing::warn!(?partition, %cause, "memory could not be refreshed");
-            }
-            looks = looks.wrapping_add(1);
-            if looks.is_multiple_of(LOOKS_PER_TRIM)
-                && let Err(cause) = followed.follower().trim().await
-            {
-                tracing::warn!(%cause, "the log of changes could not be trimmed");
+            let asked = followed.follower().asked.swap(false, Ordering::Relaxed);
+            idle = match asked || followed.is_listened_to() {
+                true => 0,
+                // Hints do not count: others may change all the time what nobody asks for here.
+                false if hint.is_err() => idle.saturating_add(1),
+                false => idle,
+            };
+            if idle < LOOKS_TO_REST {
+                look(followed.as_ref(), looks.is_multiple_of(LOOKS_PER_TRIM)).await;
+                looks = looks.wrapping_add(1);
             }
         }
     });
+}
+
+/// Takes in what changed, and tells of it when the store has gone or come back.
+async fn look<F: Follow>(followed: &F, trims: bool) {
+    let follower = followed.follower();
+    let partition = &follower.partition;
+    let was_away = follower.away.load(Ordering::Relaxed);
+    match followed.catch_up().await {
+        Err(cause) if !was_away => {
+            tracing::warn!(?partition, %cause, "memory cannot be refreshed");
+        }
+        Ok(()) if was_away => tracing::warn!(?partition, "memory is fresh again"),
+        _ => {}
+    }
+    if trims && let Err(cause) = follower.trim().await {
+        tracing::warn!(?partition, %cause, "the log of changes could not be trimmed");
+    }
 }

@@ -243,6 +243,10 @@ impl Follow for Shelf {
         &self.follower
     }
 
+    fn is_listened_to(&self) -> bool {
+        self.changed.receiver_count() > 0
+    }
+
     async fn take_in(&self, changed: Changed) -> Result<()> {
         let content = match changed {
             Changed::Everything => self.read_all().await?,
