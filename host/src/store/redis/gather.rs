@@ -1,10 +1,10 @@
 //! Commits that wait for the same partition go together: one request, one script, one fsync.
 //!
-//! One request a partition is on its way at a time; what comes meanwhile goes with the next one. Only commits that touch
-//! no key and no job in common go together, so that each can be judged by the state before all of them. A commit that
-//! is alone is sent at once.
+//! Two requests a partition are on their way at a time, so that the server has one to do while the other's answer
+//! travels; what comes meanwhile goes with the next one. Only commits that touch no key and no job in common go together,
+//! so that each can be judged by the state before all of them; what is in two requests the server does one after the
+//! other. A commit that is alone is sent at once.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,9 @@ use super::Shared;
 const TOGETHER: usize = 128;
 const TOGETHER_BYTES: usize = 256 << 10;
 
+/// How many requests of a partition are on their way at once.
+const ON_THE_WAY: usize = 2;
+
 /// A server that took so long to fail stands still: who was not sent yet is not kept waiting, and nothing is asked again.
 pub(super) const STANDSTILL: Duration = Duration::from_millis(500);
 
@@ -27,9 +30,16 @@ pub(super) type Outcome = Result<Committed, CommitError>;
 /// Commits that wait.
 #[derive(Default)]
 pub(super) struct Gatherer {
-    /// There is an entry for a partition while a request of its commits is on its way.
-    waiting: Mutex<HashMap<Partition, VecDeque<Waiting>>>,
+    /// There is a line for a partition while a request of its commits is on its way.
+    lines: Mutex<HashMap<Partition, Line>>,
     hasher: RandomState,
+}
+
+/// The commits of a partition that wait, and how many requests are on their way.
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    on_the_way: usize,
 }
 
 struct Waiting {
@@ -42,14 +52,15 @@ pub(super) async fn commit(shared: &Arc<Shared>, commit: Commit) -> Outcome {
     let (answer, answered) = oneshot::channel();
     let partition = commit.partition.clone();
     let waiting = Waiting { commit, answer };
-    let first = match shared.gatherer.lock().entry(partition.clone()) {
-        Entry::Occupied(mut others) => {
-            others.get_mut().push_back(waiting);
-            None
-        }
-        Entry::Vacant(nobody) => {
-            nobody.insert(VecDeque::new());
+    let first = {
+        let mut lines = shared.gatherer.lock();
+        let line = lines.entry(partition.clone()).or_default();
+        if line.on_the_way < ON_THE_WAY {
+            line.on_the_way += 1;
             Some(waiting)
+        } else {
+            line.waiting.push_back(waiting);
+            None
         }
     };
     if let Some(first) = first {
@@ -94,13 +105,14 @@ async fn send_all(shared: Arc<Shared>, partition: Partition, first: Waiting) {
 }
 
 impl Gatherer {
-    /// What goes together next, in the order in which it came; nothing more is on its way when nothing waits.
+    /// What goes together next, in the order in which it came; when nothing waits, one request fewer is on its way.
     fn next(&self, partition: &Partition) -> Vec<Waiting> {
-        let mut all = self.lock();
+        let mut lines = self.lock();
         let mut next = Vec::new();
-        let Some(waiting) = all.get_mut(partition) else {
+        let Some(line) = lines.get_mut(partition) else {
             return next;
         };
+        let waiting = &mut line.waiting;
         let (mut touched, mut bytes, mut ops) = (HashSet::new(), 0, 0);
         while let Some(candidate) = waiting.front() {
             let commit = &candidate.commit;
@@ -115,7 +127,10 @@ impl Gatherer {
             next.extend(waiting.pop_front());
         }
         if next.is_empty() {
-            all.remove(partition);
+            line.on_the_way -= 1;
+            if line.on_the_way == 0 {
+                lines.remove(partition);
+            }
         }
         next
     }
@@ -140,7 +155,7 @@ impl Gatherer {
         hashes
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Partition, VecDeque<Waiting>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<Partition, Line>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
