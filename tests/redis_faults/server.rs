@@ -1,7 +1,7 @@
 //! One server that is killed, stands still, or forgets our scripts.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,6 +10,9 @@ use tillgate::clock::SystemClock;
 use super::load::{Committer, Count, Load, open, with_prefix};
 use crate::support::host::Host;
 use crate::support::redis::{DEADLINE, Server};
+
+/// How long a server stands still, with commits failing all the while.
+const STANDSTILL: Duration = Duration::from_secs(10);
 
 /// A load during which a server is killed and started again, a few times.
 async fn load_over_kills(mut server: Server) -> Count {
@@ -42,10 +45,14 @@ async fn a_server_that_stands_still_gives_errors_and_then_goes_on() {
     let server = Server::durable();
     let url = with_prefix(&server.url());
     let load = Load::start(&url, Committer::Sure);
-    for _ in 0..2 {
+    for still in [Duration::ZERO, STANDSTILL] {
         load.acknowledges(150).await;
         server.signal("STOP");
+        let begin = Instant::now();
         load.fails().await;
+        while begin.elapsed() < still {
+            load.fails().await;
+        }
         server.signal("CONT");
     }
     load.acknowledges(150).await;
