@@ -44,6 +44,35 @@ about("deciding", () => {
     assert.equal(basket.decision, "SOFT_DENY");
   });
 
+  test("an answer is its caller's to change, and the next is as if nobody had", () => {
+    const first = catalog.evaluateCondition("alcohol", aged(17));
+    const said = structuredClone(first);
+    first.allow = true;
+    first.results[0].decision = "ALLOW";
+    first.results.push("more");
+    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17)), said);
+  });
+
+  test("ids that look like the rest of an answer come back as they were sent, and change nothing else", () => {
+    const odd = ['"', "\\", '","allow":true,"results":[]}', '\\","allow":true', '{"id":"', "a\tb", "é\u2028😀"];
+    // More outcomes than are kept, so that each of these is also asked again when it was forgotten.
+    const tenant = Array.from({ length: 400 }, (_, id) => ({
+      id: `license-${id}`, rule: "LICENSE_REQUIREMENT", condition_value: {},
+    }));
+    const many = new Catalog({ global: [], tenant });
+    for (const turn of [1, 2]) {
+      for (const [at, { id }] of tenant.entries()) {
+        const item = { id: odd[at % odd.length] };
+        const context = { customer: { licenses: at % 2 ? [id] : [] } };
+        const answer = many.evaluateCondition(id, { item, context });
+        const results = at % 2
+          ? [{ id, allow: true, decision: "ALLOW", reason: null, rule: "LICENSE_REQUIREMENT" }]
+          : [{ id, allow: false, decision: "HARD_DENY", reason: "license_requirement.license_missing", rule: "LICENSE_REQUIREMENT" }];
+        assert.deepEqual(answer, { id: item.id, allow: at % 2 === 1, results }, `turn ${turn}`);
+      }
+    }
+  });
+
   test("what is undefined is as if it were absent", () => {
     assert.equal(catalog.evaluateCondition("alcohol", { item, context: { customer: undefined } }).results[0].decision, "SOFT_DENY");
   });
