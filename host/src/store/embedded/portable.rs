@@ -3,13 +3,15 @@
 //! What is restored goes through the writer as a commit's changes do, and is as durable; but it counts as none, and
 //! nobody hears of it.
 
+use std::sync::RwLock;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
 use super::super::{Lease, Partition, Position, Revision, Unavailable};
 use super::change::{Group, NO_LEASE, Stored};
-use super::overlay::{Snapshot, State};
+use super::overlay::State;
 use super::tables::{self, Key};
 use super::writer::{Request, Restore};
 use super::{EmbeddedStore, read};
@@ -22,8 +24,8 @@ const MANY: usize = usize::MAX;
 impl Portable for EmbeddedStore {
     async fn outline(&self, partition: &Partition) -> Result<Outline, Unavailable> {
         let partition = partition.clone();
-        let look = move |state: &_| read::whole(state, |state| outline(state, partition.as_str()));
-        self.see(MANY, look).await
+        self.see(MANY, move |state| outline(state, partition.as_str()))
+            .await
     }
 
     async fn jobs(
@@ -34,12 +36,10 @@ impl Portable for EmbeddedStore {
         max: usize,
     ) -> Result<Vec<Waiting>, Unavailable> {
         let (partition, queue, after) = (partition.clone(), queue.to_owned(), after.cloned());
-        let look = move |state: &_| {
-            read::whole(state, |state| {
-                jobs(state, partition.as_str(), &queue, after.as_ref(), max)
-            })
-        };
-        self.see(MANY, look).await
+        self.see(MANY, move |state| {
+            jobs(state, partition.as_str(), &queue, after.as_ref(), max)
+        })
+        .await
     }
 
     async fn restore(&self, partition: &Partition, part: Part) -> Result<(), Unavailable> {
@@ -51,18 +51,17 @@ impl Portable for EmbeddedStore {
 
 /// The keys of a range and their values, up to `max`.
 fn found(
-    state: &State,
+    state: &RwLock<State>,
     range: &std::ops::Range<Key>,
     max: usize,
 ) -> Result<Vec<(Key, Bytes)>, redb::Error> {
-    let snapshot = state.snapshot(&[], range, max);
+    let snapshot = read::read(state, |state| state.snapshot(&[], range, max));
     snapshot.range(range)?.take(max).collect()
 }
 
-fn outline(state: &State, partition: &str) -> Result<Outline, redb::Error> {
+fn outline(state: &RwLock<State>, partition: &str) -> Result<Outline, redb::Error> {
     let mut outline = Outline::default();
-    let head = tables::partition(partition);
-    if let Some(mut head) = known(state, &head).find(&head)? {
+    if let Some(mut head) = find(state, &tables::partition(partition))? {
         let [revision, at, lease] = tables::read_numbers(&mut head)?;
         outline.head = Head {
             revision: Revision(revision),
@@ -87,12 +86,13 @@ fn outline(state: &State, partition: &str) -> Result<Outline, redb::Error> {
     Ok(outline)
 }
 
-fn known(state: &State, key: &Key) -> Snapshot {
-    state.snapshot(std::slice::from_ref(key), &(Key::new()..Key::new()), 0)
+/// The value of a key.
+fn find(state: &RwLock<State>, key: &Key) -> Result<Option<Bytes>, redb::Error> {
+    read::snapshot(state, std::slice::from_ref(key)).find(key)
 }
 
 fn jobs(
-    state: &State,
+    state: &RwLock<State>,
     partition: &str,
     of_queue: &str,
     after: Option<&Waiting>,
@@ -104,8 +104,7 @@ fn jobs(
     let mut jobs = Vec::new();
     for (key, body) in found(state, &range, max)? {
         let (due, id) = tables::due_of(&queue, &key)?;
-        let stored = tables::job(partition, of_queue, &id);
-        let Some(mut stored) = known(state, &stored).find(&stored)? else {
+        let Some(mut stored) = find(state, &tables::job(partition, of_queue, &id))? else {
             continue;
         };
         let [_, _, attempt] = tables::read_numbers(&mut stored)?;

@@ -138,17 +138,14 @@ fn entry(mut value: bytes::Bytes) -> Result<Entry, redb::Error> {
     })
 }
 
-fn snapshot(state: &RwLock<State>, keys: &[Key]) -> Snapshot {
+/// What finding these keys needs.
+pub(super) fn snapshot(state: &RwLock<State>, keys: &[Key]) -> Snapshot {
     read(state, |state| {
         state.snapshot(keys, &(Key::new()..Key::new()), 0)
     })
 }
 
-/// What `look` finds while nothing changes: for a copy, when nobody else uses the store.
-pub(super) fn whole<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
-    read(state, look)
-}
-
-fn read<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
+/// What `look` copies of the layers, under the lock.
+pub(super) fn read<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
     look(&state.read().unwrap_or_else(PoisonError::into_inner))
 }
