@@ -2,15 +2,18 @@
 //!
 //! All changes go to one thread (`writer`). It works out what everything that waits does to which
 //! keys (`change`, `tables`), writes that as one record of a journal with one fsync (`journal`: group
-//! commit), and answers. What is durable there lies over redb, a copy-on-write B-tree in one file, as
-//! layers in memory (`overlay`), until it is filed in its table, many commits at once (`filing`).
-//! Reads see the newest durable state, whichever part of it lies where, and wait for nobody (`read`).
+//! commit), and answers. What is durable there lies over redb as layers in memory (`overlay`), until
+//! it is filed there, many commits at once (`filing`), as a sorted run of blocks (`runs`, `block`,
+//! `filter`); redb keeps the blocks, a file in which a transaction happens or does not. Reads see the
+//! newest durable state, whichever part of it lies where, and wait for nobody (`read`).
 //!
 //! After a failed write the store answers only [`Unavailable`] until it is opened again: what the
 //! disk holds then is known only by reading it back (`folder`).
 
+mod block;
 mod change;
 mod filing;
+mod filter;
 mod folder;
 mod ids;
 mod journal;
@@ -19,6 +22,7 @@ mod likeness;
 mod overlay;
 mod portable;
 mod read;
+mod runs;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -34,10 +38,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
+use self::filing::Filer;
 use self::folder::{About, Folder};
 use self::ids::Ids;
 use self::journal::{Files, Journal};
-use self::overlay::{Base, State};
+use self::overlay::State;
 use self::writer::{Asked, Failure, Lengths, Request, Writer};
 use super::hints::Listeners;
 use super::{
@@ -95,8 +100,8 @@ impl EmbeddedStore {
         clock: Arc<dyn Clock>,
         lengths: Lengths,
     ) -> Result<Self, String> {
-        let journal = recover(&folder, about, files)?;
-        let (state, ids) = state(&folder)?;
+        let (journal, filer) = recover(&folder, about, files, lengths)?;
+        let (state, ids) = state(&folder, &filer)?;
         let shared = Arc::new(Shared {
             state: RwLock::new(state),
             folder,
@@ -105,7 +110,7 @@ impl EmbeddedStore {
             failed: OnceLock::new(),
         });
         let (requests, waiting) = mpsc::channel(WAITING);
-        let writer = Writer::new(Arc::clone(&shared), journal, ids, lengths);
+        let writer = Writer::new(Arc::clone(&shared), (journal, filer), ids, lengths);
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || writer.run(waiting))
@@ -186,20 +191,30 @@ fn careful<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::
 }
 
 /// Files what the journal still holds, so that it starts empty.
-fn recover(folder: &Folder, about: &About, files: Files) -> Result<Journal, String> {
+fn recover(
+    folder: &Folder,
+    about: &About,
+    files: Files,
+    lengths: Lengths,
+) -> Result<(Journal, Filer), String> {
     let read = Journal::read(&files, about.mark, about.filed);
     let (changes, last) = read.map_err(|error| folder.unreadable(error))?;
-    if last > about.filed {
-        careful(|| filing::file(folder.database()?, &changes, last))
-            .map_err(|error| folder.describe(&error))?;
-    }
-    Ok(Journal::new(files, about.mark, last))
+    let filer = careful(|| {
+        let database = folder.database()?;
+        let mut filer = Filer::new(database, lengths.step)?;
+        if last > about.filed {
+            filer.file(database, &changes, last)?;
+        }
+        Ok(filer)
+    });
+    let filer = filer.map_err(|error| folder.describe(&error))?;
+    Ok((Journal::new(files, about.mark, last), filer))
 }
 
 /// The state of a store whose journal is filed.
-fn state(folder: &Folder) -> Result<(State, Ids), String> {
+fn state(folder: &Folder, filer: &Filer) -> Result<(State, Ids), String> {
     let state = || {
-        let state = State::new(Base::of(folder.database()?)?);
+        let state = State::new(filer.base(folder.database()?)?);
         let mut ids = Ids::default();
         let all = tables::remembered_since(0);
         for found in state.snapshot(&[], &all, 0).range(&all)? {
@@ -304,10 +319,12 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Claimed, Unavailable> {
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
-        // Workers look often and mostly find nothing due, which needs no write.
+        // Workers look often and mostly find nothing due, which needs no write. The first to look at a
+        // queue asks the writer, who then knows where its jobs begin, behind all that are gone.
         let look = move |state: &RwLock<State>| read::next_due(state, &in_partition, &of_queue);
-        let next_due = self.see(1, look).await?;
-        if max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()) {
+        if let Some(next_due) = self.see(1, look).await?
+            && (max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()))
+        {
             return Ok(Claimed {
                 jobs: Vec::new(),
                 next_due,

@@ -1,38 +1,225 @@
-//! Filing: what the journal holds goes into redb's table, many commits at once and in the table's
-//! order, which is what makes a B-tree cheap to change.
+//! Filing: what the journal holds goes into redb, many commits at once, as a run (`runs`).
 //!
-//! One transaction files a layer and says so in the same moment; after a crash it is either filed or
-//! still in the journal. The writer starts it beside its own work and waits for it only when the
-//! other file of the journal is full too.
+//! Four runs of a level are merged into one of the next, so that there are few runs however much is stored, and every
+//! key is written again only a few times; a B-tree of keys would write a page for nearly every one. Merging goes on in
+//! steps: each filing merges, on every level, somewhat more than what it files, so that none takes long and merging
+//! keeps up with what comes.
+//!
+//! One transaction files a layer, takes a step of each merge and says so in the same moment; after a crash it is
+//! either filed or still in the journal. A merge that was not finished begins again. The writer starts a filing beside
+//! its own work and waits for it only when the other file of the journal is full too.
 
-use redb::{Database, Durability};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::overlay::{Base, Changes};
-use super::tables::{ABOUT, DATA, FILED_KEY};
+use bytes::Bytes;
+use redb::{Database, Durability, Table};
 
-/// Files the changes up to a record of the journal; the table as it is then.
-pub(super) fn file(
-    database: &Database,
-    changes: &Changes,
-    through: u64,
-) -> Result<Base, redb::Error> {
-    let mut tx = database.begin_write()?;
-    // One fsync a transaction. redb's other mode, two-phase commits with quick repair, needs two
-    // and writes its free pages each time, to open faster after a crash. With one, opening after a
-    // crash checks every page against its checksum instead, which is what a store should do that
-    // was not closed; what it guards against, an adversary who forges checksums and times power
-    // cuts, is not one of ours.
-    tx.set_durability(Durability::Immediate)?;
-    {
-        let mut data = tx.open_table(DATA)?;
-        for (key, value) in changes {
-            match value {
-                Some(value) => drop(data.insert(key.as_slice(), value.as_ref())?),
-                None => drop(data.remove(key.as_slice())?),
+use super::overlay::Changes;
+use super::runs::{self, Base, Blocks, Run, Unfinished};
+use super::tables::{ABOUT, BLOCKS, FILED_KEY, Key, RUNS};
+
+/// How many runs of a level become one.
+const TOGETHER: usize = 4;
+
+/// What a filing writes.
+struct Tables<'a> {
+    blocks: Blocks<'a>,
+    runs: Table<'a, u64, &'static [u8]>,
+}
+
+/// What files.
+pub(super) struct Filer {
+    /// All runs, newest first.
+    runs: Vec<Arc<Run>>,
+    /// The merge of each level that has one.
+    merges: BTreeMap<u64, Merge>,
+    /// The number of the next run.
+    next: u64,
+    /// How many bytes a filing merges of a level, at least.
+    step: usize,
+}
+
+/// Runs that become one.
+struct Merge {
+    /// Newest first.
+    from: Vec<Arc<Run>>,
+    to: Unfinished,
+    /// The first key that is not merged yet.
+    at: Key,
+    /// Whether nothing is older, so that keys that go need not be said any more.
+    oldest: bool,
+}
+
+impl Filer {
+    /// What files in a database: removes what a merge left that was not finished.
+    pub(super) fn new(database: &Database, step: usize) -> Result<Self, redb::Error> {
+        let runs = runs::all(database)?;
+        let known: BTreeSet<u64> = runs.iter().map(|run| run.number).collect();
+        let mut last = known.last().copied();
+        let tx = database.begin_write()?;
+        let mut unfinished = Vec::new();
+        {
+            let mut blocks = tx.open_table(BLOCKS)?;
+            let mut at = None;
+            while let Some(run) = runs::next_with_blocks(&blocks, at)? {
+                (at, last) = (Some(run), last.max(Some(run)));
+                unfinished.extend((!known.contains(&run)).then_some(run));
+            }
+            for run in &unfinished {
+                runs::remove(&mut blocks, *run)?;
             }
         }
-        tx.open_table(ABOUT)?.insert(FILED_KEY, through)?;
+        if unfinished.is_empty() {
+            tx.abort()?;
+        } else {
+            tx.commit()?;
+        }
+        Ok(Self {
+            runs,
+            merges: BTreeMap::new(),
+            next: last.map_or(0, |last| last.saturating_add(1)),
+            step,
+        })
     }
-    tx.commit()?;
-    Base::of(database)
+
+    /// What is filed.
+    pub(super) fn base(&self, database: &Database) -> Result<Base, redb::Error> {
+        Base::of(database, self.runs.clone())
+    }
+
+    /// Files the changes up to a record of the journal. After an error nothing more may be filed.
+    pub(super) fn file(
+        &mut self,
+        database: &Database,
+        changes: &Changes,
+        through: u64,
+    ) -> Result<(), redb::Error> {
+        let base = self.base(database)?;
+        let mut tx = database.begin_write()?;
+        // One fsync a transaction. redb's other mode, two-phase commits with quick repair, needs two
+        // and writes its free pages each time, to open faster after a crash. With one, opening after a
+        // crash checks every page against its checksum instead, which is what a store should do that
+        // was not closed; what it guards against, an adversary who forges checksums and times power
+        // cuts, is not one of ours.
+        tx.set_durability(Durability::Immediate)?;
+        {
+            let mut tables = Tables {
+                blocks: tx.open_table(BLOCKS)?,
+                runs: tx.open_table(RUNS)?,
+            };
+            let length = |(key, value): (&Key, &Option<Bytes>)| {
+                key.len() + value.as_ref().map_or(0, Bytes::len)
+            };
+            let filed = changes.iter().map(length).sum::<usize>();
+            self.begin_merges();
+            self.step_merges(&base, &mut tables, self.step.max(filed + filed / 4))?;
+            self.add(&mut tables, changes)?;
+            tx.open_table(ABOUT)?.insert(FILED_KEY, through)?;
+        }
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// Writes a layer as the newest run.
+    fn add(&mut self, tables: &mut Tables<'_>, changes: &Changes) -> Result<(), redb::Error> {
+        let keys = changes.len().try_into().unwrap_or(u64::MAX);
+        let mut run = self.unfinished(0, keys);
+        for (key, value) in changes {
+            run.push(&mut tables.blocks, key, value.as_deref())?;
+        }
+        let run = run.finish(&mut tables.blocks)?;
+        tables.runs.insert(run.number, run.row().as_slice())?;
+        self.runs.insert(0, Arc::new(run));
+        Ok(())
+    }
+
+    /// Begins a merge of every level that has enough runs and no merge yet, of its oldest runs.
+    fn begin_merges(&mut self) {
+        let mut levels: BTreeMap<u64, Vec<Arc<Run>>> = BTreeMap::new();
+        for run in &self.runs {
+            levels.entry(run.level).or_default().push(Arc::clone(run));
+        }
+        let oldest = self.runs.last().map(|run| run.number);
+        for (level, mut runs) in levels {
+            if runs.len() < TOGETHER || self.merges.contains_key(&level) {
+                continue;
+            }
+            let from = runs.split_off(runs.len() - TOGETHER);
+            let keys = from.iter().map(|run| run.keys).sum();
+            let merge = Merge {
+                oldest: from.last().map(|run| run.number) == oldest,
+                to: self.unfinished(level.saturating_add(1), keys),
+                from,
+                at: Key::new(),
+            };
+            self.merges.insert(level, merge);
+        }
+    }
+
+    /// Goes on with every merge, by so many bytes.
+    fn step_merges(
+        &mut self,
+        base: &Base,
+        tables: &mut Tables<'_>,
+        bytes: usize,
+    ) -> Result<(), redb::Error> {
+        for (level, mut merge) in std::mem::take(&mut self.merges) {
+            if merge.step(base, tables, bytes)? {
+                self.end_merge(tables, merge)?;
+            } else {
+                self.merges.insert(level, merge);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what was merged in the place of what it was merged from.
+    fn end_merge(&mut self, tables: &mut Tables<'_>, merge: Merge) -> Result<(), redb::Error> {
+        let merged = Arc::new(merge.to.finish(&mut tables.blocks)?);
+        tables.runs.insert(merged.number, merged.row().as_slice())?;
+        for run in &merge.from {
+            tables.runs.remove(run.number)?;
+            runs::remove(&mut tables.blocks, run.number)?;
+        }
+        let newest = merge.from.first().map(|run| run.number);
+        for run in &mut self.runs {
+            if Some(run.number) == newest {
+                *run = Arc::clone(&merged);
+            }
+        }
+        self.runs
+            .retain(|run| merge.from.iter().all(|from| from.number != run.number));
+        Ok(())
+    }
+
+    fn unfinished(&mut self, level: u64, keys: u64) -> Unfinished {
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        Unfinished::new(number, level, keys)
+    }
+}
+
+impl Merge {
+    /// Merges so many bytes; whether nothing is left.
+    fn step(
+        &mut self,
+        base: &Base,
+        tables: &mut Tables<'_>,
+        bytes: usize,
+    ) -> Result<bool, redb::Error> {
+        let mut merged = 0;
+        for found in base.merged(&self.from, self.at.clone())? {
+            let (key, value) = found?;
+            if merged >= bytes {
+                self.at = key.into();
+                return Ok(false);
+            }
+            merged += key.len() + value.as_ref().map_or(0, Bytes::len);
+            if value.is_some() || !self.oldest {
+                self.to.push(&mut tables.blocks, &key, value.as_deref())?;
+            }
+        }
+        Ok(true)
+    }
 }

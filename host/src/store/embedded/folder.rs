@@ -15,7 +15,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
 
 use super::journal::{Files, Unreadable};
-use super::tables::{ABOUT, DATA, FILED_KEY, FORMAT, FORMAT_KEY, MARK_KEY};
+use super::tables::{ABOUT, BLOCKS, FILED_KEY, FORMAT, FORMAT_KEY, MARK_KEY, RUNS};
 
 /// How much of the file redb keeps in memory; the operating system keeps more. 256 MiB.
 const CACHE_BYTES: usize = 256 << 20;
@@ -196,7 +196,8 @@ fn set_up(database: &Database) -> Result<(), redb::Error> {
         about.insert(FORMAT_KEY, FORMAT)?;
         about.insert(FILED_KEY, 0)?;
         about.insert(MARK_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
-        tx.open_table(DATA)?;
+        tx.open_table(RUNS)?;
+        tx.open_table(BLOCKS)?;
     }
     tx.commit()?;
     Ok(())

@@ -165,6 +165,7 @@ fn it_answers_what_the_memory_store_answers() {
         let lengths = Lengths {
             enough,
             full: enough * 2,
+            step: 700,
         };
         let open = || disk.try_store_at(clock.clone(), lengths).unwrap();
         let mut real = open();

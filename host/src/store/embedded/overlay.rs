@@ -1,6 +1,6 @@
-//! What lies over redb's table: the changes that are durable in the journal and not filed yet.
+//! What lies over the runs in redb: the changes that are durable in the journal and not filed yet.
 //!
-//! A state is layers of changes over a snapshot of the table, newest first; the newest change of a
+//! A state is layers of changes over what is filed, newest first; the newest change of a
 //! key is what holds. Filing a layer changes what lies where and never what is read. Who reads holds
 //! the lock only to copy what it needs of the layers, never while the disk is read.
 
@@ -10,15 +10,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{Database, ReadOnlyTable, ReadableDatabase};
 
-use super::tables::{DATA, Key};
+use super::runs::{Base, There};
+use super::tables::Key;
 
 /// What happens to keys: a new value, or `None` for a key that goes.
 pub(super) type Changes = BTreeMap<Key, Option<Bytes>>;
-
-/// redb's table as it is after a filing.
-pub(super) struct Base(ReadOnlyTable<&'static [u8], &'static [u8]>);
 
 /// The newest durable state.
 pub(super) struct State {
@@ -27,8 +24,8 @@ pub(super) struct State {
     /// What is being filed; empty when nothing is.
     pub(super) sealed: Arc<Changes>,
     pub(super) base: Arc<Base>,
-    /// Of some queues, a key before which none of its due jobs is, so that nobody walks over all
-    /// jobs that are gone and not filed yet.
+    /// Of queues that somebody looked at, a key before which none of its due jobs is, so that nobody
+    /// walks over all jobs that are gone.
     pub(super) floors: HashMap<Key, Key>,
 }
 
@@ -36,24 +33,6 @@ pub(super) struct State {
 pub(super) struct Snapshot {
     recent: Changes,
     base: Arc<Base>,
-}
-
-impl Base {
-    pub(super) fn of(database: &Database) -> Result<Self, redb::Error> {
-        Ok(Self(database.begin_read()?.open_table(DATA)?))
-    }
-
-    fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
-        let found = self.0.get(key)?;
-        Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
-    }
-
-    fn range(
-        &self,
-        range: &Range<Key>,
-    ) -> Result<redb::Range<'_, &'static [u8], &'static [u8]>, redb::Error> {
-        Ok(self.0.range(range.start.as_slice()..range.end.as_slice())?)
-    }
 }
 
 impl State {
@@ -158,15 +137,15 @@ impl<'a> Iterator for Recent<'a> {
 /// What layers over a table hold, by key.
 pub(super) struct Merged<'a> {
     recent: Recent<'a>,
-    base: redb::Range<'a, &'static [u8], &'static [u8]>,
-    /// The table's next.
-    filed: Option<(Key, Bytes)>,
+    base: There,
+    /// What is filed next.
+    filed: Option<(Bytes, Bytes)>,
 }
 
 impl<'a> Merged<'a> {
     pub(super) fn new(
         layers: &[&'a Changes],
-        base: &'a Base,
+        base: &Base,
         range: &Range<Key>,
     ) -> Result<Self, redb::Error> {
         let mut merged = Self {
@@ -178,26 +157,25 @@ impl<'a> Merged<'a> {
         Ok(merged)
     }
 
-    /// The table's next; what follows it comes in its place.
-    fn take_filed(&mut self) -> Result<Option<(Key, Bytes)>, redb::Error> {
+    /// What is filed next; what follows it comes in its place.
+    fn take_filed(&mut self) -> Result<Option<(Bytes, Bytes)>, redb::Error> {
         let next = self.base.next().transpose()?;
-        let next =
-            next.map(|(key, value)| (key.value().to_vec(), Bytes::copy_from_slice(value.value())));
         Ok(std::mem::replace(&mut self.filed, next))
     }
 
     fn step(&mut self) -> Result<Option<(Key, Bytes)>, redb::Error> {
         while let Some(changed) = self.recent.peek() {
             match &self.filed {
-                Some((filed, _)) if filed < changed => break,
-                Some((filed, _)) if filed == changed => drop(self.take_filed()?),
+                Some((filed, _)) if filed[..] < changed[..] => break,
+                Some((filed, _)) if filed[..] == changed[..] => drop(self.take_filed()?),
                 _ => {}
             }
             if let Some((key, Some(value))) = self.recent.next() {
                 return Ok(Some((key.clone(), value.clone())));
             }
         }
-        self.take_filed()
+        let filed = self.take_filed()?;
+        Ok(filed.map(|(key, value)| (key.into(), value)))
     }
 }
 

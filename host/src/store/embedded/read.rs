@@ -98,21 +98,25 @@ pub(super) fn oldest(
     Ok(oldest.transpose()?.map(|message| message.publish_time))
 }
 
-/// When the first job of a queue may be claimed.
+/// When the first job of a queue may be claimed, if it has any; `None` when nobody knows where its
+/// jobs begin.
 pub(super) fn next_due(
     state: &RwLock<State>,
     partition: &Partition,
     queue: &str,
-) -> Result<Option<Timestamp>, redb::Error> {
+) -> Result<Option<Option<Timestamp>>, redb::Error> {
     let queue = tables::queue(partition.as_str(), queue);
-    let (range, snapshot) = read(state, |state| {
-        let range = tables::due_jobs(&queue, state.floors.get(&queue));
+    let found = read(state, |state| {
+        let range = tables::due_jobs(&queue, Some(state.floors.get(&queue)?));
         let snapshot = state.snapshot(&[], &range, 1);
-        (range, snapshot)
+        Some((range, snapshot))
     });
+    let Some((range, snapshot)) = found else {
+        return Ok(None);
+    };
     let first = snapshot.range(&range)?.next().transpose()?;
     let first = first.map(|(key, _)| tables::due_of(&queue, &key));
-    Ok(first.transpose()?.map(|(due, _)| due))
+    Ok(Some(first.transpose()?.map(|(due, _)| due)))
 }
 
 /// Up to `max` partitions after a name.

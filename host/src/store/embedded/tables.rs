@@ -14,7 +14,7 @@ use super::super::{Message, Position};
 use crate::clock::Timestamp;
 
 /// The version of this layout, of the journal's and of the folder's.
-pub(super) const FORMAT: u64 = 2;
+pub(super) const FORMAT: u64 = 3;
 
 /// Facts about the store itself, by name: [`FORMAT`]; up to which record the journal is filed; what
 /// marks its records.
@@ -23,10 +23,13 @@ pub(super) const FORMAT_KEY: &str = "format";
 pub(super) const FILED_KEY: &str = "filed";
 pub(super) const MARK_KEY: &str = "mark";
 
-/// Everything else.
-pub(super) const DATA: TableDefinition<&[u8], &[u8]> = TableDefinition::new("data");
+/// The runs, by number (`runs`): level, number of keys, filter.
+pub(super) const RUNS: TableDefinition<u64, &[u8]> = TableDefinition::new("runs");
 
-/// A key of [`DATA`].
+/// The blocks of runs, by the run's number and the block's first key: everything else.
+pub(super) const BLOCKS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("blocks");
+
+/// A key of what is stored.
 pub(super) type Key = Vec<u8>;
 
 /// Partition, job's queue, when it may be claimed, job's id → body: the order of claims.
@@ -285,6 +288,6 @@ fn text(bytes: Option<&[u8]>) -> Result<String, redb::Error> {
     Ok(text.ok_or_else(malformed)?.to_owned())
 }
 
-fn malformed() -> redb::Error {
+pub(super) fn malformed() -> redb::Error {
     redb::Error::Corrupted("a row is not of this layout".to_owned())
 }

@@ -97,6 +97,7 @@ impl Disk {
         self.try_store_with(Lengths {
             enough: 6_000,
             full: 12_000,
+            step: 2_000,
         })
     }
 
@@ -643,6 +644,7 @@ fn while_a_file_is_filed_commits_go_on_and_reads_see_all() {
     let lengths = Lengths {
         enough: 6_000,
         full: 100_000,
+        step: 1 << 20,
     };
     let store = disk.try_store_with(lengths).unwrap();
     block_on(async {

@@ -15,11 +15,12 @@ use tokio::sync::{mpsc, oneshot};
 use super::super::copy::Part;
 use super::super::{Claimed, Commit, CommitError, Committed, Partition, Unavailable};
 use super::change::Group;
+use super::filing::Filer;
 use super::ids::Ids;
 use super::journal::Journal;
 use super::overlay::Changes;
 use super::tables::Key;
-use super::{Shared, careful, filing};
+use super::{Shared, careful};
 use crate::clock::Timestamp;
 
 /// A group takes no more requests when it has this many changes…
@@ -40,14 +41,17 @@ pub(super) struct Lengths {
     pub(super) enough: u64,
     /// From here on the writer waits for that.
     pub(super) full: u64,
+    /// How much a filing merges of a level, at least.
+    pub(super) step: usize,
 }
 
 impl Default for Lengths {
-    /// 32 and 64 MiB. What is not filed yet is in memory too, and is read again after a crash.
+    /// 32, 64 and 4 MiB. What is not filed yet is in memory too, and is read again after a crash.
     fn default() -> Self {
         Self {
             enough: 32 << 20,
             full: 64 << 20,
+            step: 4 << 20,
         }
     }
 }
@@ -58,8 +62,10 @@ pub(super) struct Writer {
     journal: Journal,
     ids: Ids,
     lengths: Lengths,
-    /// The filing that is under way.
-    filing: Option<JoinHandle<()>>,
+    /// What files; `None` while it does.
+    filer: Option<Filer>,
+    /// The filing that is under way; it gives the filer back unless it failed.
+    filing: Option<JoinHandle<Option<Filer>>>,
     /// How many requests the last group had.
     last_group: usize,
 }
@@ -129,12 +135,18 @@ impl From<Failure> for Unavailable {
 }
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, journal: Journal, ids: Ids, lengths: Lengths) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        (journal, filer): (Journal, Filer),
+        ids: Ids,
+        lengths: Lengths,
+    ) -> Self {
         Self {
             shared,
             journal,
             ids,
             lengths,
+            filer: Some(filer),
             filing: None,
             last_group: 0,
         }
@@ -189,13 +201,12 @@ impl Writer {
         }
         self.last_group = group.len();
         made?;
-        if changes.is_empty() {
-            return Ok(());
+        if !changes.is_empty() {
+            self.journal.append(&changes).map_err(|error| {
+                let error = redb::Error::Io(error);
+                Failure::Unknown(self.shared.folder.describe(&error))
+            })?;
         }
-        self.journal.append(&changes).map_err(|error| {
-            let error = redb::Error::Io(error);
-            Failure::Unknown(self.shared.folder.describe(&error))
-        })?;
         let mut state = self.shared.state.write();
         let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
         state.newest.extend(changes);
@@ -244,9 +255,9 @@ impl Writer {
             return;
         }
         self.end_filing();
-        if self.shared.working().is_err() {
+        let Some(filer) = self.filer.take() else {
             return;
-        }
+        };
         let sealed = {
             let mut state = self.shared.state.write();
             let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
@@ -257,7 +268,7 @@ impl Writer {
         let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
         let filing = std::thread::Builder::new()
             .name("store-filing".to_owned())
-            .spawn(move || file(&shared, &sealed, through));
+            .spawn(move || file(&shared, filer, &sealed, through));
         match filing {
             Ok(filing) => self.filing = Some(filing),
             Err(error) => self
@@ -269,25 +280,33 @@ impl Writer {
     fn end_filing(&mut self) {
         if let Some(filing) = self.filing.take() {
             // One that panicked has been reported by the panic.
-            if filing.join().is_err() {
-                self.shared.fail("filing the journal panicked");
+            match filing.join() {
+                Ok(filer) => self.filer = filer,
+                Err(_) => self.shared.fail("filing the journal panicked"),
             }
         }
     }
 }
 
 /// Files a layer and takes it away.
-fn file(shared: &Shared, sealed: &Changes, through: u64) {
-    match careful(|| filing::file(shared.folder.database()?, sealed, through)) {
+fn file(shared: &Shared, mut filer: Filer, sealed: &Changes, through: u64) -> Option<Filer> {
+    let base = careful(|| {
+        let database = shared.folder.database()?;
+        filer.file(database, sealed, through)?;
+        filer.base(database)
+    });
+    match base {
         Ok(base) => {
             let mut state = shared.state.write();
             let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
             state.base = Arc::new(base);
             state.sealed = Arc::default();
-            // What they led past is gone from the table.
-            state.floors.clear();
+            Some(filer)
         }
-        Err(error) => shared.fail(&shared.folder.describe(&error)),
+        Err(error) => {
+            shared.fail(&shared.folder.describe(&error));
+            None
+        }
     }
 }
 
