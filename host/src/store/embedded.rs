@@ -175,6 +175,12 @@ impl Shared {
         careful(|| look(&self.state)).map_err(|error| Unavailable(self.folder.describe(&error)))
     }
 
+    /// Changes the newest durable state.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.write();
+        change(state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut()))
+    }
+
     /// Remembers why nothing goes any more.
     fn fail(&self, reason: &str) {
         let reason = format!("{reason}; restart when that is mended");
@@ -218,8 +224,11 @@ fn state(folder: &Folder, filer: &Filer) -> Result<(State, Ids), String> {
         let mut ids = Ids::default();
         let all = tables::remembered_since(0);
         for found in state.snapshot(&[], &all, 0).range(&all)? {
-            let (at, partition, id) = tables::remembered_of(&found?.0)?;
-            ids.add(&partition, id, at);
+            let (key, row) = found?;
+            let (at, partition) = tables::remembered_of(&key)?;
+            for outcome in tables::outcomes(&row) {
+                ids.add(&partition, outcome?.id, at);
+            }
         }
         Ok((state, ids))
     };

@@ -1,13 +1,13 @@
 //! Which keys a run may hold: a Bloom filter, so that looking for a key reads few runs that do not hold it.
 //!
-//! All bits of a key stand in one line of 64 bytes, which is one miss of the processor's cache a run. Ten bits a key
-//! let about one key in sixty pass that is not there.
+//! All bits of a key stand in one line of 64 bytes, which is one miss of the processor's cache a run. Sixteen bits
+//! a key let about one key in three hundred pass that is not there.
 
 /// Bits for each key.
-const BITS: usize = 10;
+const BITS: usize = 16;
 
 /// How many of a line's bits a key sets.
-const SET: u32 = 6;
+const SET: u32 = 7;
 
 /// Words of a line.
 const LINE: usize = 8;

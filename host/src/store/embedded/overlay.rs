@@ -6,23 +6,36 @@
 
 use std::collections::{BTreeMap, HashMap, btree_map};
 use std::iter::Peekable;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::filter::{Filter, Mark};
 use super::runs::{Base, There};
 use super::tables::Key;
 
 /// What happens to keys: a new value, or `None` for a key that goes.
 pub(super) type Changes = BTreeMap<Key, Option<Bytes>>;
 
+/// For how many keys a layer's filter is made: about so many are in a full file of the journal.
+const KEYS: u64 = 1 << 18;
+
+/// Changes, and a filter that spares looking among them for most keys that are not there.
+pub(super) struct Layer {
+    changes: Changes,
+    filter: Filter,
+}
+
 /// The newest durable state.
 pub(super) struct State {
-    /// What was committed since `sealed`.
-    pub(super) newest: Changes,
+    /// What the newest group changed.
+    pub(super) last: Changes,
+    /// What was committed before that, since `sealed`.
+    pub(super) newest: Layer,
     /// What is being filed; empty when nothing is.
-    pub(super) sealed: Arc<Changes>,
+    pub(super) sealed: Arc<Layer>,
     pub(super) base: Arc<Base>,
     /// Of queues that somebody looked at, a key before which none of its due jobs is, so that nobody
     /// walks over all jobs that are gone.
@@ -35,28 +48,100 @@ pub(super) struct Snapshot {
     base: Arc<Base>,
 }
 
+impl Layer {
+    fn new(keys: u64) -> Self {
+        Self {
+            changes: Changes::new(),
+            filter: Filter::new(keys),
+        }
+    }
+
+    /// What is in it.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Adds changes that are newer.
+    pub(super) fn extend(&mut self, changes: Changes) {
+        for (key, change) in changes {
+            self.filter.add(Mark::of(&key));
+            self.changes.insert(key, change);
+        }
+    }
+
+    fn find(&self, key: &[u8], mark: Mark) -> Option<&Option<Bytes>> {
+        let may_hold = self.filter.may_hold(mark);
+        may_hold.then(|| self.changes.get(key)).flatten()
+    }
+}
+
 impl State {
     pub(super) fn new(base: Base) -> Self {
         Self {
-            newest: Changes::new(),
-            sealed: Arc::default(),
+            last: Changes::new(),
+            newest: Layer::new(KEYS),
+            sealed: Arc::new(Layer::new(0)),
             base: Arc::new(base),
             floors: HashMap::new(),
         }
     }
 
+    /// Puts the newest group with those before it.
+    pub(super) fn settle(&mut self) {
+        self.newest.extend(mem::take(&mut self.last));
+    }
+
+    /// Begins a new layer; the one before it, which is to be filed.
+    pub(super) fn seal(&mut self) -> Arc<Layer> {
+        self.settle();
+        self.sealed = Arc::new(mem::replace(&mut self.newest, Layer::new(KEYS)));
+        Arc::clone(&self.sealed)
+    }
+
+    /// What was sealed is filed.
+    pub(super) fn filed(&mut self, base: Base) {
+        self.base = Arc::new(base);
+        self.sealed = Arc::new(Layer::new(0));
+    }
+
+    /// The value of a key.
+    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
+        let mark = Mark::of(key);
+        let recent = self.recent(key, mark);
+        recent.map_or_else(|| self.base.find(key, mark), |change| Ok(change.clone()))
+    }
+
+    /// The keys of a range under changes that are newer.
+    pub(super) fn range<'a>(
+        &'a self,
+        newer: &'a Changes,
+        range: &Range<Key>,
+    ) -> Result<Merged<'a>, redb::Error> {
+        let [last, newest, sealed] = self.layers();
+        Merged::new(&[newer, last, newest, sealed], &self.base, range)
+    }
+
+    fn recent(&self, key: &[u8], mark: Mark) -> Option<&Option<Bytes>> {
+        let last = self.last.get(key);
+        last.or_else(|| self.newest.find(key, mark))
+            .or_else(|| self.sealed.find(key, mark))
+    }
+
+    fn layers(&self) -> [&Changes; 3] {
+        [&self.last, &self.newest.changes, &self.sealed.changes]
+    }
+
     /// What reading `keys` needs, and reading up to `max` of what is in `range`.
     pub(super) fn snapshot(&self, keys: &[Key], range: &Range<Key>, max: usize) -> Snapshot {
-        let layers = [&self.newest, &*self.sealed];
         let mut recent = Changes::new();
         for key in keys {
-            if let Some(change) = newest(&layers, key) {
+            if let Some(change) = self.recent(key, Mark::of(key)) {
                 recent.insert(key.clone(), change.clone());
             }
         }
         // Behind so many keys that are there, nobody looks.
         let mut there = 0;
-        let mut changed = Recent::new(&layers, range);
+        let mut changed = Recent::new(&self.layers(), range);
         while there < max
             && let Some((key, change)) = changed.next()
         {
@@ -72,25 +157,15 @@ impl State {
 
 impl Snapshot {
     pub(super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
-        find(&[&self.recent], &self.base, key)
+        match self.recent.get(key) {
+            Some(change) => Ok(change.clone()),
+            None => self.base.find(key, Mark::of(key)),
+        }
     }
 
     pub(super) fn range(&self, range: &Range<Key>) -> Result<Merged<'_>, redb::Error> {
         Merged::new(&[&self.recent], &self.base, range)
     }
-}
-
-/// The value of a key under layers, newest first.
-pub(super) fn find(
-    layers: &[&Changes],
-    base: &Base,
-    key: &[u8],
-) -> Result<Option<Bytes>, redb::Error> {
-    newest(layers, key).map_or_else(|| base.find(key), |change| Ok(change.clone()))
-}
-
-fn newest<'a>(layers: &[&'a Changes], key: &[u8]) -> Option<&'a Option<Bytes>> {
-    layers.iter().find_map(|layer| layer.get(key))
 }
 
 /// The newest changes of layers, by key.
@@ -143,11 +218,7 @@ pub(super) struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    pub(super) fn new(
-        layers: &[&'a Changes],
-        base: &Base,
-        range: &Range<Key>,
-    ) -> Result<Self, redb::Error> {
+    fn new(layers: &[&'a Changes], base: &Base, range: &Range<Key>) -> Result<Self, redb::Error> {
         let mut merged = Self {
             recent: Recent::new(layers, range),
             base: base.range(range)?,
@@ -160,7 +231,7 @@ impl<'a> Merged<'a> {
     /// What is filed next; what follows it comes in its place.
     fn take_filed(&mut self) -> Result<Option<(Bytes, Bytes)>, redb::Error> {
         let next = self.base.next().transpose()?;
-        Ok(std::mem::replace(&mut self.filed, next))
+        Ok(mem::replace(&mut self.filed, next))
     }
 
     fn step(&mut self) -> Result<Option<(Key, Bytes)>, redb::Error> {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
 use super::super::{Lease, Partition, Position, Revision, Unavailable};
-use super::change::{Group, NO_LEASE, Stored};
+use super::change::{Group, NO_LEASE, ROW, Stored};
 use super::overlay::State;
 use super::tables::{self, Key};
 use super::writer::{Request, Restore};
@@ -121,7 +121,12 @@ fn jobs(
 
 impl Group<'_> {
     /// Puts a part of what another store had.
-    pub(super) fn restore(&mut self, Restore { partition, part }: &Restore) {
+    pub(super) fn restore(
+        &mut self,
+        Restore { partition, part }: &Restore,
+        now: Timestamp,
+    ) -> Result<(), redb::Error> {
+        self.close(now)?;
         let partition = partition.as_str();
         let ends = |last: Position, trimmed: Position| tables::numbers(&[last.0, trimmed.0]);
         match part {
@@ -132,13 +137,18 @@ impl Group<'_> {
                 }
             }
             Part::Messages(log, messages) => {
-                let mut last = Position::default();
+                let (mut last, mut row) = (Position::default(), Vec::new());
                 for message in messages {
                     last = message.position;
-                    let key = tables::message(partition, log, last.0);
                     let at = message.publish_time.0;
-                    let value = tables::write_message(at, &message.attributes, &message.body);
-                    self.put(key, value);
+                    tables::write_message(&mut row, last.0, at, &message.attributes, &message.body);
+                    if row.len() >= ROW {
+                        let row = std::mem::take(&mut row);
+                        self.put(tables::message(partition, log, last.0), row.into());
+                    }
+                }
+                if !row.is_empty() {
+                    self.put(tables::message(partition, log, last.0), row.into());
                 }
                 self.put(tables::log(partition, log), ends(last, Position::default()));
             }
@@ -160,5 +170,6 @@ impl Group<'_> {
                 self.put(tables::partition(partition), tables::numbers(&head));
             }
         }
+        Ok(())
     }
 }

@@ -70,10 +70,14 @@ pub(super) fn slice(
     if after.0 >= last {
         return Ok(slice);
     }
+    let after = after.0.max(trimmed);
     for found in snapshot.range(&range)?.take(max) {
-        let (key, value) = found?;
-        let position = tables::position(&key)?;
-        slice.messages.push(tables::read_message(position, value)?);
+        let messages = tables::read_messages(found?.1, after)?;
+        let room = max - slice.messages.len();
+        slice.messages.extend(messages.into_iter().take(room));
+        if slice.messages.len() == max {
+            break;
+        }
     }
     Ok(slice)
 }
@@ -94,8 +98,9 @@ pub(super) fn oldest(
     let range = tables::messages(partition, log, trimmed);
     let snapshot = read(state, |state| state.snapshot(&[], &range, 1));
     let oldest = snapshot.range(&range)?.next().transpose()?;
-    let oldest = oldest.map(|(_, value)| tables::read_message(0, value));
-    Ok(oldest.transpose()?.map(|message| message.publish_time))
+    let oldest = oldest.map(|(_, row)| tables::read_messages(row, trimmed));
+    let oldest = oldest.transpose()?.unwrap_or_default();
+    Ok(oldest.first().map(|message| message.publish_time))
 }
 
 /// When the first job of a queue may be claimed, if it has any; `None` when nobody knows where its

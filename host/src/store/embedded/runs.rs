@@ -169,8 +169,7 @@ impl Base {
     }
 
     /// The value of a key.
-    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
-        let mark = Mark::of(key);
+    pub(super) fn find(&self, key: &[u8], mark: Mark) -> Result<Option<Bytes>, redb::Error> {
         for run in self.runs.iter().filter(|run| run.filter.may_hold(mark)) {
             let (from, to) = (prefix(run.number), block_key(run.number, key));
             let blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;

@@ -40,11 +40,13 @@ const ENTRY: u8 = b'e';
 const JOB: u8 = b'j';
 /// Partition, log → newest position, newest trimmed position. Stays when all messages are gone.
 const LOG: u8 = b'l';
-/// Partition, log, position → publish time, attributes, body.
+/// Partition, log, position of the last → messages, each with its position and its length before it: publish time,
+/// attributes, body.
 const MESSAGE: u8 = b'm';
 /// Partition → revision, publish time of the newest commit, newest lease.
 const PARTITION: u8 = b'p';
-/// Publish time, partition, commit's id → revision, positions: the order of forgetting.
+/// Publish time of the first, partition → outcomes of commits: id, publish time, revision, how many positions, and
+/// these. The order of forgetting.
 const REMEMBERED: u8 = b'r';
 
 fn key(tag: u8, names: &[&str]) -> Key {
@@ -121,20 +123,15 @@ pub(super) fn second_name(partition: &str, key: &[u8]) -> Result<String, redb::E
     text(rest.and_then(|rest| rest.split(|byte| *byte == 0).next()))
 }
 
-pub(super) fn message(partition: &str, log: &str, position: u64) -> Key {
-    with(key(MESSAGE, &[partition, log]), &position.to_be_bytes())
+/// The row of messages whose last has a position.
+pub(super) fn message(partition: &str, log: &str, last: u64) -> Key {
+    with(key(MESSAGE, &[partition, log]), &last.to_be_bytes())
 }
 
-/// The messages of a log after a position.
+/// The rows of a log that have messages after a position; the first may have others too.
 pub(super) fn messages(partition: &str, log: &str, after: u64) -> Range<Key> {
     let first = behind(message(partition, log, after));
     from(&key(MESSAGE, &[partition, log]), first)
-}
-
-/// The position in a message's key, which ends it.
-pub(super) fn position(key: &[u8]) -> Result<u64, redb::Error> {
-    let position = key.last_chunk().ok_or_else(malformed)?;
-    Ok(u64::from_be_bytes(*position))
 }
 
 pub(super) fn job(partition: &str, queue: &str, id: &str) -> Key {
@@ -181,13 +178,11 @@ pub(super) fn partition_name(key: &[u8]) -> Result<String, redb::Error> {
     text(key.get(1..key.len().saturating_sub(1)))
 }
 
-pub(super) fn remembered(at: u64, partition: &str, id: u128) -> Key {
-    let mut key = Vec::with_capacity(1 + 8 + partition.len() + 1 + 16);
+pub(super) fn remembered(at: u64, partition: &str) -> Key {
+    let mut key = Vec::with_capacity(1 + 8 + partition.len());
     key.push(REMEMBERED);
     key.put_u64(at);
     key.extend_from_slice(partition.as_bytes());
-    key.push(0);
-    key.put_u128(id);
     key
 }
 
@@ -197,17 +192,58 @@ pub(super) fn remembered_since(at: u64) -> Range<Key> {
     from(&[REMEMBERED], first)
 }
 
-/// Publish time, partition and id of a remembered commit.
-pub(super) fn remembered_of(key: &[u8]) -> Result<(u64, String, u128), redb::Error> {
+/// Publish time of the first and partition of remembered commits.
+pub(super) fn remembered_of(key: &[u8]) -> Result<(u64, String), redb::Error> {
     let rest = key.get(1..).and_then(<[u8]>::split_first_chunk);
-    let (at, rest) = rest.ok_or_else(malformed)?;
-    let (partition, id) = rest.split_last_chunk().ok_or_else(malformed)?;
-    let partition = partition.strip_suffix(&[0]);
-    Ok((
-        u64::from_be_bytes(*at),
-        text(partition)?,
-        u128::from_be_bytes(*id),
-    ))
+    let (at, partition) = rest.ok_or_else(malformed)?;
+    Ok((u64::from_be_bytes(*at), text(Some(partition))?))
+}
+
+/// Adds to a row what a commit did.
+pub(super) fn write_outcome(row: &mut Vec<u8>, outcome: &Outcome) {
+    row.put_u128(outcome.id);
+    row.put_u64(outcome.at);
+    row.put_u64(outcome.revision);
+    // A commit has few positions.
+    row.put_u32(u32::try_from(outcome.positions.len()).unwrap_or(u32::MAX));
+    for position in &outcome.positions {
+        row.put_u64(*position);
+    }
+}
+
+/// What a remembered commit did.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) id: u128,
+    pub(super) at: u64,
+    pub(super) revision: u64,
+    pub(super) positions: Vec<u64>,
+}
+
+/// The outcomes of a row.
+pub(super) fn outcomes(mut row: &[u8]) -> impl Iterator<Item = Result<Outcome, redb::Error>> {
+    let mut next = move || -> Result<_, bytes::TryGetError> {
+        let (id, at) = (row.try_get_u128()?, row.try_get_u64()?);
+        let (revision, count) = (row.try_get_u64()?, row.try_get_u32()?);
+        let positions = (0..count).map(|_| row.try_get_u64());
+        let positions = positions.collect::<Result<_, _>>()?;
+        let outcome = Outcome {
+            id,
+            at,
+            revision,
+            positions,
+        };
+        Ok((outcome, row.is_empty()))
+    };
+    let mut ended = row.is_empty();
+    std::iter::from_fn(move || {
+        if ended {
+            return None;
+        }
+        let found = next().map_err(|_| malformed());
+        ended = found.as_ref().map_or(true, |(_, last)| *last);
+        Some(found.map(|(outcome, _)| outcome))
+    })
 }
 
 /// A value of numbers alone.
@@ -228,15 +264,6 @@ pub(super) fn read_numbers<const N: usize>(value: &mut Bytes) -> Result<[u64; N]
     Ok(numbers)
 }
 
-/// All numbers of a value.
-pub(super) fn all_numbers(mut value: Bytes) -> Result<Vec<u64>, redb::Error> {
-    let mut numbers = Vec::with_capacity(value.len() / 8);
-    while value.has_remaining() {
-        numbers.push(value.try_get_u64().map_err(|_| malformed())?);
-    }
-    Ok(numbers)
-}
-
 /// A value that begins with a number: an entry.
 pub(super) fn numbered(number: u64, rest: &[u8]) -> Bytes {
     let mut value = Vec::with_capacity(8 + rest.len());
@@ -245,22 +272,49 @@ pub(super) fn numbered(number: u64, rest: &[u8]) -> Bytes {
     value.into()
 }
 
-pub(super) fn write_message(at: u64, attributes: &[(String, String)], body: &[u8]) -> Bytes {
+/// Adds a message to a row.
+pub(super) fn write_message(
+    row: &mut Vec<u8>,
+    position: u64,
+    at: u64,
+    attributes: &[(String, String)],
+    body: &[u8],
+) {
     let words = || attributes.iter().flat_map(|(name, value)| [name, value]);
     let bytes: usize = words().map(|word| 4 + word.len()).sum();
-    let mut value = Vec::with_capacity(8 + 4 + bytes + body.len());
-    value.put_u64(at);
+    let length = 8 + 4 + bytes + body.len();
+    row.reserve(8 + 4 + length);
+    row.put_u64(position);
     // A commit is smaller than a number of 32 bits counts.
-    value.put_u32(u32::try_from(attributes.len()).unwrap_or(u32::MAX));
+    row.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+    row.put_u64(at);
+    row.put_u32(u32::try_from(attributes.len()).unwrap_or(u32::MAX));
     for word in words() {
-        value.put_u32(u32::try_from(word.len()).unwrap_or(u32::MAX));
-        value.extend_from_slice(word.as_bytes());
+        row.put_u32(u32::try_from(word.len()).unwrap_or(u32::MAX));
+        row.extend_from_slice(word.as_bytes());
     }
-    value.extend_from_slice(body);
-    value.into()
+    row.extend_from_slice(body);
 }
 
-pub(super) fn read_message(position: u64, mut value: Bytes) -> Result<Message, redb::Error> {
+/// The messages of a row after a position.
+pub(super) fn read_messages(mut row: Bytes, after: u64) -> Result<Vec<Message>, redb::Error> {
+    let mut messages = Vec::new();
+    while row.has_remaining() {
+        let [position] = read_numbers(&mut row)?;
+        let length = row.try_get_u32().map_err(|_| malformed())?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > row.len() {
+            return Err(malformed());
+        }
+        let message = row.split_to(length);
+        if position > after {
+            messages.push(read_message(position, message)?);
+        }
+    }
+    Ok(messages)
+}
+
+fn read_message(position: u64, mut value: Bytes) -> Result<Message, redb::Error> {
     let [at] = read_numbers(&mut value)?;
     let count = value.try_get_u32().map_err(|_| malformed())?;
     let mut attributes = Vec::new();

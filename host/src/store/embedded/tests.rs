@@ -650,7 +650,15 @@ fn while_a_file_is_filed_commits_go_on_and_reads_see_all() {
     block_on(async {
         disk.hold(&[TABLE]);
         let mut done = 0;
-        while store.shared.state.read().unwrap().sealed.is_empty() {
+        while store
+            .shared
+            .state
+            .read()
+            .unwrap()
+            .sealed
+            .changes()
+            .is_empty()
+        {
             store.commit(whole(done)).await.unwrap();
             done += 1;
         }

@@ -4,8 +4,6 @@
 //! conflict may come from a commit that shares the record. A group without effect needs no record.
 //! After a failure nothing is written any more.
 
-use std::collections::HashMap;
-use std::mem;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,12 +12,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::super::copy::Part;
 use super::super::{Claimed, Commit, CommitError, Committed, Partition, Unavailable};
-use super::change::Group;
+use super::change::{Group, Made};
 use super::filing::Filer;
 use super::ids::Ids;
 use super::journal::Journal;
-use super::overlay::Changes;
-use super::tables::Key;
+use super::overlay::{Layer, State};
 use super::{Shared, careful};
 use crate::clock::Timestamp;
 
@@ -165,6 +162,8 @@ impl Writer {
             for request in group.drain(..) {
                 request.finish(&self.shared, &written);
             }
+            // While those who were answered think of what is next.
+            self.shared.change(State::settle);
             if self.journal.length() >= self.lengths.enough {
                 self.file();
             }
@@ -184,8 +183,8 @@ impl Writer {
         group: &mut Vec<Request>,
     ) -> Result<(), Failure> {
         let working = self.shared.working();
-        let mut made = working.map_err(|Unavailable(reason)| Failure::Away(reason));
-        let (mut changes, mut floors) = (Changes::new(), HashMap::new());
+        let mut done = working.map_err(|Unavailable(reason)| Failure::Away(reason));
+        let mut made = Made::default();
         let (mut count, mut bytes) = (0, 0);
         let mut next = Some(first);
         while let Some(mut request) = next.take() {
@@ -193,24 +192,25 @@ impl Writer {
             count += weight.0;
             bytes += weight.1;
             // Each is done while those behind it are still on their way.
-            made = made.and_then(|()| self.make(&mut request, &mut changes, &mut floors));
+            done = done.and_then(|()| self.make(&mut made, |group, now| request.apply(group, now)));
             group.push(request);
             if count < ENOUGH_CHANGES && bytes < ENOUGH_BYTES {
                 next = self.next(waiting, group.len());
             }
         }
         self.last_group = group.len();
-        made?;
-        if !changes.is_empty() {
-            self.journal.append(&changes).map_err(|error| {
+        done?;
+        self.make(&mut made, |group, now| group.close(now))?;
+        if !made.changes.is_empty() {
+            self.journal.append(&made.changes).map_err(|error| {
                 let error = redb::Error::Io(error);
                 Failure::Unknown(self.shared.folder.describe(&error))
             })?;
         }
-        let mut state = self.shared.state.write();
-        let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
-        state.newest.extend(changes);
-        state.floors.extend(floors);
+        self.shared.change(|state| {
+            state.last = made.changes;
+            state.floors.extend(made.floors);
+        });
         Ok(())
     }
 
@@ -225,23 +225,21 @@ impl Writer {
         })
     }
 
-    /// Does a request, in the changes of its group.
+    /// Does something in a group.
     fn make(
         &mut self,
-        request: &mut Request,
-        changes: &mut Changes,
-        floors: &mut HashMap<Key, Key>,
+        made: &mut Made,
+        work: impl FnOnce(&mut Group<'_>, Timestamp) -> Result<(), redb::Error>,
     ) -> Result<(), Failure> {
         let state = self.shared.state.read();
         let state = state.unwrap_or_else(PoisonError::into_inner);
         let mut group = Group {
             state: &state,
-            changes,
-            floors,
+            made,
             ids: &mut self.ids,
         };
         let now = self.shared.clock.now();
-        careful(|| request.apply(&mut group, now))
+        careful(|| work(&mut group, now))
             .map_err(|error| Failure::Away(self.shared.folder.describe(&error)))
     }
 
@@ -258,12 +256,7 @@ impl Writer {
         let Some(filer) = self.filer.take() else {
             return;
         };
-        let sealed = {
-            let mut state = self.shared.state.write();
-            let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
-            state.sealed = Arc::new(mem::take(&mut state.newest));
-            Arc::clone(&state.sealed)
-        };
+        let sealed = self.shared.change(State::seal);
         self.journal.turn();
         let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
         let filing = std::thread::Builder::new()
@@ -289,18 +282,15 @@ impl Writer {
 }
 
 /// Files a layer and takes it away.
-fn file(shared: &Shared, mut filer: Filer, sealed: &Changes, through: u64) -> Option<Filer> {
+fn file(shared: &Shared, mut filer: Filer, sealed: &Layer, through: u64) -> Option<Filer> {
     let base = careful(|| {
         let database = shared.folder.database()?;
-        filer.file(database, sealed, through)?;
+        filer.file(database, sealed.changes(), through)?;
         filer.base(database)
     });
     match base {
         Ok(base) => {
-            let mut state = shared.state.write();
-            let state = state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
-            state.base = Arc::new(base);
-            state.sealed = Arc::default();
+            shared.change(|state| state.filed(base));
             Some(filer)
         }
         Err(error) => {
@@ -329,10 +319,10 @@ impl Request {
     fn apply(&mut self, group: &mut Group<'_>, now: Timestamp) -> Result<(), redb::Error> {
         match self {
             Self::Commit(asked) => asked.outcome = Some(group.commit(&asked.work, now)?),
-            Self::Trim(asked) => asked.outcome = Some(group.trim(&asked.work)?),
+            Self::Trim(asked) => asked.outcome = Some(group.trim(&asked.work, now)?),
             Self::Claim(asked) => asked.outcome = Some(group.claim(&asked.work, now)?),
             Self::Restore(asked) => {
-                group.restore(&asked.work);
+                group.restore(&asked.work, now)?;
                 asked.outcome = Some(());
             }
         }
