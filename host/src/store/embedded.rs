@@ -36,6 +36,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 
 use self::filing::Filer;
@@ -74,7 +75,9 @@ struct Shared {
     state: RwLock<State>,
     folder: Folder,
     clock: Arc<dyn Clock>,
-    listeners: Listeners,
+    listeners: Arc<Listeners>,
+    /// Of those who ask, when it has threads of its own.
+    runtime: OnceLock<Handle>,
     /// Why nothing goes any more, once a write has failed.
     failed: OnceLock<String>,
 }
@@ -106,7 +109,8 @@ impl EmbeddedStore {
             state: RwLock::new(state),
             folder,
             clock,
-            listeners: Listeners::default(),
+            listeners: Arc::default(),
+            runtime: OnceLock::new(),
             failed: OnceLock::new(),
         });
         let (requests, waiting) = mpsc::channel(WAITING);
@@ -131,6 +135,7 @@ impl EmbeddedStore {
         self.shared
             .working()
             .map_err(|reason| Failure::Away(reason.0))?;
+        self.shared.meet_runtime();
         let gone = || Failure::Away("it is being closed".to_owned());
         let (answer, answered) = oneshot::channel();
         let requests = self.requests.as_ref().ok_or_else(gone)?;
@@ -173,6 +178,17 @@ impl Shared {
         self.working()?;
         // redb panics at some kinds of damage. The store's caller must not.
         careful(|| look(&self.state)).map_err(|error| Unavailable(self.folder.describe(&error)))
+    }
+
+    /// Remembers the runtime of the first who asks, unless it runs only while somebody waits in it.
+    fn meet_runtime(&self) {
+        if self.runtime.get().is_none()
+            && let Ok(runtime) = Handle::try_current()
+            && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+        {
+            // Whichever is first serves.
+            let _set = self.runtime.set(runtime);
+        }
     }
 
     /// Changes the newest durable state.

@@ -1,6 +1,6 @@
 //! Filing: what the journal holds goes into redb, many commits at once, as a run (`runs`).
 //!
-//! Four runs of a level are merged into one of the next, so that there are few runs however much is stored, and every
+//! Eight runs of a level are merged into one of the next, so that there are few runs however much is stored, and every
 //! key is written again only a few times; a B-tree of keys would write a page for nearly every one. Merging goes on in
 //! steps: each filing merges, on every level, somewhat more than what it files, so that none takes long and merging
 //! keeps up with what comes.
@@ -17,15 +17,16 @@ use redb::{Database, Durability, Table};
 
 use super::overlay::Changes;
 use super::runs::{self, Base, Blocks, Run, Unfinished};
-use super::tables::{ABOUT, BLOCKS, FILED_KEY, Key, RUNS};
+use super::tables::{self, ABOUT, BLOCKS, FILED_KEY, Key, ROWS, RUNS};
 
 /// How many runs of a level become one.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
 
 /// What a filing writes.
 struct Tables<'a> {
     blocks: Blocks<'a>,
     runs: Table<'a, u64, &'static [u8]>,
+    rows: Table<'a, &'static [u8], &'static [u8]>,
 }
 
 /// What files.
@@ -107,6 +108,7 @@ impl Filer {
             let mut tables = Tables {
                 blocks: tx.open_table(BLOCKS)?,
                 runs: tx.open_table(RUNS)?,
+                rows: tx.open_table(ROWS)?,
             };
             let length = |(key, value): (&Key, &Option<Bytes>)| {
                 key.len() + value.as_ref().map_or(0, Bytes::len)
@@ -121,16 +123,24 @@ impl Filer {
         Ok(())
     }
 
-    /// Writes a layer as the newest run.
+    /// Writes a layer as the newest run, and its rows.
     fn add(&mut self, tables: &mut Tables<'_>, changes: &Changes) -> Result<(), redb::Error> {
         let keys = changes.len().try_into().unwrap_or(u64::MAX);
         let mut run = self.unfinished(0, keys);
         for (key, value) in changes {
-            run.push(&mut tables.blocks, key, value.as_deref())?;
+            match value {
+                Some(row) if tables::is_row(key) => {
+                    tables.rows.insert(key.as_slice(), row.as_ref())?;
+                }
+                None if tables::is_row(key) => drop(tables.rows.remove(key.as_slice())?),
+                _ => run.push(&mut tables.blocks, key, value.as_deref())?,
+            }
         }
         let run = run.finish(&mut tables.blocks)?;
-        tables.runs.insert(run.number, run.row().as_slice())?;
-        self.runs.insert(0, Arc::new(run));
+        if run.keys > 0 {
+            tables.runs.insert(run.number, run.row().as_slice())?;
+            self.runs.insert(0, Arc::new(run));
+        }
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
 
 use super::journal::{Files, Unreadable};
-use super::tables::{ABOUT, BLOCKS, FILED_KEY, FORMAT, FORMAT_KEY, MARK_KEY, RUNS};
+use super::tables::{ABOUT, BLOCKS, FILED_KEY, FORMAT, FORMAT_KEY, MARK_KEY, ROWS, RUNS};
 
 /// How much of the file redb keeps in memory; the operating system keeps more. 256 MiB.
 const CACHE_BYTES: usize = 256 << 20;
@@ -198,6 +198,7 @@ fn set_up(database: &Database) -> Result<(), redb::Error> {
         about.insert(MARK_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
         tx.open_table(RUNS)?;
         tx.open_table(BLOCKS)?;
+        tx.open_table(ROWS)?;
     }
     tx.commit()?;
     Ok(())

@@ -1,6 +1,6 @@
 //! Runs: what was filed, as redb keeps it.
 //!
-//! A run is a sorted part of what is stored, written at once and never changed: blocks in one table of redb, by the
+//! Messages and remembered outcomes are rows of a table of redb. Of everything else, a run is a sorted part of what is stored, written at once and never changed: blocks in one table of redb, by the
 //! run's number and their first key. What a newer run says of a key holds; a key that goes is said too, as long as an
 //! older run may have it. `filing` makes runs, from layers and from other runs.
 
@@ -12,11 +12,12 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, Table};
 
 use super::block::{Block, Builder};
 use super::filter::{Filter, Mark};
-use super::tables::{BLOCKS, Key, RUNS, malformed};
+use super::tables::{self, BLOCKS, Key, ROWS, RUNS, malformed};
 
 /// What was filed, at a moment.
 pub(super) struct Base {
     blocks: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
     /// Newest first.
     runs: Vec<Arc<Run>>,
 }
@@ -164,12 +165,17 @@ impl Unfinished {
 impl Base {
     /// What is filed now; `runs` are all there are, newest first.
     pub(super) fn of(database: &Database, runs: Vec<Arc<Run>>) -> Result<Self, redb::Error> {
-        let blocks = database.begin_read()?.open_table(BLOCKS)?;
-        Ok(Self { blocks, runs })
+        let read = database.begin_read()?;
+        let (blocks, rows) = (read.open_table(BLOCKS)?, read.open_table(ROWS)?);
+        Ok(Self { blocks, rows, runs })
     }
 
     /// The value of a key.
     pub(super) fn find(&self, key: &[u8], mark: Mark) -> Result<Option<Bytes>, redb::Error> {
+        if tables::is_row(key) {
+            let row = self.rows.get(key)?;
+            return Ok(row.map(|row| Bytes::copy_from_slice(row.value())));
+        }
         for run in self.runs.iter().filter(|run| run.filter.may_hold(mark)) {
             let (from, to) = (prefix(run.number), block_key(run.number, key));
             let blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;
@@ -182,9 +188,15 @@ impl Base {
         Ok(None)
     }
 
-    /// The keys of a range that are there.
+    /// The keys of a range that are there; it has rows only, or none.
     pub(super) fn range(&self, range: &Range<Key>) -> Result<There, redb::Error> {
-        Ok(There(Newest::of(self, &self.runs, range)?))
+        if tables::is_row(&range.start) {
+            let rows = self
+                .rows
+                .range(range.start.as_slice()..range.end.as_slice())?;
+            return Ok(There::Rows(rows));
+        }
+        Ok(There::Keys(Newest::of(self, &self.runs, range)?))
     }
 
     /// What some of its runs, newest first, say from a key on.
@@ -291,16 +303,28 @@ impl Cursor {
 }
 
 /// The keys of a range that are there, with their values.
-pub(super) struct There(Newest);
+pub(super) enum There {
+    Rows(redb::Range<'static, &'static [u8], &'static [u8]>),
+    Keys(Newest),
+}
 
 impl Iterator for There {
     type Item = Result<(Bytes, Bytes), redb::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.find_map(|found| match found {
-            Ok((_, None)) => None,
-            Ok((key, Some(value))) => Some(Ok((key, value))),
-            Err(error) => Some(Err(error)),
-        })
+        match self {
+            Self::Rows(rows) => {
+                let copy = Bytes::copy_from_slice;
+                let row = rows
+                    .next()?
+                    .map(|(key, row)| (copy(key.value()), copy(row.value())));
+                Some(row.map_err(redb::Error::from))
+            }
+            Self::Keys(keys) => keys.find_map(|found| match found {
+                Ok((_, None)) => None,
+                Ok((key, Some(value))) => Some(Ok((key, value))),
+                Err(error) => Some(Err(error)),
+            }),
+        }
     }
 }

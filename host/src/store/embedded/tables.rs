@@ -29,6 +29,10 @@ pub(super) const RUNS: TableDefinition<u64, &[u8]> = TableDefinition::new("runs"
 /// The blocks of runs, by the run's number and the block's first key: everything else.
 pub(super) const BLOCKS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("blocks");
 
+/// Messages and remembered outcomes, by key: many of them are one row, which comes behind all others and changes no
+/// more, so that nothing is gained from merging it.
+pub(super) const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
+
 /// A key of what is stored.
 pub(super) type Key = Vec<u8>;
 
@@ -48,6 +52,11 @@ const PARTITION: u8 = b'p';
 /// Publish time of the first, partition → outcomes of commits: id, publish time, revision, how many positions, and
 /// these. The order of forgetting.
 const REMEMBERED: u8 = b'r';
+
+/// Whether a key is of [`ROWS`].
+pub(super) fn is_row(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(MESSAGE | REMEMBERED)))
+}
 
 fn key(tag: u8, names: &[&str]) -> Key {
     let bytes: usize = names.iter().map(|name| name.len() + 1).sum();

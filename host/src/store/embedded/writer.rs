@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::copy::Part;
+use super::super::hints::Listeners;
 use super::super::{Claimed, Commit, CommitError, Committed, Partition, Unavailable};
 use super::change::{Group, Made};
 use super::filing::Filer;
@@ -105,6 +106,13 @@ pub(super) struct Asked<W, A> {
     answer: oneshot::Sender<Result<A, Failure>>,
 }
 
+/// A group that was done, to be answered when this is dropped.
+struct Answers {
+    group: Vec<Request>,
+    written: Result<(), Failure>,
+    listeners: Arc<Listeners>,
+}
+
 /// Why a group did not become durable.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
@@ -159,9 +167,11 @@ impl Writer {
             {
                 self.shared.fail(reason);
             }
-            for request in group.drain(..) {
-                request.finish(&self.shared, &written);
-            }
+            self.answer(Answers {
+                group,
+                written,
+                listeners: Arc::clone(&self.shared.listeners),
+            });
             // While those who were answered think of what is next.
             self.shared.change(State::settle);
             if self.journal.length() >= self.lengths.enough {
@@ -214,6 +224,17 @@ impl Writer {
         Ok(())
     }
 
+    /// Answers a group. Many are answered from within the runtime: from here each might have to wake
+    /// one of its threads.
+    fn answer(&self, answers: Answers) {
+        match self.shared.runtime.get() {
+            Some(runtime) if answers.group.len() > 1 => {
+                runtime.spawn(async move { drop(answers) });
+            }
+            _ => drop(answers),
+        }
+    }
+
     /// The next request that waits, or that comes in a moment when more are likely.
     fn next(&self, waiting: &mut mpsc::Receiver<Request>, had: usize) -> Option<Request> {
         let looks = if had < self.last_group { LOOKS } else { 1 };
@@ -261,7 +282,10 @@ impl Writer {
         let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
         let filing = std::thread::Builder::new()
             .name("store-filing".to_owned())
-            .spawn(move || file(&shared, filer, &sealed, through));
+            .spawn(move || {
+                step_back();
+                file(&shared, filer, &sealed, through)
+            });
         match filing {
             Ok(filing) => self.filing = Some(filing),
             Err(error) => self
@@ -278,6 +302,17 @@ impl Writer {
                 Err(_) => self.shared.fail("filing the journal panicked"),
             }
         }
+    }
+}
+
+/// Lets all others that run go first: a filing has time, and who commits or decides has not.
+fn step_back() {
+    const NICENESS: i32 = 10;
+    #[cfg(target_os = "linux")]
+    if let Err(error) =
+        rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS)
+    {
+        tracing::debug!(%error, "filing goes on beside the others");
     }
 }
 
@@ -329,18 +364,42 @@ impl Request {
         Ok(())
     }
 
-    /// Tells who listens and who asked.
-    fn finish(self, shared: &Shared, written: &Result<(), Failure>) {
+    /// The partition that it changed.
+    fn changed(&self) -> Option<&Partition> {
         match self {
-            Self::Commit(asked) => {
-                if written.is_ok() && asked.outcome.as_ref().is_some_and(took_effect) {
-                    shared.listeners.tell(&asked.work.partition);
-                }
-                asked.answer(written);
-            }
+            Self::Commit(asked) => asked
+                .outcome
+                .as_ref()
+                .is_some_and(took_effect)
+                .then_some(&asked.work.partition),
+            Self::Trim(_) | Self::Claim(_) | Self::Restore(_) => None,
+        }
+    }
+
+    /// Tells who asked.
+    fn finish(self, written: &Result<(), Failure>) {
+        match self {
+            Self::Commit(asked) => asked.answer(written),
             Self::Trim(asked) => asked.answer(written),
             Self::Claim(asked) => asked.answer(written),
             Self::Restore(asked) => asked.answer(written),
+        }
+    }
+}
+
+impl Drop for Answers {
+    /// Tells who listens and who asked, also where the runtime is gone.
+    fn drop(&mut self) {
+        let mut told = None;
+        for request in &self.group {
+            let changed = request.changed().filter(|_| self.written.is_ok());
+            if changed.is_some() && changed != told {
+                changed.inspect(|partition| self.listeners.tell(partition));
+                told = changed;
+            }
+        }
+        for request in self.group.drain(..) {
+            request.finish(&self.written);
         }
     }
 }
