@@ -16,12 +16,14 @@ mod filing;
 mod filter;
 mod folder;
 mod ids;
+mod jobs;
 mod journal;
 #[cfg(test)]
 mod likeness;
 mod overlay;
 mod portable;
 mod read;
+mod requests;
 mod runs;
 mod tables;
 #[cfg(test)]
@@ -44,7 +46,8 @@ use self::folder::{About, Folder};
 use self::ids::Ids;
 use self::journal::{Files, Journal};
 use self::overlay::State;
-use self::writer::{Asked, Failure, Lengths, Request, Writer};
+use self::requests::{Asked, Failure, Request};
+use self::writer::{Lengths, Writer};
 use super::hints::Listeners;
 use super::{
     Claimed, Commit, CommitError, Committed, Entry, Hints, MAX_OPS, Page, Partition, Position,
@@ -325,7 +328,7 @@ impl Store for EmbeddedStore {
                 break;
             }
             let log = log.to_owned();
-            let trim = writer::Trim {
+            let trim = requests::Trim {
                 partition: partition.clone(),
                 log,
                 before,
@@ -356,7 +359,7 @@ impl Store for EmbeddedStore {
             });
         }
         let (partition, queue) = (partition.clone(), queue.to_owned());
-        let claim = writer::Claim {
+        let claim = requests::Claim {
             partition,
             queue,
             lease,

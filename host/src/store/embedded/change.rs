@@ -9,13 +9,12 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 
 use super::super::{
-    Check, Claimed, Commit, CommitError, CommitId, Committed, Job, Lease, Op, Partition, Position,
-    REMEMBER, Revision,
+    Check, Commit, CommitError, CommitId, Committed, Op, Partition, Position, REMEMBER, Revision,
 };
 use super::ids::Ids;
 use super::overlay::{Changes, Merged, State};
+use super::requests;
 use super::tables::{self, Key, Outcome};
-use super::writer;
 use crate::clock::Timestamp;
 
 /// How many rows of outcomes a group forgets in passing for each that it adds, so that what is
@@ -24,9 +23,6 @@ const FORGET_AT_ONCE: usize = 4;
 
 /// How long a row of messages gets.
 pub(super) const ROW: usize = 64 << 10;
-
-/// What a job has that is not under a lease. Leases count from one.
-pub(super) const NO_LEASE: u64 = 0;
 
 /// What changes are made in.
 pub(super) struct Group<'a> {
@@ -47,8 +43,8 @@ pub(super) struct Made {
 }
 
 /// The head, the ends of logs, the newest messages and the newest outcomes of a partition.
-struct Open {
-    head: Head,
+pub(super) struct Open {
+    pub(super) head: Head,
     logs: HashMap<String, OpenLog, RandomState>,
     /// When the first of the outcomes was published.
     at: u64,
@@ -64,18 +60,11 @@ struct OpenLog {
 
 /// A partition's row.
 #[derive(Clone, Copy, Default)]
-struct Head {
+pub(super) struct Head {
     revision: u64,
     at: u64,
-    lease: u64,
-}
-
-/// A job's row.
-pub(super) struct Stored {
-    /// When it may be claimed: when it is due, or when its lease ends.
-    pub(super) due: u64,
+    /// The newest that was given.
     pub(super) lease: u64,
-    pub(super) attempt: u64,
 }
 
 impl Group<'_> {
@@ -147,34 +136,16 @@ impl Group<'_> {
                 job,
                 due,
                 body,
-            } => {
-                self.remove_job(of, queue, job)?;
-                let fresh = Stored {
-                    due: due.0,
-                    lease: NO_LEASE,
-                    attempt: 0,
-                };
-                self.put_job(of, queue, job, &fresh, body.clone());
-            }
+            } => self.enqueue(of, queue, job, *due, body)?,
             Op::Settle {
                 queue, job, next, ..
-            } => {
-                let settled = self.remove_job(of, queue, job)?;
-                if let (Some(next), Some((old, body))) = (next, settled) {
-                    let again = Stored {
-                        due: next.0,
-                        lease: NO_LEASE,
-                        attempt: old.attempt,
-                    };
-                    self.put_job(of, queue, job, &again, body);
-                }
-            }
+            } => self.settle(of, queue, job, *next)?,
         }
         Ok(())
     }
 
     /// What is open of a partition.
-    fn open(&mut self, partition: &Partition) -> Result<&mut Open, redb::Error> {
+    pub(super) fn open(&mut self, partition: &Partition) -> Result<&mut Open, redb::Error> {
         if !self.made.open.contains_key(partition) {
             let head = self.numbers(&tables::partition(partition.as_str()))?;
             let [revision, at, lease] = head.unwrap_or_default();
@@ -262,7 +233,7 @@ impl Group<'_> {
     /// Drops the oldest messages of a log; answers how many.
     pub(super) fn trim(
         &mut self,
-        trim: &writer::Trim,
+        trim: &requests::Trim,
         now: Timestamp,
     ) -> Result<usize, redb::Error> {
         self.close(now)?;
@@ -292,136 +263,6 @@ impl Group<'_> {
             self.remove(row);
         }
         Ok(gone)
-    }
-
-    /// Claims due jobs.
-    pub(super) fn claim(
-        &mut self,
-        claim: &writer::Claim,
-        now: Timestamp,
-    ) -> Result<Claimed, redb::Error> {
-        let (partition, queue) = (claim.partition.as_str(), claim.queue.as_str());
-        let mut jobs = Vec::new();
-        for id in self.due_jobs(partition, queue, now, claim.max)? {
-            let Some((old, body)) = self.remove_job(partition, queue, &id)? else {
-                continue;
-            };
-            let head = &mut self.open(&claim.partition)?.head;
-            head.lease = head.lease.saturating_add(1);
-            let (lease, attempt) = (head.lease, old.attempt.saturating_add(1));
-            let leased = Stored {
-                due: now.plus(claim.lease).0,
-                lease,
-                attempt,
-            };
-            self.put_job(partition, queue, &id, &leased, body.clone());
-            jobs.push(Job {
-                id,
-                lease: Lease(lease),
-                attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
-                body,
-            });
-        }
-        Ok(Claimed {
-            jobs,
-            next_due: self.first_due(partition, queue)?,
-        })
-    }
-
-    fn due_jobs(
-        &self,
-        partition: &str,
-        queue: &str,
-        now: Timestamp,
-        max: usize,
-    ) -> Result<Vec<String>, redb::Error> {
-        let queue = tables::queue(partition, queue);
-        let all = tables::due_jobs(&queue, self.floor(&queue));
-        let mut jobs = Vec::new();
-        for found in self.range(&all)?.take(max) {
-            let (due, id) = tables::due_of(&queue, &found?.0)?;
-            if due > now {
-                break;
-            }
-            jobs.push(id);
-        }
-        Ok(jobs)
-    }
-
-    /// When the first job may be claimed, which is the queue's new floor.
-    fn first_due(
-        &mut self,
-        partition: &str,
-        queue: &str,
-    ) -> Result<Option<Timestamp>, redb::Error> {
-        let queue = tables::queue(partition, queue);
-        let all = tables::due_jobs(&queue, self.floor(&queue));
-        let first = self.range(&all)?.next().transpose()?;
-        let first = first.map(|(key, _)| key);
-        let due = first.as_ref().map(|key| tables::due_of(&queue, key));
-        let due = due.transpose()?.map(|(due, _)| due);
-        self.made.floors.insert(queue, first.unwrap_or(all.end));
-        Ok(due)
-    }
-
-    fn floor(&self, queue: &[u8]) -> Option<&Key> {
-        self.made
-            .floors
-            .get(queue)
-            .or_else(|| self.state.floors.get(queue))
-    }
-
-    pub(super) fn put_job(
-        &mut self,
-        partition: &str,
-        queue: &str,
-        id: &str,
-        job: &Stored,
-        body: Bytes,
-    ) {
-        self.put(
-            tables::job(partition, queue, id),
-            tables::numbers(&[job.due, job.lease, job.attempt]),
-        );
-        let due = tables::due(partition, queue, job.due, id);
-        let queue = tables::queue(partition, queue);
-        if self.floor(&queue).is_some_and(|floor| due < *floor) {
-            self.made.floors.insert(queue, due.clone());
-        }
-        self.put(due, body);
-    }
-
-    /// Removes a job if it is there; what it keeps for its next life: attempts and body.
-    fn remove_job(
-        &mut self,
-        partition: &str,
-        queue: &str,
-        id: &str,
-    ) -> Result<Option<(Stored, Bytes)>, redb::Error> {
-        let Some(job) = self.job(partition, queue, id)? else {
-            return Ok(None);
-        };
-        let due = tables::due(partition, queue, job.due, id);
-        let body = self.find(&due)?.unwrap_or_default();
-        self.remove(due);
-        self.remove(tables::job(partition, queue, id));
-        Ok(Some((job, body)))
-    }
-
-    fn job(&self, partition: &str, queue: &str, id: &str) -> Result<Option<Stored>, redb::Error> {
-        let job = self.numbers(&tables::job(partition, queue, id))?;
-        Ok(job.map(|[due, lease, attempt]| Stored {
-            due,
-            lease,
-            attempt,
-        }))
-    }
-
-    fn lease(&self, partition: &str, queue: &str, id: &str) -> Result<Option<Lease>, redb::Error> {
-        let job = self.job(partition, queue, id)?;
-        Ok(job
-            .filter(|job| job.lease != NO_LEASE)
-            .map(|job| Lease(job.lease)))
     }
 
     fn holds(&self, partition: &str, check: &Check) -> Result<bool, redb::Error> {
@@ -485,24 +326,27 @@ impl Group<'_> {
         self.made.changes.insert(key, Some(value));
     }
 
-    fn remove(&mut self, key: Key) {
+    pub(super) fn remove(&mut self, key: Key) {
         self.made.changes.insert(key, None);
     }
 
-    fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
+    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
         let made = self.made.changes.get(key);
         made.map_or_else(|| self.state.find(key), |made| Ok(made.clone()))
     }
 
     /// The numbers a key's value begins with.
-    fn numbers<const N: usize>(&self, key: &[u8]) -> Result<Option<[u64; N]>, redb::Error> {
+    pub(super) fn numbers<const N: usize>(
+        &self,
+        key: &[u8],
+    ) -> Result<Option<[u64; N]>, redb::Error> {
         let found = self.find(key)?;
         found
             .map(|mut value| tables::read_numbers(&mut value))
             .transpose()
     }
 
-    fn range(&self, range: &std::ops::Range<Key>) -> Result<Merged<'_>, redb::Error> {
+    pub(super) fn range(&self, range: &std::ops::Range<Key>) -> Result<Merged<'_>, redb::Error> {
         self.state.range(&self.made.changes, range)
     }
 }

@@ -167,7 +167,8 @@ impl Filer {
         }
     }
 
-    /// Goes on with every merge, by so many bytes.
+    /// Goes on with every merge, by so many bytes; one that new runs get ahead of, as when a store is
+    /// always closed in the midst of it, is done at once.
     fn step_merges(
         &mut self,
         base: &Base,
@@ -175,7 +176,9 @@ impl Filer {
         bytes: usize,
     ) -> Result<(), redb::Error> {
         for (level, mut merge) in std::mem::take(&mut self.merges) {
-            if merge.step(base, tables, bytes)? {
+            let runs = self.runs.iter().filter(|run| run.level == level);
+            let late = runs.count() >= 2 * TOGETHER;
+            if merge.step(base, tables, if late { usize::MAX } else { bytes })? {
                 self.end_merge(tables, merge)?;
             } else {
                 self.merges.insert(level, merge);
@@ -187,7 +190,9 @@ impl Filer {
     /// Puts what was merged in the place of what it was merged from.
     fn end_merge(&mut self, tables: &mut Tables<'_>, merge: Merge) -> Result<(), redb::Error> {
         let merged = Arc::new(merge.to.finish(&mut tables.blocks)?);
-        tables.runs.insert(merged.number, merged.row().as_slice())?;
+        if merged.keys > 0 {
+            tables.runs.insert(merged.number, merged.row().as_slice())?;
+        }
         for run in &merge.from {
             tables.runs.remove(run.number)?;
             runs::remove(&mut tables.blocks, run.number)?;
@@ -198,8 +203,10 @@ impl Filer {
                 *run = Arc::clone(&merged);
             }
         }
-        self.runs
-            .retain(|run| merge.from.iter().all(|from| from.number != run.number));
+        self.runs.retain(|run| {
+            let merged_away = merge.from.iter().any(|from| from.number == run.number);
+            run.keys > 0 && !merged_away
+        });
         Ok(())
     }
 
@@ -231,5 +238,115 @@ impl Merge {
             }
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use redb::ReadableDatabase;
+    use redb::backends::InMemoryBackend;
+
+    use super::super::folder::Folder;
+    use super::super::tests::random;
+    use super::*;
+
+    /// What a filing of these tests merges at least: a small part of a level.
+    const STEP: usize = 500;
+
+    fn key(number: usize) -> Key {
+        format!("e\0tenant\0key {number:04}").into()
+    }
+
+    fn layer(random: &mut impl FnMut(usize) -> usize) -> Changes {
+        let change = |_| {
+            let value = (random(3) > 0).then(|| Bytes::from(vec![b'x'; random(400)]));
+            (key(random(200)), value)
+        };
+        (0..20).map(change).collect()
+    }
+
+    fn blocks(database: &Database) -> Vec<u64> {
+        let table = database.begin_read().unwrap().open_table(BLOCKS).unwrap();
+        let rows = table.range::<&[u8]>(..).unwrap();
+        let run = |row: Result<(redb::AccessGuard<'_, &[u8]>, _), _>| {
+            let (key, _): (_, redb::AccessGuard<'_, &[u8]>) = row.unwrap();
+            u64::from_be_bytes(*key.value().first_chunk().unwrap())
+        };
+        rows.map(run).collect()
+    }
+
+    /// That a base has what a map has, asked for by key and by range.
+    fn assert_like(base: &Base, model: &BTreeMap<Key, Bytes>) {
+        let all: Vec<_> = base
+            .range(&(key(0)..key(9_999)))
+            .unwrap()
+            .map(|found| found.map(|(key, value)| (Key::from(key), value)))
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let expected: Vec<_> = model.clone().into_iter().collect();
+        assert_eq!(all, expected);
+        for number in 0..200 {
+            let key = key(number);
+            let found = base.find(&key, super::super::filter::Mark::of(&key));
+            assert_eq!(found.unwrap().as_ref(), model.get(&key));
+        }
+        let some: Vec<_> = base.range(&(key(50)..key(60))).unwrap().collect();
+        assert_eq!(some.len(), model.range(key(50)..key(60)).count());
+    }
+
+    #[test]
+    fn runs_stay_few_and_say_what_was_filed_also_when_a_merge_is_broken_off() {
+        for seed in 0..8 {
+            let mut random = random(seed);
+            let (folder, _) = Folder::on(InMemoryBackend::new()).unwrap();
+            let database = folder.database().unwrap();
+            let mut filer = Filer::new(database, STEP).unwrap();
+            let (mut model, mut broken_off) = (BTreeMap::new(), 0);
+            for record in 1..=300 {
+                let layer = layer(&mut random);
+                filer.file(database, &layer, record).unwrap();
+                for (key, value) in layer {
+                    match value {
+                        Some(value) => drop(model.insert(key, value)),
+                        None => drop(model.remove(&key)),
+                    }
+                }
+                // Every second store is never closed, every other one after nearly each filing.
+                if seed % 2 == 1 && random(3) > 0 {
+                    broken_off += usize::from(!filer.merges.is_empty());
+                    filer = Filer::new(database, STEP).unwrap();
+                    let known: BTreeSet<u64> = filer.runs.iter().map(|run| run.number).collect();
+                    let there: BTreeSet<u64> = blocks(database).into_iter().collect();
+                    assert_eq!(there, known, "seed {seed}: what was broken off is gone");
+                }
+                let levels = filer.runs.iter().map(|run| run.level).max().unwrap_or(0) + 1;
+                let most = usize::try_from(levels).unwrap() * 2 * TOGETHER;
+                assert!(filer.runs.len() <= most, "{} runs", filer.runs.len());
+                if record % 50 == 0 {
+                    assert_like(&filer.base(database).unwrap(), &model);
+                }
+            }
+            assert!(filer.runs.iter().any(|run| run.level > 1), "seed {seed}");
+            assert_eq!(broken_off > 0, seed % 2 == 1, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_gone_leave_nothing_behind() {
+        let (folder, _) = Folder::on(InMemoryBackend::new()).unwrap();
+        let database = folder.database().unwrap();
+        let mut filer = Filer::new(database, STEP).unwrap();
+        for record in 1..=u64::try_from(TOGETHER).unwrap() {
+            let value = (record == 1).then(|| Bytes::from_static(b"value"));
+            let layer = Changes::from([(key(1), value)]);
+            filer.file(database, &layer, record).unwrap();
+        }
+        assert_eq!(filer.runs.len(), TOGETHER);
+        filer.file(database, &Changes::new(), 99).unwrap();
+        assert_eq!(filer.runs.len(), 0);
+        assert_eq!(blocks(database), Vec::<u64>::new());
+        assert_like(&filer.base(database).unwrap(), &BTreeMap::new());
     }
 }

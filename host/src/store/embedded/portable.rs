@@ -10,10 +10,11 @@ use bytes::Bytes;
 
 use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
 use super::super::{Lease, Partition, Position, Revision, Unavailable};
-use super::change::{Group, NO_LEASE, ROW, Stored};
+use super::change::{Group, ROW};
+use super::jobs::{NO_LEASE, Stored};
 use super::overlay::State;
+use super::requests::{Request, Restore};
 use super::tables::{self, Key};
-use super::writer::{Request, Restore};
 use super::{EmbeddedStore, read};
 use crate::clock::Timestamp;
 

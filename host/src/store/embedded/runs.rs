@@ -178,8 +178,8 @@ impl Base {
         }
         for run in self.runs.iter().filter(|run| run.filter.may_hold(mark)) {
             let (from, to) = (prefix(run.number), block_key(run.number, key));
-            let blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;
-            if let Some((_, block)) = blocks.rev().next().transpose()?
+            let mut blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;
+            if let Some((_, block)) = blocks.next_back().transpose()?
                 && let Some(value) = Block::of(block.value())?.find(key)?
             {
                 return Ok(value);
@@ -194,7 +194,7 @@ impl Base {
             let rows = self
                 .rows
                 .range(range.start.as_slice()..range.end.as_slice())?;
-            return Ok(There::Rows(rows));
+            return Ok(There::Rows(Box::new(rows)));
         }
         Ok(There::Keys(Newest::of(self, &self.runs, range)?))
     }
@@ -253,8 +253,8 @@ impl Cursor {
     fn new(base: &Base, run: &Run, range: &Range<Key>) -> Result<Self, redb::Error> {
         // The first key may stand in the block that begins before it.
         let (from, to) = (prefix(run.number), block_key(run.number, &range.start));
-        let before = base.blocks.range(from.as_slice()..=to.as_slice())?;
-        let before = before.rev().next().transpose()?;
+        let mut before = base.blocks.range(from.as_slice()..=to.as_slice())?;
+        let before = before.next_back().transpose()?;
         let first = before.map_or(to, |(key, _)| key.value().to_vec());
         let end = block_key(run.number, &range.end);
         let end = end.max(first.clone());
@@ -304,7 +304,7 @@ impl Cursor {
 
 /// The keys of a range that are there, with their values.
 pub(super) enum There {
-    Rows(redb::Range<'static, &'static [u8], &'static [u8]>),
+    Rows(Box<redb::Range<'static, &'static [u8], &'static [u8]>>),
     Keys(Newest),
 }
 
