@@ -3,16 +3,21 @@
 //! A commit is the usual one: a row, a message and a job of some 300 bytes. What one committer gets
 //! is the disk's fsync; what 64 get shows what sharing it is worth. The memory store is there for
 //! comparison: it is the price of everything but the disk. At the end both are measured in turns, so
-//! long that what the journal takes in must also be filed, and written down for `tests/bench`.
+//! long that what the journal takes in must also be filed, beside what a sync of the disk takes, and
+//! written down for `tests/bench`.
 
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     missing_docs,
     reason = "a benchmark fails by panicking and measures time"
 )]
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -116,8 +121,28 @@ async fn commit_for(store: &Arc<dyn Store>, committers: u64, time: Duration) -> 
     (done as f64 / took.as_secs_f64(), done)
 }
 
+/// How many microseconds the disk takes to sync as much as a commit writes, where there is room for it
+/// already: the median.
+fn sync_us(folder: &Path) -> f64 {
+    const TIMES: u64 = 300;
+    let file = File::create(folder.join("sync")).unwrap();
+    let some = [0; 4_096];
+    (0..TIMES).for_each(|at| file.write_all_at(&some, at * 4_096).unwrap());
+    file.sync_all().unwrap();
+    let once = |at| {
+        let start = Instant::now();
+        file.write_all_at(&some, at * 4_096).unwrap();
+        file.sync_data().unwrap();
+        start.elapsed()
+    };
+    let mut times: Vec<Duration> = (0..TIMES).map(once).collect();
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e6
+}
+
 fn ratio(_: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
+    let mut sync = sync_us(folder.path());
     let store = EmbeddedStore::open(folder.path(), Arc::new(SystemClock)).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     let (mut alone, mut together, mut all) = (0.0, 0.0, 0);
@@ -129,10 +154,12 @@ fn ratio(_: &mut Criterion) {
             (alone, together, all) = (alone + one, together + many, all + few + most);
         }
     });
+    sync = f64::midpoint(sync, sync_us(folder.path()));
     let turns = f64::from(TURNS);
     let (alone, together) = (alone / turns, together / turns);
     println!(
-        "embedded, {all} commits: {alone:.0}/s by one, {together:.0}/s by 64, {:.1} times as many",
+        "embedded, {all} commits: {alone:.0}/s by one, {together:.0}/s by 64, {:.1} times as many; a \
+         sync takes {sync:.0} us",
         together / alone
     );
     let path = concat!(
@@ -140,7 +167,7 @@ fn ratio(_: &mut Criterion) {
         "/../target/criterion/store.json"
     );
     std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
-    std::fs::write(path, format!("[{alone}, {together}]")).unwrap();
+    std::fs::write(path, format!("[{alone}, {together}, {sync}]")).unwrap();
 }
 
 criterion_group!(benches, commits, ratio);
