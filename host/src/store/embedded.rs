@@ -15,6 +15,8 @@ mod change;
 mod filing;
 mod filter;
 mod folder;
+#[cfg(test)]
+mod grouped;
 mod ids;
 mod jobs;
 mod journal;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
-use super::super::{Lease, Partition, Position, Revision, Unavailable};
+use super::super::{Lease, Message, Partition, Position, Revision, Unavailable};
 use super::change::{Group, ROW};
 use super::jobs::{NO_LEASE, Stored};
 use super::overlay::State;
@@ -129,7 +129,6 @@ impl Group<'_> {
     ) -> Result<(), redb::Error> {
         self.close(now)?;
         let partition = partition.as_str();
-        let ends = |last: Position, trimmed: Position| tables::numbers(&[last.0, trimmed.0]);
         match part {
             Part::Entries(entries) => {
                 for (key, entry) in entries {
@@ -137,24 +136,10 @@ impl Group<'_> {
                     self.put(tables::entry(partition, key), value);
                 }
             }
-            Part::Messages(log, messages) => {
-                let (mut last, mut row) = (Position::default(), Vec::new());
-                for message in messages {
-                    last = message.position;
-                    let at = message.publish_time.0;
-                    tables::write_message(&mut row, last.0, at, &message.attributes, &message.body);
-                    if row.len() >= ROW {
-                        let row = std::mem::take(&mut row);
-                        self.put(tables::message(partition, log, last.0), row.into());
-                    }
-                }
-                if !row.is_empty() {
-                    self.put(tables::message(partition, log, last.0), row.into());
-                }
-                self.put(tables::log(partition, log), ends(last, Position::default()));
-            }
+            Part::Messages(log, messages) => self.restore_messages(partition, log, messages)?,
             Part::Ends(log, Ends { last, trimmed }) => {
-                self.put(tables::log(partition, log), ends(*last, *trimmed));
+                let ends = tables::numbers(&[last.0, trimmed.0]);
+                self.put(tables::log(partition, log), ends);
             }
             Part::Jobs(queue, waiting) => {
                 for job in waiting {
@@ -171,6 +156,36 @@ impl Group<'_> {
                 self.put(tables::partition(partition), tables::numbers(&head));
             }
         }
+        Ok(())
+    }
+
+    /// Puts those messages that are newer than what is there: of a repeat, none.
+    fn restore_messages(
+        &mut self,
+        partition: &str,
+        log: &str,
+        messages: &[Message],
+    ) -> Result<(), redb::Error> {
+        let ends = self.numbers(&tables::log(partition, log))?;
+        let [mut last, trimmed] = ends.unwrap_or_default();
+        let mut row = Vec::new();
+        for message in messages {
+            if message.position.0 <= last {
+                continue;
+            }
+            last = message.position.0;
+            let at = message.publish_time.0;
+            tables::write_message(&mut row, last, at, &message.attributes, &message.body);
+            if row.len() >= ROW {
+                let row = std::mem::take(&mut row);
+                self.put(tables::message(partition, log, last), row.into());
+            }
+        }
+        if !row.is_empty() {
+            self.put(tables::message(partition, log, last), row.into());
+        }
+        let ends = tables::numbers(&[last, trimmed]);
+        self.put(tables::log(partition, log), ends);
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
-//! Runs: what was filed, as redb keeps it.
+//! What was filed, as redb keeps it: rows and runs.
 //!
-//! Messages and remembered outcomes are rows of a table of redb. Of everything else, a run is a sorted part of what is stored, written at once and never changed: blocks in one table of redb, by the
-//! run's number and their first key. What a newer run says of a key holds; a key that goes is said too, as long as an
-//! older run may have it. `filing` makes runs, from layers and from other runs.
+//! Messages and remembered outcomes are rows of a table of redb. Of everything else, a run is a sorted part, written at
+//! once and never changed: blocks in another table, by the run's number and their first key. What a newer run says of a
+//! key holds; a key that goes is said too, as long as an older run may have it. `filing` makes runs, from layers and
+//! from other runs.
 
 use std::ops::Range;
 use std::sync::Arc;

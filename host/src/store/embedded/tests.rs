@@ -124,7 +124,7 @@ impl Disk {
         EmbeddedStore::start(folder, &about, journal, clock, lengths)
     }
 
-    fn syncs(&self) -> usize {
+    pub(super) fn syncs(&self) -> usize {
         self.state().syncs
     }
 
@@ -169,7 +169,7 @@ impl Disk {
         self.state().files[file] = contents;
     }
 
-    fn hold_syncs(&self, hold: bool) {
+    pub(super) fn hold_syncs(&self, hold: bool) {
         self.hold(if hold { &JOURNAL } else { &[] });
     }
 
@@ -179,7 +179,7 @@ impl Disk {
         self.0.1.notify_all();
     }
 
-    fn wait_for_a_sync(&self) {
+    pub(super) fn wait_for_a_sync(&self) {
         let patience = Duration::from_secs(60);
         let waited = self
             .0
