@@ -13,7 +13,7 @@ use tillgate::store::{
 };
 use tokio::task::JoinHandle;
 
-use crate::support::redis::DEADLINE;
+use crate::support::redis::{DEADLINE, shared};
 
 /// How many commit at once, each to a partition of its own.
 const COMMITTERS: usize = 6;
@@ -232,6 +232,36 @@ pub async fn until(what: &str, there: impl Fn() -> bool) {
     };
     let waited = tokio::time::timeout(DEADLINE, waiting).await;
     assert!(waited.is_ok(), "it never came to this: {what}");
+}
+
+/// The control of all these tests: whatever becomes of a commit that should not, the count sees it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_count_sees_what_is_lost_doubled_or_half_there() {
+    let url = with_prefix(&shared().url());
+    let load = Load::start(&url, Committer::Sure);
+    load.acknowledges(150).await;
+    let commit = |commit| load.shared.store.commit(commit);
+    // One that was told and is not there; two that were done again; three of which only a part was.
+    let mut told = vec![(0, "lost".to_owned())];
+    for name in ["again", "and again"] {
+        told.push((1, name.to_owned()));
+        commit(whole(1, name)).await.unwrap();
+        commit(whole(1, name)).await.unwrap();
+    }
+    for part in 0..3 {
+        let mut half = whole(2, &format!("half {part}"));
+        half.ops.remove(part);
+        commit(half).await.unwrap();
+    }
+    load.shared.acknowledged.lock().unwrap().extend(told);
+    let count = load.count(&url).await;
+    let expected = Count {
+        acknowledged: count.acknowledged,
+        lost: 1,
+        doubled: 2,
+        half: 3,
+    };
+    assert_eq!(count, expected);
 }
 
 impl Count {
