@@ -19,6 +19,7 @@ mod portable;
 mod scripts;
 mod servers;
 mod url;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
