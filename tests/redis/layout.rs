@@ -109,7 +109,6 @@ async fn every_key_of_a_partition_has_its_hash_tag_and_a_known_name() {
         "{P:shop}:log:rates",
         "{P:shop}:logs",
         "{P:shop}:queues",
-        "{P:shop}:revisions",
         "{P:shop}:trimmed",
         "{P:shop}:values",
         "{P}:partitions",
@@ -123,6 +122,37 @@ async fn every_key_of_a_partition_has_its_hash_tag_and_a_known_name() {
         (1_800..=2_400).contains(&left),
         "what is remembered goes by itself: {left}"
     );
+}
+
+#[tokio::test]
+async fn a_value_stands_behind_its_revision_and_a_large_ones_stands_alone_too() {
+    let (server, prefix) = (shared(), "layout-values");
+    let store = store_on(server, prefix).await;
+    let put = |key: &str, bytes: usize| Op::Put {
+        key: key.to_owned(),
+        value: "x".repeat(bytes).into(),
+    };
+    let ask = |words: [&str; 2], key| {
+        let of = format!("{{{prefix}:shop}}:{}", words[1]);
+        server.cli(&[words[0], &of, key])
+    };
+    let ops = vec![put("small", 4_096), put("large", 4_097)];
+    store.commit(commit(ops)).await.unwrap();
+    assert!(ask(["hget", "values"], "small").starts_with("1 xxx"));
+    assert!(ask(["hget", "values"], "large").starts_with("1 xxx"));
+    assert_eq!(ask(["hget", "revisions"], "small"), "");
+    assert_eq!(ask(["hget", "revisions"], "large"), "1");
+    let ops = vec![put("small", 5_000), put("large", 3)];
+    store.commit(commit(ops)).await.unwrap();
+    assert_eq!(ask(["hget", "values"], "large"), "2 xxx");
+    assert_eq!(ask(["hget", "revisions"], "small"), "2");
+    assert_eq!(ask(["hget", "revisions"], "large"), "");
+    let delete = Op::Delete {
+        key: "small".to_owned(),
+    };
+    store.commit(commit(vec![delete])).await.unwrap();
+    assert_eq!(ask(["hget", "values"], "small"), "");
+    assert_eq!(ask(["hget", "revisions"], "small"), "");
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 -- Commits of one partition that touch no key and no job in common: each is judged by the state before all of them, and
 -- takes effect or not by itself. Everything that can fail is asked before the first write: Lua does not roll back.
 -- KEYS  head keys revisions values logs queues, three of ids, then a stream a log, then due jobs claims a queue
--- ARGV  latest, now, period, fresh, channel, partition, shape, then words: the names of the logs, the ids, and what
---       `words.rs` writes; the shape is the numbers that say which words are what
+-- ARGV  latest, now, period, large, listed, channel, partition, shape, then words: the names of the logs, the ids, and
+--       what `words.rs` writes; the shape is the numbers that say which words are what
 -- A request has so few ops and checks that no call gets more words than Lua passes at once, some thousand.
 local head, keys, revisions, values, logs, queues = unpack(KEYS, 1, 6)
 local function text(number) return string.format('%.0f', number) end
@@ -13,13 +13,13 @@ local time = redis.call('TIME')
 local server = time[1] * 1000000 + time[2]
 if server > tonumber(ARGV[1]) then return {'late'} end
 
-local shape, told = cmsgpack.unpack(ARGV[7]), 0
+local shape, told = cmsgpack.unpack(ARGV[8]), 0
 local function count()
   told = told + 1
   return shape[told]
 end
 local commits, streams, checks = count(), count(), count()
-local log, id = 8, 8 + streams
+local log, id = 9, 9 + streams
 local check = id + commits
 local expected = check + checks
 local at = expected + checks
@@ -33,7 +33,7 @@ local period = math.floor(moment / ARGV[3])
 local ids, before, oldest = KEYS[7 + period % 3], KEYS[7 + (period + 2) % 3], KEYS[7 + (period + 1) % 3]
 local done = redis.call('HMGET', ids, unpack(ARGV, id, check - 1))
 local earlier = redis.call('HMGET', before, unpack(ARGV, id, check - 1))
-local found = redis.call('HMGET', revisions, '', unpack(ARGV, check, expected - 1))
+local large = redis.call('HLEN', revisions) > 0
 redis.call('ZCARD', keys)
 redis.call('HLEN', values)
 redis.call('HLEN', logs)
@@ -44,17 +44,23 @@ for i = 10 + streams, #KEYS, 3 do
   if redis.call('ZCARD', KEYS[i]) == 0 then first[#first + 1] = string.match(KEYS[i], '^[^}]*}:due:(.*)$') end
   redis.call('HLEN', KEYS[i + 1])
   redis.call('HLEN', KEYS[i + 2])
-  jobs[i] = {due = {}, bodies = {}, again = {}, claims = {}, gone = {}}
+  jobs[i] = {due = {}, bodies = {}, again = {}, gone = {}}
 end
 
--- Why a commit has no effect, if it has none. Of its checks, the first is the place among all; a revision that is
--- expected to be empty is that of no entry. A settle is a job and a lease, and the shape says where its claim lies.
-local function judge(i, first_check, its_checks, settles)
+-- The revision of an entry, empty when there is none. It stands before the value, and alone too when that is large.
+local function revision_of(key)
+  local alone = large and redis.call('HGET', revisions, key)
+  return alone or string.match(redis.call('HGET', values, key) or '', '^%d*')
+end
+
+-- Why a commit has no effect, if it has none. A check is a key and, among those that are expected, its revision. A settle
+-- is a job and a lease; the shape says where its claim lies.
+local function judge(i, its_checks, settles)
   -- What an earlier attempt of the same id did is known before its checks are asked.
   local outcome = done[i] or earlier[i]
   if outcome then return 'repeated', outcome end
   for k = 0, its_checks - 1 do
-    if (found[first_check + k + 1] or '') ~= ARGV[expected + first_check + k - 1] then return 'conflict', k end
+    if revision_of(ARGV[check + k]) ~= ARGV[expected + k] then return 'conflict', k end
   end
   for k = 0, settles - 1 do
     local claim, lease = redis.call('HGET', KEYS[shape[told + k + 1]], ARGV[at + 2 * k]), ARGV[at + 2 * k + 1]
@@ -62,24 +68,25 @@ local function judge(i, first_check, its_checks, settles)
   end
 end
 
-local refusals, refused, effects, first_check = {}, {}, 0, 1
+local refusals, refused, effects = {}, {}, 0
 for i = 1, commits do
   local its_checks, settles = count(), count()
-  local why, rest = judge(i, first_check, its_checks, settles)
+  local why, rest = judge(i, its_checks, settles)
   if why then
     refused[i] = true
     refusals[#refusals + 1] = {i - 1, why, rest}
   else
     effects = effects + 1
   end
-  first_check, told, at = first_check + its_checks, told + settles, at + 2 * settles
+  check, expected = check + its_checks, expected + its_checks
+  told, at = told + settles, at + 2 * settles
 end
 if effects == 0 then return {revision, moment, refusals} end
 -- The name of a partition is in the index before its first commit takes effect.
-if not last[1] and ARGV[4] ~= '1' then return {'unlisted'} end
+if not last[1] and ARGV[5] ~= '1' then return {'unlisted'} end
 
 -- From here on nothing fails.
-local stamps, put, deleted, ends, remembered = {}, {}, {}, {}, {}
+local put, alone, within, deleted, ends, remembered = {}, {}, {}, {}, {}, {}
 local puts, nth = 0, 0
 for i = 1, commits do
   local words, numbers = count(), count()
@@ -90,10 +97,14 @@ for i = 1, commits do
     local stamp, now = text(revision), text(moment)
     -- Entries: key and value. Keys that go.
     for _ = 1, count() do
-      local key = ARGV[at]
+      local key, value = ARGV[at], ARGV[at + 1]
       puts = puts + 2
-      stamps[puts - 1], stamps[puts] = key, stamp
-      put[puts - 1], put[puts] = key, ARGV[at + 1]
+      put[puts - 1], put[puts] = key, stamp .. ' ' .. value
+      if #value > tonumber(ARGV[4]) then
+        alone[#alone + 1], alone[#alone + 2] = key, stamp
+      elseif large then
+        within[#within + 1] = key
+      end
       at = at + 2
     end
     for _ = 1, count() do
@@ -135,11 +146,12 @@ local function write(command, key, words)
   return #words > 0 and redis.call(command, key, unpack(words)) or 0
 end
 redis.call('HSET', head, 'revision', text(revision), 'at', text(moment - 1))
-write('HSET', revisions, stamps)
 if write('HSET', values, put) > 0 then
-  for i = 1, puts, 2 do stamps[i], stamps[i + 1] = 0, stamps[i] end
-  redis.call('ZADD', keys, unpack(stamps))
+  for i = 1, puts, 2 do put[i], put[i + 1] = 0, put[i] end
+  redis.call('ZADD', keys, unpack(put))
 end
+write('HSET', revisions, alone)
+write('HDEL', revisions, within)
 write('HDEL', values, deleted)
 write('HDEL', revisions, deleted)
 write('ZREM', keys, deleted)
@@ -173,5 +185,5 @@ if begins or server > tonumber(last[3] or 0) then
   redis.call('PEXPIRE', ids, 2400000)
   redis.call('PEXPIRE', before, 2400000)
 end
-redis.call('PUBLISH', ARGV[5], ARGV[6])
+redis.call('PUBLISH', ARGV[6], ARGV[7])
 return {revision - effects, moment - effects, refusals}

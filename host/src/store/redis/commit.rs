@@ -10,7 +10,7 @@ use redis::Value;
 
 use super::super::{Commit, CommitError, Committed, Op, REMEMBER, Revision};
 use super::gather::Outcome;
-use super::layout::{Home, Layout, position};
+use super::layout::{Home, LARGE, Layout, position};
 use super::scripts::{self, Request};
 use super::words::Told;
 use crate::clock::Timestamp;
@@ -117,6 +117,7 @@ impl<'a> Batch<'a> {
         let mut arguments: Vec<Bytes> = vec![
             now.0.to_string().into(),
             PERIOD.as_micros().to_string().into(),
+            LARGE.to_string().into(),
             u8::from(listed).to_string().into(),
             layout.channel().into(),
             partition.to_owned().into(),
