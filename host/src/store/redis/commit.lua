@@ -87,7 +87,7 @@ if not last[1] and ARGV[5] ~= '1' then return {'unlisted'} end
 
 -- From here on nothing fails.
 local put, alone, within, deleted, ends, remembered = {}, {}, {}, {}, {}, {}
-local puts, nth = 0, 0
+local puts, nth, most = 0, 0, tonumber(ARGV[4])
 for i = 1, commits do
   local words, numbers = count(), count()
   if refused[i] then
@@ -100,7 +100,7 @@ for i = 1, commits do
       local key, value = ARGV[at], ARGV[at + 1]
       puts = puts + 2
       put[puts - 1], put[puts] = key, stamp .. ' ' .. value
-      if #value > tonumber(ARGV[4]) then
+      if #value > most then
         alone[#alone + 1], alone[#alone + 2] = key, stamp
       elseif large then
         within[#within + 1] = key
