@@ -1,8 +1,9 @@
 //! The store on Redis: one server, a master that Sentinels name, or a cluster; for one to many hosts.
 //!
-//! Each verb is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag (`layout`).
-//! Commits that wait go together (`gather`). Who is asked, and that nothing is sent twice, is `servers` and `link`; `README.md` beside them says what lies where, and
-//! what the servers must be configured to. Needs Redis or Valkey 7 or later.
+//! Each verb is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag
+//! (`layout`). Commits that wait go together (`gather`). Who is asked, and that nothing is sent twice, is `servers` and
+//! `link`; `README.md` beside them says what lies where, and what the servers must be configured to. Needs Redis or
+//! Valkey 7 or later.
 //!
 //! The time of a commit, of leases and of what is due is the host's; hosts need clocks that agree (NTP). Publish times
 //! increase whatever clocks do.

@@ -53,8 +53,8 @@ local function revision_of(key)
   return alone or string.match(redis.call('HGET', values, key) or '', '^%d*')
 end
 
--- Why a commit has no effect, if it has none. A check is a key and, among those that are expected, its revision. A settle
--- is a job and a lease; the shape says where its claim lies.
+-- Why a commit has no effect, if it has none. A check is a key and, among those that are expected, its revision. A
+-- settle is a job and a lease; the shape says where its claim lies.
 local function judge(i, its_checks, settles)
   -- What an earlier attempt of the same id did is known before its checks are asked.
   local outcome = done[i] or earlier[i]
@@ -119,8 +119,8 @@ for i = 1, commits do
       redis.call('XADD', KEYS[stream], ends[stream], 'time', now, 'body', unpack(ARGV, at, at + its_words - 1))
       at = at + its_words
     end
-    -- Jobs as they are after the commit; the shape says which queue, and how many words: the job, then nothing when it is
-    -- gone, when it is due when it comes again, when it is due and its body when it is new.
+    -- Jobs as they are after the commit; the shape says which queue, and how many words: the job, then nothing when it
+    -- is gone, when it is due when it comes again, when it is due and its body when it is new.
     for _ = 1, count() do
       local queue, its_words = jobs[count()], count()
       local job = ARGV[at]
@@ -175,8 +175,8 @@ for i, queue in pairs(jobs) do
   write('HDEL', KEYS[i + 2], queue.gone)
 end
 
--- Remembers what was done. When a period begins, all goes that is older than the one before; what is left goes by itself
--- when nobody commits any more.
+-- Remembers what was done. When a period begins, all goes that is older than the one before; what is left goes by
+-- itself when nobody commits any more.
 local begins = math.floor(newest / ARGV[3]) < period
 if begins then redis.call('UNLINK', ids, oldest) end
 redis.call('HSET', ids, unpack(remembered))

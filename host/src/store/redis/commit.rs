@@ -1,6 +1,6 @@
 //! Commits as `commit.lua` takes them, and what it answers.
 //!
-//! Which checks and settles hold is asked before anything is written. What the script is told of a commit is `words.rs`.
+//! Which checks and settles hold is asked before anything is written. What the script is told of each is `words.rs`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! Commits that wait for the same partition go together: one request, one script, one fsync.
 //!
 //! Two requests a partition are on their way at a time, so that the server has one to do while the other's answer
-//! travels; what comes meanwhile goes with the next one. Only commits that touch no key and no job in common go together,
-//! so that each can be judged by the state before all of them; what is in two requests the server does one after the
-//! other. A commit that is alone is sent at once; those who were just answered may come with the next request, so that
-//! requests, and with them fsyncs, are few and large when many commit at once.
+//! travels; what comes meanwhile goes with the next one. Only commits that touch no key and no job in common go
+//! together, so that each can be judged by the state before all of them; what is in two requests the server does one
+//! after the other. A commit that is alone is sent at once; those who were just answered may come with the next request,
+//! so that requests, and with them fsyncs, are few and large when many commit at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,5 @@
-//! Where everything lies in Redis: the names of keys, the slot of a partition, positions as stream ids.
+//! Where everything lies in Redis: the names of keys, the slot of a partition, positions as stream ids, how an entry
+//! is written.
 //!
 //! `README.md` beside this file is the same in words, for those who read streams themselves. Every key of a partition
 //! has one hash tag, so a partition lies in one slot of a cluster and a script may touch all of it.

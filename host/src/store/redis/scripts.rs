@@ -1,4 +1,4 @@
-//! The scripts, one a verb, and requests to run them.
+//! The scripts, one a verb that is not a command of Redis, and requests to run them.
 //!
 //! A server is asked by a script's digest; who does not know it is sent the whole script, which it then knows
 //! (`servers.rs`).
