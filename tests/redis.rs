@@ -5,4 +5,5 @@ mod copy;
 mod hosts;
 mod layout;
 mod opening;
+mod periods;
 mod readme;

@@ -45,6 +45,7 @@ every_store!({
         an_absent_check_lets_a_key_be_made_once
         a_revision_check_lets_the_newest_value_be_changed
         a_revision_check_fails_after_another_put
+        a_check_sees_entries_of_any_size_as_they_come_and_go
         a_revision_check_fails_when_the_key_is_missing
         an_absent_check_holds_again_after_a_delete
         checks_see_the_state_before_the_commits_own_ops

@@ -100,32 +100,59 @@ async fn every_key_of_a_partition_has_its_hash_tag_and_a_known_name() {
     let mut found: Vec<_> = found.lines().map(|key| key.replace(prefix, "P")).collect();
     found.sort();
     let expected = [
-        "{P:shop}:age",
         "{P:shop}:claims:deliveries",
         "{P:shop}:due:deliveries",
         "{P:shop}:head",
-        "{P:shop}:ids",
+        "{P:shop}:ids:0",
         "{P:shop}:jobs:deliveries",
         "{P:shop}:keys",
         "{P:shop}:log:rates",
         "{P:shop}:logs",
         "{P:shop}:queues",
-        "{P:shop}:revisions",
         "{P:shop}:trimmed",
         "{P:shop}:values",
         "{P}:partitions",
     ];
     assert_eq!(found, expected);
-    for key in ["ids", "age"] {
-        let left: i64 = server
-            .cli(&["ttl", &format!("{{{prefix}:shop}}:{key}")])
-            .parse()
-            .unwrap();
-        assert!(
-            (1_800..=2_400).contains(&left),
-            "what is remembered goes by itself: {left}"
-        );
-    }
+    let left: i64 = server
+        .cli(&["ttl", &format!("{{{prefix}:shop}}:ids:0")])
+        .parse()
+        .unwrap();
+    assert!(
+        (1_800..=2_400).contains(&left),
+        "what is remembered goes by itself: {left}"
+    );
+}
+
+#[tokio::test]
+async fn a_value_stands_behind_its_revision_and_a_large_ones_stands_alone_too() {
+    let (server, prefix) = (shared(), "layout-values");
+    let store = store_on(server, prefix).await;
+    let put = |key: &str, bytes: usize| Op::Put {
+        key: key.to_owned(),
+        value: "x".repeat(bytes).into(),
+    };
+    let ask = |words: [&str; 2], key| {
+        let of = format!("{{{prefix}:shop}}:{}", words[1]);
+        server.cli(&[words[0], &of, key])
+    };
+    let ops = vec![put("small", 4_096), put("large", 4_097)];
+    store.commit(commit(ops)).await.unwrap();
+    assert!(ask(["hget", "values"], "small").starts_with("1 xxx"));
+    assert!(ask(["hget", "values"], "large").starts_with("1 xxx"));
+    assert_eq!(ask(["hget", "revisions"], "small"), "");
+    assert_eq!(ask(["hget", "revisions"], "large"), "1");
+    let ops = vec![put("small", 5_000), put("large", 3)];
+    store.commit(commit(ops)).await.unwrap();
+    assert_eq!(ask(["hget", "values"], "large"), "2 xxx");
+    assert_eq!(ask(["hget", "revisions"], "small"), "2");
+    assert_eq!(ask(["hget", "revisions"], "large"), "");
+    let delete = Op::Delete {
+        key: "small".to_owned(),
+    };
+    store.commit(commit(vec![delete])).await.unwrap();
+    assert_eq!(ask(["hget", "values"], "small"), "");
+    assert_eq!(ask(["hget", "revisions"], "small"), "");
 }
 
 #[tokio::test]

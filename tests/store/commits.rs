@@ -185,7 +185,7 @@ pub async fn an_id_is_forgotten_in_the_end(on: Opened) {
     for once in &old {
         on.attempt(once.clone()).await.unwrap();
     }
-    on.clock.advance(REMEMBER + SECOND);
+    on.clock.advance(HOUR);
     for _ in 0..10 {
         on.commit([put("other", "")]).await;
     }

@@ -35,6 +35,28 @@ pub async fn a_revision_check_lets_the_newest_value_be_changed(on: Opened) {
     assert_eq!(on.text("a").await.unwrap(), "2");
 }
 
+pub async fn a_check_sees_entries_of_any_size_as_they_come_and_go(on: Opened) {
+    let mut newest = absent("a");
+    for bytes in [0, 4_096, 4_097, 1 << 20, 9, 100_000, 4_097, 1] {
+        let value = "x".repeat(bytes);
+        let other = put(format!("other/{bytes}"), value.clone());
+        on.commit([other]).await;
+        let put = on.attempt(commit_if([newest.clone()], [put("a", value.clone())]));
+        let revision = put.await.unwrap().revision;
+        let late = on.attempt(commit_if([newest.clone()], [])).await;
+        assert_eq!(late, Err(CommitError::Conflict(newest)), "{bytes} bytes");
+        newest = at("a", revision);
+        assert_eq!(on.text("a").await.unwrap(), value);
+        if bytes > 50_000 {
+            let gone = on.attempt(commit_if([newest.clone()], [delete("a")])).await;
+            gone.unwrap();
+            let late = on.attempt(commit_if([newest.clone()], [])).await;
+            assert_eq!(late, Err(CommitError::Conflict(newest)));
+            newest = absent("a");
+        }
+    }
+}
+
 pub async fn a_revision_check_fails_after_another_put(on: Opened) {
     let made = on.commit([put("a", "1")]).await;
     on.commit([put("a", "2")]).await;

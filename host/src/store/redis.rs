@@ -1,8 +1,9 @@
 //! The store on Redis: one server, a master that Sentinels name, or a cluster; for one to many hosts.
 //!
-//! Each verb is one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag (`layout`).
-//! Commits that wait go together (`gather`). Who is asked, and that nothing is sent twice, is `servers` and `link`; `README.md` beside them says what lies where, and
-//! what the servers must be configured to. Needs Redis or Valkey 7 or later.
+//! Each verb is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag
+//! (`layout`). Commits that wait go together (`gather`). Who is asked, and that nothing is sent twice, is `servers` and
+//! `link`; `README.md` beside them says what lies where, and what the servers must be configured to. Needs Redis or
+//! Valkey 7 or later.
 //!
 //! The time of a commit, of leases and of what is due is the host's; hosts need clocks that agree (NTP). Publish times
 //! increase whatever clocks do.
@@ -19,6 +20,7 @@ mod portable;
 mod scripts;
 mod servers;
 mod url;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
@@ -217,13 +219,10 @@ impl Store for RedisStore {
             return Ok(Vec::new());
         }
         let home = self.shared.layout.home(partition);
-        let lie = vec![home.key("revisions"), home.key("values")];
-        let names = keys
-            .iter()
-            .map(|key| Bytes::copy_from_slice(key.as_bytes()));
-        let answer = self
-            .look(home.slot, &scripts::GET, lie, names.collect())
-            .await?;
+        let mut command = redis::cmd("HMGET");
+        command.arg(home.key("values").as_ref()).arg(keys);
+        let request = Request::command(command);
+        let answer = self.shared.look(home.slot, &request).await?;
         answer::entries(answer).ok_or_else(strange)
     }
 
@@ -244,7 +243,7 @@ impl Store for RedisStore {
         let mut page = Page::default();
         loop {
             let part = (max - page.entries.len()).min(PAGE);
-            let keys = ["keys", "revisions", "values"].map(|kind| home.key(kind));
+            let keys = ["keys", "values"].map(|kind| home.key(kind));
             let arguments = vec![
                 from.into(),
                 to.clone().into(),

@@ -6,29 +6,22 @@ use bytes::Bytes;
 use redis::Value;
 
 use super::super::copy::Waiting;
-use super::super::{Claimed, Entry, Job, Lease, Message, Position, Revision};
-use super::layout::position_of;
+use super::super::{Claimed, Entry, Job, Lease, Message, Position};
+use super::layout::{self, position_of};
 use crate::clock::Timestamp;
 
-/// Revision and value by turns, both nil for what is not there.
+/// Entries, nil for what is not there.
 pub(super) fn entries(answer: Value) -> Option<Vec<Option<Entry>>> {
-    let mut values = array(answer)?.into_iter();
-    let mut entries = Vec::with_capacity(values.len() / 2);
-    while let (Some(revision), Some(value)) = (values.next(), values.next()) {
-        entries.push(entry(revision, value)?);
-    }
-    Some(entries)
+    array(answer)?.into_iter().map(entry).collect()
 }
 
-/// Whether there are more; then key, revision and value by turns.
+/// Whether there are more; then key and entry by turns.
 pub(super) fn page(answer: Value) -> Option<(bool, Vec<(String, Entry)>)> {
     let mut values = array(answer)?.into_iter();
     let more = values.next()? == Value::Int(1);
-    let mut entries = Vec::with_capacity(values.len() / 3);
-    while let (Some(key), Some(revision), Some(value)) =
-        (values.next(), values.next(), values.next())
-    {
-        if let Some(entry) = entry(revision, value)? {
+    let mut entries = Vec::with_capacity(values.len() / 2);
+    while let (Some(key), Some(value)) = (values.next(), values.next()) {
+        if let Some(entry) = entry(value)? {
             entries.push((text(key)?, entry));
         }
     }
@@ -86,14 +79,11 @@ pub(super) fn names(answer: Value) -> Option<Vec<String>> {
     array(answer)?.into_iter().map(text).collect()
 }
 
-fn entry(revision: Value, value: Value) -> Option<Option<Entry>> {
-    if revision == Value::Nil || value == Value::Nil {
-        return Some(None);
+fn entry(value: Value) -> Option<Option<Entry>> {
+    match value {
+        Value::Nil => Some(None),
+        value => layout::entry(bytes(value)?).map(Some),
     }
-    Some(Some(Entry {
-        revision: Revision(number(revision)?),
-        value: bytes(value)?,
-    }))
 }
 
 /// A stream's entry: `time`, `body`, then attributes, each name after `a:`.

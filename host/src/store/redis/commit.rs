@@ -1,44 +1,44 @@
 //! Commits as `commit.lua` takes them, and what it answers.
 //!
-//! Ops apply in order, but only what they leave behind can be seen: the script is told the last word on each key and
-//! job. Which checks and settles hold is asked before anything is written.
+//! Which checks and settles hold is asked before anything is written. What the script is told of each is `words.rs`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 use redis::Value;
 
-use super::super::{Check, Commit, CommitError, Committed, Op, REMEMBER, Revision};
-use super::layout::{Home, Layout, position};
+use super::super::{Commit, CommitError, Committed, Op, REMEMBER, Revision};
+use super::gather::Outcome;
+use super::layout::{Home, LARGE, Layout, position};
 use super::scripts::{self, Request};
+use super::words::Told;
 use crate::clock::Timestamp;
 
 /// The keys that every commit names: `commit.lua` knows their order.
-const FIXED: [&str; 8] = [
+const FIXED: [&str; 9] = [
     "head",
     "keys",
     "revisions",
     "values",
-    "ids",
-    "age",
     "logs",
     "queues",
+    "ids:0",
+    "ids:1",
+    "ids:2",
 ];
 
 /// The kinds of keys of a queue, in the order that `commit.lua` knows.
 pub(super) const OF_QUEUE: [&str; 3] = ["due", "jobs", "claims"];
 
-/// How a job is after the commit.
-enum Left<'a> {
-    New(Timestamp, &'a Bytes),
-    Next(Timestamp),
-    Done,
-}
+/// What was done is remembered by periods, each until the next one has ended: for at least [`REMEMBER`], also by hosts
+/// whose clocks are somewhat apart.
+const PERIOD: Duration = REMEMBER.saturating_add(Duration::from_secs(60));
 
 /// What the script answered.
 pub(super) enum Answer {
     /// Each commit has an outcome.
-    Known(Vec<Result<Committed, CommitError>>),
+    Known(Vec<Outcome>),
     /// They are the first of their partition, which is not in the index yet.
     Unlisted,
     /// They came so late that nobody could be waiting for them.
@@ -49,10 +49,32 @@ pub(super) enum Answer {
 pub(super) struct Batch<'a> {
     commits: &'a [Commit],
     keys: Vec<Bytes>,
-    /// The places of streams among the keys, from 1.
-    logs: BTreeMap<&'a str, usize>,
-    /// The places of each queue's first key.
+    places: Places<'a>,
+}
+
+/// Where the keys of logs and queues stand among the keys, from 1.
+pub(super) struct Places<'a> {
+    pub(super) logs: BTreeMap<&'a str, usize>,
+    /// The first of each queue's keys.
     queues: BTreeMap<&'a str, usize>,
+}
+
+impl Places<'_> {
+    /// The stream of a log.
+    pub(super) fn log(&self, log: &str) -> usize {
+        // Every log and queue of a commit was named.
+        self.logs.get(log).copied().unwrap_or_default()
+    }
+
+    /// The first key of a queue.
+    pub(super) fn queue(&self, queue: &str) -> usize {
+        self.queues.get(queue).copied().unwrap_or_default()
+    }
+
+    /// The claims of a queue.
+    pub(super) fn claims(&self, queue: &str) -> usize {
+        self.queue(queue) + 2
+    }
 }
 
 impl<'a> Batch<'a> {
@@ -81,246 +103,117 @@ impl<'a> Batch<'a> {
         Self {
             commits,
             keys,
-            logs,
-            queues,
+            places: Places { logs, queues },
         }
     }
 
     /// How they are sent. `listed`: their partition is in the index.
     pub(super) fn request(&self, layout: &Layout, now: Timestamp, listed: bool) -> Request {
-        let mut words = Words::default();
-        words.number(now.0);
-        words.number(now.minus(REMEMBER).0);
-        words.number(u64::from(listed));
-        words.text(&layout.channel());
-        words.text(
-            self.commits
-                .first()
-                .map_or("", |commit| commit.partition.as_str()),
-        );
-        words.number(self.logs.len());
-        for log in self.logs.keys() {
-            words.text(log);
-        }
-        words.number(self.commits.len());
-        for commit in self.commits {
-            words.bytes(&Bytes::copy_from_slice(&commit.id.0.to_be_bytes()));
-        }
-        for commit in self.commits {
-            let mut of_one = Words::default();
-            of_one.checks(commit);
-            of_one.settles(commit, &self.queues);
-            of_one.entries(commit);
-            of_one.messages(commit, &self.logs);
-            of_one.jobs(commit, &self.queues);
-            words.number(of_one.0.len());
-            words.0.append(&mut of_one.0);
-        }
-        Request::script(&scripts::COMMIT, self.keys.clone(), words.0)
+        let partition = self
+            .commits
+            .first()
+            .map_or("", |commit| commit.partition.as_str());
+        let told = Told::of(self.commits, &self.places);
+        let mut arguments: Vec<Bytes> = vec![
+            now.0.to_string().into(),
+            PERIOD.as_micros().to_string().into(),
+            LARGE.to_string().into(),
+            u8::from(listed).to_string().into(),
+            layout.channel().into(),
+            partition.to_owned().into(),
+            told.shape(),
+        ];
+        arguments.extend(told.words);
+        Request::script(&scripts::COMMIT, self.keys.clone(), arguments)
     }
 
     /// What the script's answer means.
     pub(super) fn understand(&self, answer: Value) -> Answer {
-        if let Ok([word]) = redis::from_redis_value::<[String; 1]>(answer.clone()) {
-            match word.as_str() {
-                "late" => return Answer::Late,
-                "unlisted" => return Answer::Unlisted,
-                _ => {}
-            }
+        match answer {
+            Value::Array(parts) => match parts.as_slice() {
+                [Value::BulkString(word)] if word == b"late" => Answer::Late,
+                [Value::BulkString(word)] if word == b"unlisted" => Answer::Unlisted,
+                _ => Answer::Known(self.outcomes(&parts).unwrap_or_else(|| self.strange())),
+            },
+            _ => Answer::Known(self.strange()),
         }
-        let answers: Vec<(String, String)> = redis::from_redis_value(answer).unwrap_or_default();
-        let outcomes = self.commits.iter().enumerate().map(|(index, commit)| {
-            let known = answers
-                .get(index)
-                .and_then(|(word, rest)| outcome(commit, word, rest));
-            known.unwrap_or_else(|| {
-                let strange = "it answered something that none of our scripts says";
-                Err(CommitError::Unknown(strange.to_owned()))
+    }
+
+    /// The revision before the commits, the moment of the first, and of those that have no effect which and why.
+    /// Revisions and moments of the others follow each other.
+    fn outcomes(&self, answer: &[Value]) -> Option<Vec<Outcome>> {
+        let [
+            Value::Int(revision),
+            Value::Int(moment),
+            Value::Array(refusals),
+        ] = answer
+        else {
+            return None;
+        };
+        let (mut revision, mut at) = (u64::try_from(*revision).ok()?, u64::try_from(*moment).ok()?);
+        let mut refused = BTreeMap::new();
+        for refusal in refusals {
+            let (place, why, rest): (usize, String, String) =
+                redis::from_redis_value_ref(refusal).ok()?;
+            let outcome = refusal_of(self.commits.get(place)?, &why, &rest)?;
+            refused.insert(place, outcome);
+        }
+        let outcomes = self.commits.iter().enumerate().map(|(place, commit)| {
+            refused.remove(&place).unwrap_or_else(|| {
+                revision += 1;
+                at += 1;
+                let messages = commit
+                    .ops
+                    .iter()
+                    .filter(|op| matches!(op, Op::Append { .. }));
+                Ok(committed(revision, at - 1, messages.count(), false))
             })
         });
-        Answer::Known(outcomes.collect())
+        Some(outcomes.collect())
+    }
+
+    fn strange(&self) -> Vec<Outcome> {
+        let strange = "it answered something that none of our scripts says";
+        vec![Err(CommitError::Unknown(strange.to_owned())); self.commits.len()]
     }
 }
 
-fn outcome(commit: &Commit, word: &str, rest: &str) -> Option<Result<Committed, CommitError>> {
-    match word {
-        "done" => committed(rest, false).map(Ok),
-        "repeated" => committed(rest, true).map(Ok),
-        "conflict" => {
-            let check = commit.checks.get(rest.parse::<usize>().ok()?)?;
-            Some(Err(CommitError::Conflict(check.clone())))
+/// Why a commit has no effect: an earlier one of its id had, a check does not hold, or a settle does not.
+fn refusal_of(commit: &Commit, why: &str, rest: &str) -> Option<Outcome> {
+    Some(match why {
+        "repeated" => {
+            let mut numbers = rest.split(' ');
+            let mut next = || numbers.next();
+            let (revision, at, messages) = (next()?, next()?, next()?);
+            Ok(committed(
+                revision.parse().ok()?,
+                at.parse().ok()?,
+                messages.parse().ok()?,
+                true,
+            ))
         }
+        "conflict" => Err(CommitError::Conflict(
+            commit.checks.get(rest.parse::<usize>().ok()?)?.clone(),
+        )),
         "lost" => {
             let mut settles = commit.ops.iter().filter_map(|op| match op {
                 Op::Settle { queue, job, .. } => Some((queue.clone(), job.clone())),
                 _ => None,
             });
             let (queue, job) = settles.nth(rest.parse().ok()?)?;
-            Some(Err(CommitError::LeaseLost { queue, job }))
+            Err(CommitError::LeaseLost { queue, job })
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
-/// Revision, moment and count of messages: where each stands follows from these.
-fn committed(outcome: &str, repeated: bool) -> Option<Committed> {
-    let mut numbers = outcome.split(' ').map(str::parse::<u64>);
-    let mut next = || numbers.next()?.ok();
-    let (revision, at, messages) = (next()?, next()?, next()?);
-    Some(Committed {
+/// Where messages stand follows from their commit's moment.
+fn committed(revision: u64, at: u64, messages: usize, repeated: bool) -> Committed {
+    let places = (0..).take(messages);
+    Committed {
         revision: Revision(revision),
         at: Timestamp(at),
-        positions: (0..messages).map(|place| position(at, place)).collect(),
+        positions: places.map(|place| position(at, place)).collect(),
         repeated,
-    })
-}
-
-/// What the script is told, word by word.
-#[derive(Default)]
-struct Words(Vec<Bytes>);
-
-impl Words {
-    fn bytes(&mut self, bytes: &Bytes) {
-        self.0.push(Bytes::clone(bytes));
     }
-
-    fn text(&mut self, text: &str) {
-        self.0.push(Bytes::copy_from_slice(text.as_bytes()));
-    }
-
-    fn number(&mut self, number: impl ToString) {
-        self.0.push(number.to_string().into());
-    }
-
-    fn checks(&mut self, commit: &Commit) {
-        self.number(commit.checks.len());
-        for check in &commit.checks {
-            let (Check::Absent(key) | Check::At(key, _)) = check;
-            self.text(key);
-        }
-        for check in &commit.checks {
-            match check {
-                Check::Absent(_) => self.text(""),
-                Check::At(_, revision) => self.number(revision.0),
-            }
-        }
-    }
-
-    /// An enqueue forgets the job's lease and a settle uses it up: a job that was touched earlier in the commit has
-    /// lease 0, which nobody has.
-    fn settles(&mut self, commit: &Commit, queues: &BTreeMap<&str, usize>) {
-        let mut touched = HashSet::new();
-        let mut settles = Vec::new();
-        for op in &commit.ops {
-            match op {
-                Op::Enqueue { queue, job, .. } => {
-                    touched.insert((queue, job));
-                }
-                Op::Settle {
-                    queue, job, lease, ..
-                } => {
-                    let first = touched.insert((queue, job));
-                    settles.push((queue, job, if first { lease.0 } else { 0 }));
-                }
-                Op::Put { .. } | Op::Delete { .. } | Op::Append { .. } => {}
-            }
-        }
-        self.number(settles.len());
-        for (queue, job, lease) in settles {
-            self.number(place(queues, queue));
-            self.text(job);
-            self.number(lease);
-        }
-    }
-
-    fn entries(&mut self, commit: &Commit) {
-        let mut left: BTreeMap<&str, Option<&Bytes>> = BTreeMap::new();
-        for op in &commit.ops {
-            match op {
-                Op::Put { key, value } => drop(left.insert(key, Some(value))),
-                Op::Delete { key } => drop(left.insert(key, None)),
-                Op::Append { .. } | Op::Enqueue { .. } | Op::Settle { .. } => {}
-            }
-        }
-        self.number(left.values().flatten().count());
-        for (key, value) in &left {
-            if let Some(value) = value {
-                self.text(key);
-                self.bytes(value);
-            }
-        }
-        self.number(left.values().filter(|value| value.is_none()).count());
-        for (key, value) in left {
-            if value.is_none() {
-                self.text(key);
-            }
-        }
-    }
-
-    fn messages(&mut self, commit: &Commit, logs: &BTreeMap<&str, usize>) {
-        self.number(appends(commit).count());
-        for (log, attributes, body) in appends(commit) {
-            self.number(place(logs, log));
-            self.number(2 + 2 * attributes.len());
-            self.text("body");
-            self.bytes(body);
-            for (name, value) in attributes {
-                self.text(&format!("a:{name}"));
-                self.text(value);
-            }
-        }
-    }
-
-    fn jobs(&mut self, commit: &Commit, queues: &BTreeMap<&str, usize>) {
-        let mut left = BTreeMap::new();
-        for op in &commit.ops {
-            match op {
-                Op::Enqueue {
-                    queue,
-                    job,
-                    due,
-                    body,
-                } => drop(left.insert((queue, job), Left::New(*due, body))),
-                Op::Settle {
-                    queue, job, next, ..
-                } => drop(left.insert((queue, job), next.map_or(Left::Done, Left::Next))),
-                Op::Put { .. } | Op::Delete { .. } | Op::Append { .. } => {}
-            }
-        }
-        self.number(left.len());
-        for ((queue, job), left) in left {
-            self.number(place(queues, queue));
-            self.text(job);
-            match left {
-                Left::New(due, body) => {
-                    self.text("new");
-                    self.number(due.0);
-                    self.bytes(body);
-                }
-                Left::Next(due) => {
-                    self.text("next");
-                    self.number(due.0);
-                }
-                Left::Done => self.text("done"),
-            }
-        }
-    }
-}
-
-type Appended<'a> = (&'a str, &'a [(String, String)], &'a Bytes);
-
-fn appends(commit: &Commit) -> impl Iterator<Item = Appended<'_>> {
-    commit.ops.iter().filter_map(|op| match op {
-        Op::Append {
-            log,
-            attributes,
-            body,
-        } => Some((log.as_str(), attributes.as_slice(), body)),
-        _ => None,
-    })
-}
-
-/// Every log and queue of a commit was named.
-fn place(named: &BTreeMap<&str, usize>, name: &str) -> usize {
-    named.get(name).copied().unwrap_or_default()
 }

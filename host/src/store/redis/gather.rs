@@ -1,9 +1,10 @@
 //! Commits that wait for the same partition go together: one request, one script, one fsync.
 //!
 //! Two requests a partition are on their way at a time, so that the server has one to do while the other's answer
-//! travels; what comes meanwhile goes with the next one. Only commits that touch no key and no job in common go together,
-//! so that each can be judged by the state before all of them; what is in two requests the server does one after the
-//! other. A commit that is alone is sent at once.
+//! travels; what comes meanwhile goes with the next one. Only commits that touch no key and no job in common go
+//! together, so that each can be judged by the state before all of them; what is in two requests the server does one
+//! after the other. A commit that is alone is sent at once; those who were just answered may come with the next request,
+//! so that requests, and with them fsyncs, are few and large when many commit at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -88,6 +89,7 @@ async fn send_all(shared: Arc<Shared>, partition: Partition, first: Waiting) {
             // Who does not wait any more does not want to know.
             let _gone = answer.send(outcome);
         }
+        shared.gatherer.wait_for_more(&partition).await;
         next = shared.gatherer.next(&partition);
         if let Some(why) = failure
             && begin.elapsed() >= STANDSTILL
@@ -105,6 +107,24 @@ async fn send_all(shared: Arc<Shared>, partition: Partition, first: Waiting) {
 }
 
 impl Gatherer {
+    /// Lets those who were just answered say what they commit next, as long as each turn of theirs brings more: it goes
+    /// with what waits, and not alone after it.
+    async fn wait_for_more(&self, partition: &Partition) {
+        let waiting = || {
+            let lines = self.lock();
+            lines.get(partition).map_or(0, |line| line.waiting.len())
+        };
+        let mut before = waiting();
+        while before < TOGETHER {
+            tokio::task::yield_now().await;
+            let now = waiting();
+            if now <= before {
+                break;
+            }
+            before = now;
+        }
+    }
+
     /// What goes together next, in the order in which it came; when nothing waits, one request fewer is on its way.
     fn next(&self, partition: &Partition) -> Vec<Waiting> {
         let mut lines = self.lock();

@@ -1,17 +1,22 @@
-//! Where everything lies in Redis: the names of keys, the slot of a partition, positions as stream ids.
+//! Where everything lies in Redis: the names of keys, the slot of a partition, positions as stream ids, how an entry
+//! is written.
 //!
 //! `README.md` beside this file is the same in words, for those who read streams themselves. Every key of a partition
 //! has one hash tag, so a partition lies in one slot of a cluster and a script may touch all of it.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
-use super::super::{Partition, Position};
+use super::super::{Entry, Partition, Position, Revision};
 
 /// How many slots a cluster has.
 pub(super) const SLOTS: u16 = 16_384;
 
 /// How many places of a stream one moment has: one more bit than a commit has messages.
 const PLACES: u64 = 1_024;
+
+/// An entry's revision stands before its value. That of a value with more bytes stands alone too, so that a check need
+/// not read it.
+pub(super) const LARGE: usize = 4 << 10;
 
 /// The keys of one store.
 #[derive(Clone, Debug)]
@@ -96,6 +101,23 @@ pub(super) fn id(position: Position) -> String {
 pub(super) fn position_of(id: &str) -> Option<Position> {
     let (moment, place) = id.split_once('-')?;
     Some(position(moment.parse().ok()?, place.parse().ok()?))
+}
+
+/// An entry as it lies in `values`: its revision, a blank, its value.
+pub(super) fn put(entry: &Entry) -> Vec<u8> {
+    let revision = entry.revision.0.to_string();
+    [revision.as_bytes(), b" ", &entry.value].concat()
+}
+
+/// The entry that lies there.
+pub(super) fn entry(mut put: Bytes) -> Option<Entry> {
+    let blank = put.iter().position(|byte| *byte == b' ')?;
+    let revision = str::from_utf8(put.get(..blank)?).ok()?.parse().ok()?;
+    put.advance(blank + 1);
+    Some(Entry {
+        revision: Revision(revision),
+        value: put,
+    })
 }
 
 #[cfg(test)]

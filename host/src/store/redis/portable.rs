@@ -6,7 +6,7 @@ use redis::{Cmd, Value};
 
 use super::super::copy::{Head, Outline, Part, Portable, Waiting};
 use super::super::{Entry, Lease, Message, Partition, Position, Revision, Unavailable};
-use super::layout::{self, Home};
+use super::layout::{self, Home, LARGE};
 use super::scripts::{self, Request};
 use super::{PAGE_BYTES, RedisStore, answer, strange};
 use crate::clock::Timestamp;
@@ -116,21 +116,37 @@ fn hset(key: Bytes, fields: impl IntoIterator<Item = (String, String)>) -> Cmd {
     command
 }
 
-fn entries_of(home: &Home, entries: &[(String, Entry)]) -> [Cmd; 3] {
+fn entries_of(home: &Home, entries: &[(String, Entry)]) -> Vec<Cmd> {
     let begin = |name: &str, kind: &str| {
         let mut command = redis::cmd(name);
         command.arg(home.key(kind).as_ref());
         command
     };
     let mut values = begin("HSET", "values");
-    let mut revisions = begin("HSET", "revisions");
     let mut keys = begin("ZADD", "keys");
-    for (key, Entry { revision, value }) in entries {
-        values.arg(key).arg(value.as_ref());
-        revisions.arg(key).arg(revision.0);
+    for (key, entry) in entries {
+        values.arg(key).arg(layout::put(entry));
         keys.arg(0).arg(key);
     }
-    [values, revisions, keys]
+    let (large, small): (Vec<_>, Vec<_>) = entries
+        .iter()
+        .partition(|(_, entry)| entry.value.len() > LARGE);
+    let mut commands = vec![values, keys];
+    if !large.is_empty() {
+        let mut alone = begin("HSET", "revisions");
+        for (key, entry) in large {
+            alone.arg(key).arg(entry.revision.0);
+        }
+        commands.push(alone);
+    }
+    if !small.is_empty() {
+        let mut within = begin("HDEL", "revisions");
+        for (key, _) in small {
+            within.arg(key);
+        }
+        commands.push(within);
+    }
+    commands
 }
 
 fn jobs_of(home: &Home, queue: &str, jobs: &[Waiting]) -> [Cmd; 4] {

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Entries in the order of their keys, until there are enough of them or of their bytes, and whether there are more.
--- KEYS  keys revisions values
+-- KEYS  keys values
 -- ARGV  latest, from, to, max, bytes
 local max = tonumber(ARGV[4])
 local found = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, max + 1)
@@ -8,11 +8,9 @@ local answer, bytes, first = {0}, 0, 1
 local total, page = math.min(#found, max), 4
 while first <= total and bytes < tonumber(ARGV[5]) do
   local last = math.min(first + page - 1, total)
-  local revisions = redis.call('HMGET', KEYS[2], unpack(found, first, last))
-  local values = redis.call('HMGET', KEYS[3], unpack(found, first, last))
+  local values = redis.call('HMGET', KEYS[2], unpack(found, first, last))
   for i = 1, #values do
     answer[#answer + 1] = found[first + i - 1]
-    answer[#answer + 1] = revisions[i]
     answer[#answer + 1] = values[i]
     bytes = bytes + #(values[i] or '')
   end

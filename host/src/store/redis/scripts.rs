@@ -1,4 +1,4 @@
-//! The scripts, one a verb, and requests to run them.
+//! The scripts, one a verb that is not a command of Redis, and requests to run them.
 //!
 //! A server is asked by a script's digest; who does not know it is sent the whole script, which it then knows
 //! (`servers.rs`).
@@ -11,7 +11,6 @@ use redis::{Cmd, Script};
 
 pub(super) static COMMIT: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("commit.lua")));
-pub(super) static GET: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("get.lua")));
 pub(super) static SCAN: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("scan.lua")));
 pub(super) static READ: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("read.lua")));
 pub(super) static TRIM: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("trim.lua")));
