@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use tillgate::clock::{SystemClock, Timestamp};
+use tillgate::clock::{Clock, SystemClock};
 use tillgate::store::{
     Commit, CommitId, EmbeddedStore, Op, Partition, RedisStore, RedisUrl, Store,
 };
@@ -43,6 +43,8 @@ static BODY: [u8; 300] = [b'x'; 300];
 
 fn usual(partition: &Partition) -> Commit {
     let (id, body) = (CommitId::random(), Bytes::from_static(&BODY));
+    // Like a delivery that is tried again in a minute, as in the bench of the embedded store.
+    let due = SystemClock.now().plus(Duration::from_secs(60));
     let name = format!("{:032x}", id.0);
     let ops = vec![
         Op::Put {
@@ -57,7 +59,7 @@ fn usual(partition: &Partition) -> Commit {
         Op::Enqueue {
             queue: "queue".to_owned(),
             job: name,
-            due: Timestamp(1 << 50),
+            due,
             body,
         },
     ];

@@ -1,10 +1,10 @@
 //! Commits that wait for the same partition go together: one request, one script, one fsync.
 //!
-//! Two requests a partition are on their way at a time, so that the server has one to do while the other's answer
-//! travels; what comes meanwhile goes with the next one. Only commits that touch no key and no job in common go
-//! together, so that each can be judged by the state before all of them; what is in two requests the server does one
-//! after the other. A commit that is alone is sent at once; those who were just answered may come with the next request,
-//! so that requests, and with them fsyncs, are few and large when many commit at once.
+//! One request a partition is on its way; what comes meanwhile goes with the next one, and so do the next commits of
+//! those who were just answered: with an fsync a request, few and large ones are fast. Only when a whole request's worth
+//! waits does a second one go beside the first. Only commits that touch no key and no job in common go together, so that
+//! each can be judged by the state before all of them; what is in two requests the server does one after the other. A
+//! commit that is alone is sent at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -20,7 +20,7 @@ use super::Shared;
 const TOGETHER: usize = 128;
 const TOGETHER_BYTES: usize = 256 << 10;
 
-/// How many requests of a partition are on their way at once.
+/// How many requests of a partition are on their way at once, at most.
 const ON_THE_WAY: usize = 2;
 
 /// A server that took so long to fail stands still: who was not sent yet is not kept waiting, and nothing is asked again.
@@ -53,27 +53,25 @@ pub(super) async fn commit(shared: &Arc<Shared>, commit: Commit) -> Outcome {
     let (answer, answered) = oneshot::channel();
     let partition = commit.partition.clone();
     let waiting = Waiting { commit, answer };
-    let first = {
+    let sends = {
         let mut lines = shared.gatherer.lock();
         let line = lines.entry(partition.clone()).or_default();
-        if line.on_the_way < ON_THE_WAY {
-            line.on_the_way += 1;
-            Some(waiting)
-        } else {
-            line.waiting.push_back(waiting);
-            None
-        }
+        line.waiting.push_back(waiting);
+        let full = line.waiting.len() >= TOGETHER;
+        let sends = line.on_the_way == 0 || (full && line.on_the_way < ON_THE_WAY);
+        line.on_the_way += usize::from(sends);
+        sends
     };
-    if let Some(first) = first {
-        tokio::spawn(send_all(Arc::clone(shared), partition, first));
+    if sends {
+        tokio::spawn(send_all(Arc::clone(shared), partition));
     }
     let gone = |_| Err(CommitError::Unknown("its sender is gone".to_owned()));
     answered.await.unwrap_or_else(gone)
 }
 
 /// Sends what waits until nothing does.
-async fn send_all(shared: Arc<Shared>, partition: Partition, first: Waiting) {
-    let mut next = vec![first];
+async fn send_all(shared: Arc<Shared>, partition: Partition) {
+    let mut next = shared.gatherer.next(&partition);
     while !next.is_empty() {
         let (commits, answers): (Vec<_>, Vec<_>) = next
             .into_iter()
