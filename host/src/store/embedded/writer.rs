@@ -232,9 +232,12 @@ impl Writer {
     }
 }
 
-/// Lets all others that run go first: a filing has time, and who commits or decides has not.
+/// How nice a filing is to all others that run: it has time, and who commits or decides has not.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+/// Lets the others go first.
 fn step_back() {
-    const NICENESS: i32 = 10;
     #[cfg(target_os = "linux")]
     if let Err(error) =
         rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS)
