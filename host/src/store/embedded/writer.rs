@@ -5,7 +5,8 @@
 //! After a failure nothing is written any more.
 
 use std::sync::{Arc, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
@@ -25,10 +26,10 @@ pub(super) const ENOUGH_CHANGES: usize = 1_000;
 /// …or this many bytes: 16 MiB.
 const ENOUGH_BYTES: usize = 16 << 20;
 
-/// How often the writer looks for one more request before it syncs, if the last group was larger: a
-/// tenth of the shortest sync, about. Who was answered together mostly asks again together, and would
-/// otherwise fall into two groups that wait for each other's syncs.
-const LOOKS: usize = 300;
+/// The longest that the writer waits for one more request before it syncs, if the last group was larger; otherwise a
+/// tenth of the last sync. Who was answered together mostly asks again together, and would otherwise fall into two
+/// groups that wait for each other's syncs.
+const PATIENCE: Duration = Duration::from_micros(300);
 
 /// How long a file of the journal gets, in bytes.
 #[derive(Clone, Copy)]
@@ -64,6 +65,8 @@ pub(super) struct Writer {
     filing: Option<JoinHandle<Option<Filer>>>,
     /// How many requests the last group had.
     last_group: usize,
+    /// How long the last sync took.
+    last_sync: Duration,
 }
 
 impl Writer {
@@ -81,6 +84,7 @@ impl Writer {
             filer: Some(filer),
             filing: None,
             last_group: 0,
+            last_sync: Duration::ZERO,
         }
     }
 
@@ -139,10 +143,12 @@ impl Writer {
         done?;
         self.make(&mut made, |group, now| group.close(now))?;
         if !made.changes.is_empty() {
+            let begin = Instant::now();
             self.journal.append(&made.changes).map_err(|error| {
                 let error = redb::Error::Io(error);
                 Failure::Unknown(self.shared.folder.describe(&error))
             })?;
+            self.last_sync = begin.elapsed();
         }
         self.shared.change(|state| {
             state.last = made.changes;
@@ -164,13 +170,18 @@ impl Writer {
 
     /// The next request that waits, or that comes in a moment when more are likely.
     fn next(&self, waiting: &mut mpsc::Receiver<Request>, had: usize) -> Option<Request> {
-        let looks = if had < self.last_group { LOOKS } else { 1 };
-        (0..looks).find_map(|look| {
-            if look > 0 {
-                std::hint::spin_loop();
+        let next = waiting.try_recv().ok();
+        if next.is_some() || had >= self.last_group {
+            return next;
+        }
+        let (begin, patience) = (Instant::now(), PATIENCE.min(self.last_sync / 10));
+        while begin.elapsed() < patience {
+            if let Ok(request) = waiting.try_recv() {
+                return Some(request);
             }
-            waiting.try_recv().ok()
-        })
+            thread::yield_now();
+        }
+        None
     }
 
     /// Does something in a group.
@@ -207,7 +218,7 @@ impl Writer {
         let sealed = self.shared.change(State::seal);
         self.journal.turn();
         let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
-        let filing = std::thread::Builder::new()
+        let filing = thread::Builder::new()
             .name("store-filing".to_owned())
             .spawn(move || {
                 step_back();
