@@ -27,19 +27,20 @@ fn is_master(server: &Server) -> bool {
     server.cli(&["role"]).starts_with("master")
 }
 
+fn replicas(cluster: &Cluster) -> Vec<&Server> {
+    let servers = cluster.servers.iter();
+    let replicas: Vec<_> = servers.filter(|server| !is_master(server)).collect();
+    assert_eq!(replicas.len(), 3);
+    replicas
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_that_is_asked_for_loses_and_doubles_nothing() {
     let cluster = Cluster::durable();
     let url = with_prefix(&cluster.url());
     let load = Load::start(&url, Committer::Sure);
     load.acknowledges(200).await;
-    let replicas: Vec<_> = cluster
-        .servers
-        .iter()
-        .filter(|server| !is_master(server))
-        .collect();
-    assert_eq!(replicas.len(), 3);
-    for replica in replicas {
+    for replica in replicas(&cluster) {
         wait_for("the replica is the master", || {
             // It gives up when its master does not stand still in time, and is asked again.
             replica.cli(&["cluster", "failover"]);
@@ -57,11 +58,7 @@ async fn a_replica_that_takes_over_without_its_masters_last_commits_loses() {
     let url = with_prefix(&cluster.url());
     let load = Load::start(&url, Committer::Sure);
     load.acknowledges(200).await;
-    let replicas: Vec<_> = cluster
-        .servers
-        .iter()
-        .filter(|server| !is_master(server))
-        .collect();
+    let replicas = replicas(&cluster);
     for replica in &replicas {
         // Its master knows no password, so it does not come back to it.
         assert_eq!(replica.cli(&["config", "set", "masterauth", "none"]), "OK");
