@@ -23,31 +23,37 @@ impl Commit {
         Some(CommitError::Refused(reason))
     }
 
-    /// The first settle that does not hold, given the newest lease of a job before the commit.
+    /// Its settles: queue, job and the lease that must be the job's newest before the commit; `None` where no lease holds.
     ///
     /// Ops apply in order, but this can be known before the first one does: an enqueue forgets the
     /// job's lease and a settle uses it up, so no job that was touched earlier in the commit can be
     /// settled.
+    pub(super) fn settles(&self) -> impl Iterator<Item = (&str, &str, Option<Lease>)> {
+        let mut touched = HashSet::new();
+        self.ops.iter().filter_map(move |op| match op {
+            Op::Enqueue { queue, job, .. } => {
+                touched.insert((queue, job));
+                None
+            }
+            Op::Settle {
+                queue, job, lease, ..
+            } => {
+                let first = touched.insert((queue, job));
+                Some((queue.as_str(), job.as_str(), first.then_some(*lease)))
+            }
+            Op::Put { .. } | Op::Delete { .. } | Op::Append { .. } => None,
+        })
+    }
+
+    /// The first settle that does not hold, given the newest lease of a job before the commit.
     pub(super) fn lost_lease<E>(
         &self,
         newest: impl Fn(&str, &str) -> Result<Option<Lease>, E>,
     ) -> Result<Option<CommitError>, E> {
-        let mut touched = HashSet::new();
-        for op in &self.ops {
-            match op {
-                Op::Enqueue { queue, job, .. } => {
-                    touched.insert((queue, job));
-                }
-                Op::Settle {
-                    queue, job, lease, ..
-                } => {
-                    let first = touched.insert((queue, job));
-                    if !first || newest(queue, job)? != Some(*lease) {
-                        let (queue, job) = (queue.clone(), job.clone());
-                        return Ok(Some(CommitError::LeaseLost { queue, job }));
-                    }
-                }
-                Op::Put { .. } | Op::Delete { .. } | Op::Append { .. } => {}
+        for (queue, job, lease) in self.settles() {
+            if lease.is_none() || newest(queue, job)? != lease {
+                let (queue, job) = (queue.to_owned(), job.to_owned());
+                return Ok(Some(CommitError::LeaseLost { queue, job }));
             }
         }
         Ok(None)

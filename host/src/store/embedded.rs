@@ -3,15 +3,17 @@
 //! All changes go to one thread (`writer`). It works out what everything that waits does to which
 //! keys (`change`, `tables`), writes that as one record of a journal with one fsync (`journal`: group
 //! commit), and answers. What is durable there lies over redb as layers in memory (`overlay`), until
-//! it is filed there, many commits at once (`filing`), as a sorted run of blocks (`runs`, `block`,
-//! `filter`); redb keeps the blocks, a file in which a transaction happens or does not. Reads see the
-//! newest durable state, whichever part of it lies where, and wait for nobody (`read`).
+//! it is filed there, many commits at once (`filing`), as rows and a sorted run of blocks (`runs`,
+//! `block`, `filter`); redb keeps both, a file in which a transaction happens or does not. Reads see
+//! the newest durable state, whichever part of it lies where, and wait for nobody (`read`).
 //!
 //! After a failed write the store answers only [`Unavailable`] until it is opened again: what the
 //! disk holds then is known only by reading it back (`folder`).
 
 mod block;
 mod change;
+#[cfg(test)]
+mod disk;
 mod filing;
 mod filter;
 mod folder;

@@ -8,7 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::super::{CommitId, MemoryStore, Op};
-use super::tests::{Disk, block_on, random};
+use super::disk::Disk;
+use super::tests::{block_on, random};
 use super::*;
 use crate::clock::StoppedClock;
 
@@ -122,6 +123,26 @@ fn messages_and_outcomes_of_a_record_are_found_and_trimmed_one_by_one() {
             }
             for forgotten in &done {
                 assert!(!store.commit(forgotten.clone()).await.unwrap().repeated);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_store_outlives_the_runtime_that_it_answered_from() {
+    let store = Arc::new(Disk::default().journaling_store());
+    for _ in 0..2 {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let all = (0..200).map(|_| {
+                let (store, one) = (Arc::clone(&store), commit(&mut |_| 1));
+                tokio::spawn(async move { store.commit(one).await })
+            });
+            for done in join_all(all).await {
+                assert!(!done.unwrap().unwrap().repeated);
             }
         });
     }

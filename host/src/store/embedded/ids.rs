@@ -1,16 +1,15 @@
-//! Where the outcomes of remembered commits lie: from a commit's id to its publish time, which
-//! begins the key of its outcome.
+//! Where the outcomes of remembered commits lie: from a commit's id to the publish time that begins the key of its row.
 //!
-//! Outcomes lie by time, so that filing them touches few pages and forgetting them too; the price is
-//! this map in memory, some 30 bytes for each commit of the last quarter of an hour. It belongs to
-//! the writer and is made from what is stored when the store is opened.
+//! A row has the outcomes of a group and lies by the time of its first, so that forgetting takes whole rows; the price
+//! is this map in memory, some 30 bytes for each commit of the last quarter of an hour. It belongs to the writer and is
+//! made from what is stored when the store is opened.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 
-/// The publish times of remembered commits.
+/// The times of the rows of remembered commits.
 pub(super) struct Ids {
     /// By a hash of partition and id.
     times: HashMap<u64, u64, RandomState>,

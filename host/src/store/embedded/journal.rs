@@ -2,7 +2,7 @@
 //! together.
 //!
 //! Two files are written in turn; each is written from its start again once all it holds is filed in
-//! redb's table, so that neither grows without end and a sync has no new blocks to account for. A
+//! redb, so that neither grows without end and a sync has no new blocks to account for. A
 //! record is a header of [`HEADER`] bytes and the changes of a group. Records are numbered without
 //! gaps, a record is written when the one before it is synced, and a header bears the store's own
 //! secret mark, so that nothing a caller stores can pass for one.

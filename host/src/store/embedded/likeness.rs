@@ -10,7 +10,8 @@
 use bytes::Bytes;
 
 use super::super::{Check, CommitId, Lease, MemoryStore, Op, Revision};
-use super::tests::{Disk, block_on, random};
+use super::disk::Disk;
+use super::tests::{block_on, random};
 use super::*;
 use crate::clock::StoppedClock;
 

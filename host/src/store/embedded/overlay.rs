@@ -209,7 +209,7 @@ impl<'a> Iterator for Recent<'a> {
     }
 }
 
-/// What layers over a table hold, by key.
+/// What layers over what is filed hold, by key.
 pub(super) struct Merged<'a> {
     recent: Recent<'a>,
     base: There,

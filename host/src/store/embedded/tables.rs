@@ -1,4 +1,4 @@
-//! How the store lies in redb: one table of bytes, whose keys begin with what they are.
+//! How the store lies in redb, and what its keys and values are, wherever they lie.
 //!
 //! A key is a tag, then names, each ended by a zero byte, which no name holds; so keys are ordered
 //! name by name and a partition is one range of each tag. Numbers are big-endian, so they are

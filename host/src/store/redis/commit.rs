@@ -196,11 +196,8 @@ fn refusal_of(commit: &Commit, why: &str, rest: &str) -> Option<Outcome> {
             commit.checks.get(rest.parse::<usize>().ok()?)?.clone(),
         )),
         "lost" => {
-            let mut settles = commit.ops.iter().filter_map(|op| match op {
-                Op::Settle { queue, job, .. } => Some((queue.clone(), job.clone())),
-                _ => None,
-            });
-            let (queue, job) = settles.nth(rest.parse().ok()?)?;
+            let (queue, job, _) = commit.settles().nth(rest.parse().ok()?)?;
+            let (queue, job) = (queue.to_owned(), job.to_owned());
             Err(CommitError::LeaseLost { queue, job })
         }
         _ => return None,

@@ -3,7 +3,7 @@
 //! Ops apply in order, but only what they leave behind can be seen: the script is told the last word on each key and
 //! job. A number costs the server far less in the shape than as a word. Called by `commit.rs` alone.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
@@ -95,30 +95,13 @@ impl Told {
         self.shape.push(number);
     }
 
-    /// An enqueue forgets the job's lease and a settle uses it up: a job that was touched earlier in the commit has
-    /// lease 0, which nobody has.
+    /// Where no lease holds, the script is told lease 0, which nobody has.
     fn settles(&mut self, commit: &Commit, places: &Places) {
-        let mut touched = HashSet::new();
-        let mut settles = Vec::new();
-        for op in &commit.ops {
-            match op {
-                Op::Enqueue { queue, job, .. } => {
-                    touched.insert((queue, job));
-                }
-                Op::Settle {
-                    queue, job, lease, ..
-                } => {
-                    let first = touched.insert((queue, job));
-                    settles.push((queue, job, if first { lease.0 } else { 0 }));
-                }
-                Op::Put { .. } | Op::Delete { .. } | Op::Append { .. } => {}
-            }
-        }
-        self.number(settles.len());
-        for (queue, job, lease) in settles {
+        self.number(commit.settles().count());
+        for (queue, job, lease) in commit.settles() {
             self.number(places.claims(queue));
             self.text(job);
-            self.word(lease.to_string());
+            self.word(lease.map_or(0, |lease| lease.0).to_string());
         }
     }
 
