@@ -1,7 +1,8 @@
 //! A block: some keys of a run in their order, each with its value or without one, as redb keeps them.
 //!
 //! Each entry is the lengths of its key and its value, the key and the value; behind all of them stands where each
-//! begins, and how many there are, so that one is found without reading the others. Numbers are little-endian.
+//! begins, how many there are, so that one is found without reading the others, and a checksum of it all. Numbers are
+//! little-endian.
 
 use bytes::Bytes;
 
@@ -39,7 +40,7 @@ pub(super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 impl Builder {
     /// Whether a key and its value fit behind what is there. The first fits whatever its length.
     pub(super) fn fits(&self, key: &[u8], value: Option<&[u8]>) -> bool {
-        let words = 4 * (self.starts.len() + 2);
+        let words = 4 * (self.starts.len() + 3);
         let more = LENGTHS + key.len() + value.map_or(0, <[u8]>::len);
         self.starts.is_empty() || self.first.len() + self.bytes.len() + more + words <= FULL
     }
@@ -71,6 +72,8 @@ impl Builder {
         for number in starts.chain([&count]) {
             self.bytes.extend_from_slice(&number.to_le_bytes());
         }
+        let checksum = crc32fast::hash(&self.bytes);
+        self.bytes.extend_from_slice(&checksum.to_le_bytes());
         (count > 0).then_some((self.first.as_slice(), self.bytes.as_slice()))
     }
 
@@ -83,11 +86,26 @@ impl Builder {
 }
 
 impl<'a> Block<'a> {
+    /// A block as it was read.
+    ///
+    /// # Errors
+    /// When it is not as it was written: redb checks its pages only after a crash.
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+        let (content, checksum) = bytes.split_last_chunk().ok_or_else(malformed)?;
+        if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+            return Err(malformed());
+        }
+        Self::of(bytes)
+    }
+
+    /// One that was read before.
+    ///
     /// # Errors
     /// When it is none.
     pub(super) fn of(bytes: &'a [u8]) -> Result<Self, redb::Error> {
         let block = || {
-            let (rest, count) = bytes.split_last_chunk::<4>()?;
+            let (rest, _) = bytes.split_last_chunk::<4>()?;
+            let (rest, count) = rest.split_last_chunk::<4>()?;
             let words = usize::try_from(u32::from_le_bytes(*count))
                 .ok()?
                 .checked_mul(4)?;
@@ -206,19 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_is_said_whatever_it_is() {
+    fn what_is_not_as_it_was_written_is_said_whatever_it_is() {
         let whole = block(&[(b"a", Some(b"1")), (b"b", Some(b"2"))]);
+        assert!(Block::read(&whole).is_ok());
         for length in 0..whole.len() {
-            // Some cut ends are a count by chance; then the entries are none, or others.
+            assert!(Block::read(whole.get(..length).unwrap()).is_err());
+            // Also one that is not checked is not read beyond its end.
             let cut = Block::of(whole.get(..length).unwrap());
-            let read = cut.and_then(|block| block.find(b"b"));
-            assert!(!matches!(read, Ok(Some(Some(value))) if value == "2"));
+            let _found = cut.and_then(|block| block.find(b"b"));
         }
-        let mut wrong = whole.clone();
-        if let Some(last) = wrong.last_mut() {
-            *last = 0xff;
+        for place in 0..whole.len() {
+            let mut wrong = whole.clone();
+            *wrong.get_mut(place).unwrap() ^= 1;
+            assert!(Block::read(&wrong).is_err());
+            let _found = Block::of(&wrong).and_then(|block| block.find(b"b"));
         }
-        assert!(Block::of(&wrong).is_err());
-        assert!(Block::of(&[]).is_err());
     }
 }

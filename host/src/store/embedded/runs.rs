@@ -99,6 +99,10 @@ pub(super) fn remove(blocks: &mut Blocks<'_>, run: u64) -> Result<(), redb::Erro
 
 impl Run {
     fn read(number: u64, row: &[u8]) -> Result<Self, redb::Error> {
+        let (row, checksum) = row.split_last_chunk().ok_or_else(malformed)?;
+        if crc32fast::hash(row) != u32::from_be_bytes(*checksum) {
+            return Err(malformed());
+        }
         let (level, rest) = row.split_first_chunk().ok_or_else(malformed)?;
         let (keys, filter) = rest.split_first_chunk().ok_or_else(malformed)?;
         Ok(Self {
@@ -109,10 +113,12 @@ impl Run {
         })
     }
 
-    /// Its row in the table of runs.
+    /// Its row in the table of runs, ended by a checksum: a filter with a bit less would hide keys.
     pub(super) fn row(&self) -> Vec<u8> {
         let mut row = [self.level.to_be_bytes(), self.keys.to_be_bytes()].concat();
         self.filter.write(&mut row);
+        let checksum = crc32fast::hash(&row);
+        row.extend_from_slice(&checksum.to_be_bytes());
         row
     }
 }
@@ -181,7 +187,7 @@ impl Base {
             let (from, to) = (prefix(run.number), block_key(run.number, key));
             let mut blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;
             if let Some((_, block)) = blocks.next_back().transpose()?
-                && let Some(value) = Block::of(block.value())?.find(key)?
+                && let Some(value) = Block::read(block.value())?.find(key)?
             {
                 return Ok(value);
             }
@@ -278,6 +284,7 @@ impl Cursor {
         let Some((_, block)) = self.blocks.next().transpose()? else {
             return Ok(false);
         };
+        Block::read(block.value())?;
         (self.block, self.place) = (Bytes::copy_from_slice(block.value()), 0);
         Ok(true)
     }

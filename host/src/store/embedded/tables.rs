@@ -23,7 +23,7 @@ pub(super) const FORMAT_KEY: &str = "format";
 pub(super) const FILED_KEY: &str = "filed";
 pub(super) const MARK_KEY: &str = "mark";
 
-/// The runs, by number (`runs`): level, number of keys, filter.
+/// The runs, by number (`runs`): level, number of keys, filter, checksum.
 pub(super) const RUNS: TableDefinition<u64, &[u8]> = TableDefinition::new("runs");
 
 /// The blocks of runs, by the run's number and the block's first key: everything else.
