@@ -1,113 +1,101 @@
-//! The product, put together once: store, module, clock, keys, and what is kept of them in memory.
+//! What all features share: configuration, store, module, clock and background runner, put together once.
+//!
+//! Knows neither HTTP nor any feature: features are started on it (`routes.rs`).
 
 use std::sync::Arc;
 
 use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
-use crate::conditions::Conditions;
 use crate::config::Config;
-use crate::engine::{Decider, MODULE};
+use crate::engine::{EnginePool, MODULE};
 use crate::error::{Error, Result};
-use crate::http::{Route, Table};
-use crate::store::Store;
-use crate::tokens::Tokens;
+use crate::records::Records;
+use crate::runner::Runner;
+use crate::store::{Partition, Store};
 
-/// Everything a request may need.
+/// The shared parts.
 #[derive(Debug)]
 pub struct App {
     /// The settings in force.
     pub config: Config,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// What is kept.
+    /// The store.
     pub store: Arc<dyn Store>,
     /// The module.
-    pub decider: Decider,
-    /// Conditions and projects.
-    pub conditions: Conditions,
-    /// Clients, keys, tokens.
-    pub tokens: Tokens,
-    ending: watch::Sender<bool>,
-    /// As many turns as there are threads: what takes long waits for its turn.
-    turns: Arc<Semaphore>,
+    pub engine: EnginePool,
+    /// The queues of background jobs.
+    pub runner: Runner,
+    /// The records of every partition are made from these, so that they share what writers of this host share.
+    records: Records,
+    stopping: watch::Sender<bool>,
+    /// As many permits as there are processors, for work that keeps one busy.
+    blocking: Arc<Semaphore>,
 }
 
 impl App {
-    /// Puts the product together on a store that is open. `config.listen` is where it really listens.
+    /// Puts the parts together on a store that is open. `config.listen` is the address that is really listened on.
     ///
     /// # Errors
-    /// When the store is away, or the module cannot be compiled here.
+    /// When the module cannot be compiled here.
     pub async fn start(
         config: Config,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>> {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
-        let decider = tokio::task::spawn_blocking(move || Decider::new(MODULE, threads + 2));
-        let tokens = Tokens::start(&config, Arc::clone(&store), Arc::clone(&clock)).await?;
-        let conditions = Conditions::start(Arc::clone(&store), Arc::clone(&clock)).await?;
-        let decider = decider
-            .await
-            .map_err(|cause| Error::Bug(cause.to_string()))??;
+        let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, threads + 2));
+        let engine = engine.await.map_err(|cause| bug(&cause))??;
         Ok(Arc::new(Self {
             config,
+            engine,
+            runner: Runner::new(Arc::clone(&store), Arc::clone(&clock)),
+            records: Records::new(Arc::clone(&store), Partition::named("app")),
             clock,
             store,
-            decider,
-            conditions,
-            tokens,
-            ending: watch::Sender::new(false),
-            turns: Arc::new(Semaphore::new(threads)),
+            stopping: watch::Sender::new(false),
+            blocking: Arc::new(Semaphore::new(threads)),
         }))
     }
 
-    /// Does something that takes long off the threads that serve, at most as many at once as there are processors.
+    /// The records of a partition.
+    #[must_use]
+    pub fn records(&self, partition: Partition) -> Records {
+        self.records.in_partition(partition)
+    }
+
+    /// Runs work that keeps a processor busy off the threads that serve, at most as many at once as there are
+    /// processors.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
-    pub async fn aside<T: Send + 'static>(
+    pub async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T> {
-        let bug = |cause: &dyn std::fmt::Display| Error::Bug(cause.to_string());
-        let turn = Arc::clone(&self.turns)
-            .acquire_owned()
-            .await
-            .map_err(|cause| bug(&cause))?;
+        let permit = Arc::clone(&self.blocking).acquire_owned().await;
+        let permit = permit.map_err(|cause| bug(&cause))?;
         let app = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // Kept to the end of the work, also when nobody waits for it any more.
-            let _turn = turn;
+            // Held to the end of the work, also when nobody waits for it any more.
+            let _permit = permit;
             work(&app)
         });
         done.await.map_err(|cause| bug(&cause))
     }
 
-    /// Becomes true when streams without end must end.
-    pub fn ending(&self) -> watch::Receiver<bool> {
-        self.ending.subscribe()
+    /// Becomes true when the host is stopping: streams without end must end then.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 
-    /// Ends streams without end, so that connections can.
-    pub fn end(&self) {
-        self.ending.send_replace(true);
+    /// Announces that the host is stopping.
+    pub fn begin_stop(&self) {
+        self.stopping.send_replace(true);
     }
+}
 
-    /// Every route there is. Those that are asked most come first.
-    #[must_use]
-    pub fn routes() -> Vec<Route> {
-        let mut routes = crate::conditions::http::routes();
-        routes.extend(crate::tokens::http::routes());
-        routes.extend(crate::page::routes());
-        routes
-    }
-
-    /// The table of all routes.
-    ///
-    /// # Errors
-    /// When two routes contradict each other.
-    pub fn table() -> Result<Arc<Table>> {
-        Table::new(Self::routes()).map(Arc::new)
-    }
+fn bug(cause: &dyn std::fmt::Display) -> Error {
+    Error::Bug(cause.to_string())
 }

@@ -28,6 +28,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, Flags, Loaded, Log};
 use crate::error::Error;
 use crate::http::Listener;
+use crate::routes::Features;
 use crate::store::{self, StoreUrl};
 use crate::tokens::Credentials;
 
@@ -175,9 +176,9 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let url: StoreUrl = config.store.parse()?;
     let operator_file = operator_file_of(&config, &url)?;
     let listener = bind(config.listen).await?;
-    let app = start(config, &url, &listener).await?;
-    write_operator(&app, &operator_file).await?;
-    serve_until_told(app, listener, || ()).await
+    let (app, features) = start(config, &url, &listener).await?;
+    write_operator(&app, &features, &operator_file).await?;
+    serve_until_signal(&app, &features, listener, || ()).await
 }
 
 /// An error with its causes: here it is the operator who reads it.
@@ -195,48 +196,56 @@ async fn bind(address: SocketAddr) -> Result<Listener, String> {
     bound.map_err(|cause| format!("cannot listen on {address}: {cause}"))
 }
 
-/// Puts the app together on a store and a socket.
+/// Starts the app and its features on a store and a socket.
 async fn start(
     mut config: Config,
     url: &StoreUrl,
     listener: &Listener,
-) -> Result<Arc<App>, String> {
+) -> Result<(Arc<App>, Features), String> {
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
     let clock = Arc::new(SystemClock);
     let durable = config.require_durable_store;
     let store = store::open(url, Arc::clone(&clock) as _, durable).await?;
-    App::start(config, store, clock).await.map_err(explain)
+    let app = App::start(config, store, clock).await.map_err(explain)?;
+    let features = Features::start(&app).await.map_err(explain)?;
+    Ok((app, features))
 }
 
-/// Says where it listens, and what else there is to say, and serves until a signal comes. Signals are listened for
-/// before anyone can know that it is there.
-async fn serve_until_told(
-    app: Arc<App>,
+/// Prints where it listens, and whatever `print_more` prints, and serves until a signal comes. Signals are listened for
+/// before anyone can know that the host is there. At the end requests and background jobs finish side by side.
+async fn serve_until_signal(
+    app: &Arc<App>,
+    features: &Features,
     listener: Listener,
-    explain_more: impl FnOnce(),
+    print_more: impl FnOnce(),
 ) -> Result<(), String> {
-    let table = App::table().map_err(explain)?;
-    let filter = crate::http::filter(Arc::clone(&app), table);
+    let server = features.server(app).map_err(explain)?;
+    let filter = crate::http::filter(server);
     let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
     let address = listener.address().map_err(|cause| cause.to_string())?;
     println!("listening on http://{address}");
-    explain_more();
+    print_more();
     let told = async {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("ending: no new connections, requests finish");
-        app.end();
+        tracing::info!("stopping: no new connections are accepted, requests finish");
+        app.begin_stop();
     };
-    listener.serve(filter, told).await;
+    let mut stopping = app.stopping();
+    let jobs = async {
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+        app.runner.stop().await;
+    };
+    tokio::join!(listener.serve(filter, told), jobs);
     Ok(())
 }
 
 fn log_to_stderr(log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_new(&log.level)
-        .map_err(|cause| format!("log.level is no filter: {cause}"))?;
+        .map_err(|cause| format!("log.level is not a filter: {cause}"))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
@@ -262,12 +271,12 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
     }
 }
 
-/// Makes the operator's client on an empty store. Its credentials are on disk before it can be used, so a crash between
+/// Creates the operator's client on an empty store. Its credentials are on disk before it can be used, so a crash between
 /// the two locks nobody out.
-async fn write_operator(app: &App, file: &Path) -> Result<(), String> {
+async fn write_operator(app: &App, features: &Features, file: &Path) -> Result<(), String> {
     let write = |credentials: &Credentials| write_credentials(&app.config, credentials, file);
-    let made = app.tokens.ensure_operator(write).await;
-    if made.map_err(|cause| format!("the operator's client was not made: {}", explain(cause)))? {
+    let made = features.tokens.ensure_operator(write).await;
+    if made.map_err(|cause| format!("the operator's client could not be created: {}", explain(cause)))? {
         tracing::info!(file = %file.display(), "the operator's credentials were written");
     }
     Ok(())

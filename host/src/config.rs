@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
@@ -52,6 +53,23 @@ fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
     })
 }
 
+/// A duration as text, such as `24h` or `1h 30m`.
+mod duration {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&humantime::format_duration(*span))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        humantime::parse_duration(&text)
+            .map_err(|cause| de::Error::custom(format!("{cause}: use a duration such as \"24h\"")))
+    }
+}
+
 /// What is logged, and how.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -68,8 +86,10 @@ pub struct Log {
 pub struct Tokens {
     pub registrations_per_minute: u32,
     pub pending_clients: u32,
-    pub pending_days: u32,
-    pub secret_overlap_seconds: u32,
+    #[serde(with = "duration")]
+    pub pending_lifetime: Duration,
+    #[serde(with = "duration")]
+    pub secret_overlap: Duration,
 }
 
 /// Someone else whose tokens name users (`tokens.md`, "IAM user tokens").
@@ -186,11 +206,11 @@ impl TrustedIssuer {
             return Err("tenant_claim must not be empty");
         }
         if self.groups_claim.is_some() == self.groups.is_empty() {
-            return Err("groups_claim and groups must be there together");
+            return Err("groups_claim and groups must be set together");
         }
         if self.groups_claim.is_none() && self.permissions_claim.is_none() {
             return Err(
-                "permissions_claim or groups_claim must be there: users may do nothing else",
+                "permissions_claim or groups_claim is required: without them users may do nothing",
             );
         }
         Ok(())
@@ -233,7 +253,7 @@ impl Config {
                 ));
             }
         }
-        if !crate::tokens::tenant::is_name(&self.platform_tenant) {
+        if !crate::identity::is_name(&self.platform_tenant) {
             return Err("platform_tenant must be 1 to 64 of A-Z a-z 0-9 . _ -".to_owned());
         }
         if !matches!(self.log.format.as_str(), "text" | "json") {
@@ -248,7 +268,7 @@ impl Config {
                 .chain([&self.issuer()])
                 .any(|name| *name == trusted.issuer)
             {
-                return Err(format!("{at}.issuer is there twice, or this service's own"));
+                return Err(format!("{at}.issuer is a duplicate, or this service's own"));
             }
         }
         Ok(())

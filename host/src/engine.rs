@@ -1,8 +1,8 @@
-//! The module under wasmtime: instances, what they keep prepared, their limits, and their end.
+//! The module under wasmtime: a pool of instances, the documents that they have prepared, and their limits.
 //!
-//! The module is compiled once. Instances are few (one a thread that decides), warm and reused; a decision runs inline,
-//! on the caller's thread, in about a microsecond. Nothing is shared between instances, and an instance that trapped or
-//! ran into its deadline is never entered again: its state is undefined (`engine.md`, "In the host").
+//! The module is compiled once. Instances are few (one for each thread that decides), warm and reused; a decision runs on
+//! the calling thread in about a microsecond. Instances share nothing, and one that trapped or exceeded its deadline is
+//! never entered again: its state is undefined (`engine.md`, "In the host").
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,15 +43,15 @@ const DEADLINE_PER_BYTE: Duration = Duration::from_nanos(100);
 /// What a basket may compute beyond that: it may have as many results as a hundred thousand calls.
 const BASKET_DEADLINE: Duration = Duration::from_millis(200);
 
-/// A document for the module to prepare and keep: a catalog's conditions, or one project.
+/// A document that the module prepares once and evaluates many requests against: a catalog's conditions, or one project.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct Document {
     kind: &'static str,
     text: Bytes,
     digest: [u8; 16],
 }
 
-impl Source {
+impl Document {
     /// A catalog: `{ "global": [..], "tenant": [..] }`.
     #[must_use]
     pub fn catalog(text: Bytes) -> Self {
@@ -83,15 +83,15 @@ impl Source {
     }
 }
 
-/// A question to the module.
+/// What the module is asked to decide.
 #[derive(Clone, Copy, Debug)]
-pub enum Question<'a> {
+pub enum Call<'a> {
     /// One item, one condition of a catalog.
-    Condition(&'a Source, &'a str),
-    /// One item, a project. Asked of a catalog, the project is one that the tenant does not have.
-    Project(&'a Source),
+    Condition(&'a Document, &'a str),
+    /// One item, a project. With a catalog in its place, the project is one that the tenant does not have.
+    Project(&'a Document),
     /// A basket, over a catalog and perhaps a project.
-    Basket(&'a Source, Option<&'a Source>),
+    Basket(&'a Document, Option<&'a Document>),
 }
 
 /// Why there is no answer.
@@ -100,30 +100,30 @@ pub enum EngineError {
     /// The module refused the request.
     #[error("{0:?}")]
     Refused(Code, Vec<Fault>),
-    /// The instance trapped or ran into a limit, and is gone.
-    #[error("the module ended: {0}")]
-    Ended(String),
+    /// The instance trapped or exceeded a limit, and was discarded.
+    #[error("the module failed: {0}")]
+    Failed(String),
 }
 
-/// The module, compiled, and its idle instances.
-pub struct Decider {
+/// The compiled module, and the instances of it that are idle.
+pub struct EnginePool {
     engine: Engine,
     module: InstancePre<State>,
     idle: ArrayQueue<Box<Instance>>,
     made: AtomicU64,
-    ended: AtomicU64,
+    failed: AtomicU64,
 }
 
-impl std::fmt::Debug for Decider {
+impl std::fmt::Debug for EnginePool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Decider")
+        f.debug_struct("EnginePool")
             .field("made", &self.made)
-            .field("ended", &self.ended)
+            .field("failed", &self.failed)
             .finish()
     }
 }
 
-impl Decider {
+impl EnginePool {
     /// Compiles a module, for `threads` that decide at once.
     ///
     /// # Errors
@@ -133,33 +133,33 @@ impl Decider {
         config
             .epoch_interruption(true)
             .cranelift_opt_level(OptLevel::Speed);
-        let engine = Engine::new(&config).map_err(ended)?;
-        let module = Module::new(&engine, module).map_err(ended)?;
+        let engine = Engine::new(&config).map_err(failed)?;
+        let module = Module::new(&engine, module).map_err(failed)?;
         let mut linker = Linker::new(&engine);
         // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
         linker
             .define_unknown_imports_as_traps(&module)
-            .map_err(ended)?;
-        let module = linker.instantiate_pre(&module).map_err(ended)?;
+            .map_err(failed)?;
+        let module = linker.instantiate_pre(&module).map_err(failed)?;
         tick(&engine)?;
-        let decider = Self {
+        let pool = Self {
             engine,
             module,
             idle: ArrayQueue::new(threads.max(1)),
             made: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
         };
-        let first = decider.instance()?;
-        decider.keep(first);
-        Ok(decider)
+        let first = pool.instance()?;
+        pool.keep(first);
+        Ok(pool)
     }
 
-    /// How many instances were made, and how many of them trapped or ran into a limit.
+    /// How many instances were made, and how many of these trapped or exceeded a limit.
     #[must_use]
     pub fn instances(&self) -> (u64, u64) {
         (
             self.made.load(Ordering::Relaxed),
-            self.ended.load(Ordering::Relaxed),
+            self.failed.load(Ordering::Relaxed),
         )
     }
 
@@ -175,19 +175,19 @@ impl Decider {
         sum
     }
 
-    /// Asks the module; `request` is the JSON text of the question. Answers the JSON text of the decision.
+    /// Has the module decide; `request` is a JSON text, and so is the answer.
     ///
     /// # Errors
     /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
-    pub fn ask(&self, question: Question<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
+    pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
         let mut instance = match self.idle.pop() {
             Some(instance) => instance,
             None => self.instance()?,
         };
-        let answer = instance.ask(question, request);
+        let answer = instance.evaluate(call, request);
         match answer {
-            Err(EngineError::Ended(_)) => {
-                self.ended.fetch_add(1, Ordering::Relaxed);
+            Err(EngineError::Failed(_)) => {
+                self.failed.fetch_add(1, Ordering::Relaxed);
             }
             _ => self.keep(instance),
         }
@@ -220,11 +220,11 @@ fn tick(engine: &Engine) -> Result<(), EngineError> {
         .spawn(run);
     thread
         .map(drop)
-        .map_err(|cause| EngineError::Ended(cause.to_string()))
+        .map_err(|cause| EngineError::Failed(cause.to_string()))
 }
 
-fn ended(cause: impl std::fmt::Display) -> EngineError {
-    EngineError::Ended(format!("{cause:#}"))
+fn failed(cause: impl std::fmt::Display) -> EngineError {
+    EngineError::Failed(format!("{cause:#}"))
 }
 
 /// What an instance's store holds: limits, and what the call in it has used.
@@ -289,32 +289,32 @@ impl Instance {
             Err(Trap::Interrupt.into())
         });
         store.set_epoch_deadline(2);
-        let instance = module.instantiate(&mut store).map_err(ended)?;
+        let instance = module.instantiate(&mut store).map_err(failed)?;
         let memory = instance
             .get_memory(&mut store, "memory")
-            .ok_or_else(|| EngineError::Ended("the module has no memory".to_owned()))?;
+            .ok_or_else(|| EngineError::Failed("the module has no memory".to_owned()))?;
         let version = instance
             .get_typed_func::<(), u32>(&mut store, "tillgate_abi_version")
             .and_then(|version| version.call(&mut store, ()))
-            .map_err(ended)?;
+            .map_err(failed)?;
         if version != tillgate_engine::face::abi::VERSION {
-            return Err(EngineError::Ended(format!(
+            return Err(EngineError::Failed(format!(
                 "the module's ABI is version {version}"
             )));
         }
         Ok(Self {
             input: instance
                 .get_typed_func(&mut store, "tillgate_input")
-                .map_err(ended)?,
+                .map_err(failed)?,
             prepare: instance
                 .get_typed_func(&mut store, "tillgate_prepare")
-                .map_err(ended)?,
+                .map_err(failed)?,
             evaluate: instance
                 .get_typed_func(&mut store, "tillgate_evaluate")
-                .map_err(ended)?,
+                .map_err(failed)?,
             release: instance
                 .get_typed_func(&mut store, "tillgate_release")
-                .map_err(ended)?,
+                .map_err(failed)?,
             memory,
             store,
             prepared: HashMap::default(),
@@ -323,31 +323,31 @@ impl Instance {
         })
     }
 
-    fn ask(&mut self, question: Question<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
+    fn evaluate(&mut self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
         self.calls += 1;
-        match question {
-            Question::Condition(catalog, id) => {
+        match call {
+            Call::Condition(catalog, id) => {
                 let handle = self.handle(catalog)?;
-                self.evaluate(handle, &["condition ", id], request, DEADLINE)
+                self.call(handle, &["condition ", id], request, DEADLINE)
             }
-            Question::Project(source) => {
-                let handle = self.handle(source)?;
-                self.evaluate(handle, &["project"], request, DEADLINE)
+            Call::Project(document) => {
+                let handle = self.handle(document)?;
+                self.call(handle, &["project"], request, DEADLINE)
             }
-            Question::Basket(catalog, None) => {
+            Call::Basket(catalog, None) => {
                 let handle = self.handle(catalog)?;
-                self.evaluate(handle, &["basket"], request, BASKET_DEADLINE)
+                self.call(handle, &["basket"], request, BASKET_DEADLINE)
             }
-            Question::Basket(catalog, Some(project)) => {
+            Call::Basket(catalog, Some(project)) => {
                 let project = self.handle(project)?;
                 let handle = self.handle(catalog)?;
                 let line = ["basket ", &project.to_string()];
-                self.evaluate(handle, &line, request, BASKET_DEADLINE)
+                self.call(handle, &line, request, BASKET_DEADLINE)
             }
         }
     }
 
-    fn evaluate(
+    fn call(
         &mut self,
         handle: u32,
         line: &[&str],
@@ -359,30 +359,30 @@ impl Instance {
         let answer = self
             .evaluate
             .call(&mut self.store, (handle, len))
-            .map_err(ended)?;
+            .map_err(failed)?;
         self.read(answer)
     }
 
     /// The handle of a document, which is prepared when it is not yet.
-    fn handle(&mut self, source: &Source) -> Result<u32, EngineError> {
-        if let Some(prepared) = self.prepared.get_mut(&source.digest) {
+    fn handle(&mut self, document: &Document) -> Result<u32, EngineError> {
+        if let Some(prepared) = self.prepared.get_mut(&document.digest) {
             prepared.last_call = self.calls;
             return Ok(prepared.handle);
         }
-        self.make_room(source.text.len())?;
-        let len = self.write(&[source.kind], &source.text)?;
+        self.make_room(document.text.len())?;
+        let len = self.write(&[document.kind], &document.text)?;
         self.allow(DEADLINE + DEADLINE_PER_BYTE * len);
-        let answer = self.prepare.call(&mut self.store, len).map_err(ended)?;
+        let answer = self.prepare.call(&mut self.store, len).map_err(failed)?;
         let answer = self.read(answer)?;
-        let handle = serde_json::from_slice(&answer).map_err(ended)?;
-        let bytes = source.text.len();
+        let handle = serde_json::from_slice(&answer).map_err(failed)?;
+        let bytes = document.text.len();
         self.prepared_bytes += bytes;
         let prepared = Prepared {
             handle,
             bytes,
             last_call: self.calls,
         };
-        self.prepared.insert(source.digest, prepared);
+        self.prepared.insert(document.digest, prepared);
         Ok(handle)
     }
 
@@ -404,7 +404,7 @@ impl Instance {
                 self.allow(DEADLINE);
                 self.release
                     .call(&mut self.store, kept.handle)
-                    .map_err(ended)?;
+                    .map_err(failed)?;
             }
         }
         Ok(())
@@ -420,10 +420,10 @@ impl Instance {
     /// Writes a call into the module's input buffer.
     fn write(&mut self, line: &[&str], text: &[u8]) -> Result<u32, EngineError> {
         let line_len: usize = line.iter().map(|part| part.len()).sum();
-        let len = u32::try_from(line_len + 1 + text.len()).map_err(ended)?;
+        let len = u32::try_from(line_len + 1 + text.len()).map_err(failed)?;
         self.allow(DEADLINE);
-        let at = self.input.call(&mut self.store, len).map_err(ended)?;
-        let at = usize::try_from(at).map_err(ended)?;
+        let at = self.input.call(&mut self.store, len).map_err(failed)?;
+        let at = usize::try_from(at).map_err(failed)?;
         let memory = self.memory.data_mut(&mut self.store);
         let mut rest = memory.get_mut(at..).unwrap_or_default();
         for part in line
@@ -433,7 +433,7 @@ impl Instance {
         {
             let (place, after) = rest
                 .split_at_mut_checked(part.len())
-                .ok_or_else(|| EngineError::Ended("the input buffer is too small".to_owned()))?;
+                .ok_or_else(|| EngineError::Failed("the input buffer is too small".to_owned()))?;
             place.copy_from_slice(part);
             rest = after;
         }
@@ -442,15 +442,15 @@ impl Instance {
 
     /// Reads the answer that a packed pointer and length point to.
     fn read(&self, answer: u64) -> Result<Bytes, EngineError> {
-        let at = usize::try_from(answer >> 32).map_err(ended)?;
-        let len = usize::try_from(answer & u64::from(u32::MAX)).map_err(ended)?;
+        let at = usize::try_from(answer >> 32).map_err(failed)?;
+        let len = usize::try_from(answer & u64::from(u32::MAX)).map_err(failed)?;
         let answer = at
             .checked_add(len)
             .and_then(|end| self.memory.data(&self.store).get(at..end));
         match answer.and_then(<[u8]>::split_first) {
             Some((&tillgate_engine::face::OK, json)) => Ok(Bytes::copy_from_slice(json)),
             Some((_, json)) => Err(refusal(json)),
-            None => Err(EngineError::Ended("the module answered nothing".to_owned())),
+            None => Err(EngineError::Failed("the module answered nothing".to_owned())),
         }
     }
 }
@@ -466,8 +466,8 @@ fn refusal(json: &[u8]) -> EngineError {
         Ok(Refusal { code, faults }) => match code.as_str() {
             "invalid" => EngineError::Refused(Code::Invalid, faults),
             "not_found" => EngineError::Refused(Code::NotFound, faults),
-            _ => EngineError::Ended(format!("the module answered {code}")),
+            _ => EngineError::Failed(format!("the module answered {code}")),
         },
-        Err(cause) => ended(cause),
+        Err(cause) => failed(cause),
     }
 }

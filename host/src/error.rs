@@ -1,4 +1,4 @@
-//! What goes wrong in the host, by what the caller can do about it. Statuses are for `http/reply.rs` alone.
+//! The host's errors, by what the caller can do about them. How they become statuses stands in `http/reply.rs`.
 
 use std::time::Duration;
 
@@ -10,40 +10,40 @@ use crate::store::{CommitError, Unavailable};
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The input is not what it must be: mend what is named.
+    /// The input is invalid: mend what is named.
     #[error("the request has faults: {}", list(.0))]
     Invalid(Vec<Fault>),
-    /// Who is asking is not known: get a token.
+    /// The caller is unknown: get a token.
     #[error("{0}")]
     Unauthenticated(&'static str),
-    /// Who is asking may not: ask for the permission.
+    /// The caller lacks a permission: ask for it.
     #[error("{0}")]
     Denied(String),
-    /// It is not there.
+    /// It does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// It contradicts what is there.
+    /// It contradicts the current state.
     #[error("{0}")]
     Conflict(String),
     /// It has changed since it was read: read again.
     #[error("{0}")]
     Outdated(String),
-    /// Too often: wait.
+    /// The caller asks too often: wait.
     #[error("{detail}")]
     TooMany {
-        /// What there is too much of.
+        /// What there are too many of.
         detail: String,
         /// How long to wait.
         retry_after: Duration,
     },
-    /// Others change the same all the time: try later.
-    #[error("others change the same all the time: try again")]
+    /// Other writers keep changing the same thing: try again.
+    #[error("other requests keep changing the same thing: try again")]
     Busy,
     /// The store is away: try later.
     #[error("the store is away")]
     Unavailable(#[source] Unavailable),
-    /// Nothing the caller did.
-    #[error("something is wrong here")]
+    /// The fault is on this side.
+    #[error("internal error")]
     Bug(String),
 }
 
@@ -78,8 +78,8 @@ impl Error {
     fn from_engine(code: Code, faults: Vec<Fault>) -> Self {
         match code {
             Code::Invalid => Self::Invalid(faults),
-            Code::NotFound => Self::NotFound("no condition of this id is in force".to_owned()),
-            Code::UnknownHandle => Self::Bug("the module lost what it had prepared".to_owned()),
+            Code::NotFound => Self::NotFound("no condition with this id is in force".to_owned()),
+            Code::UnknownHandle => Self::Bug("the module does not know a document that it has prepared".to_owned()),
         }
     }
 }
@@ -88,7 +88,7 @@ impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused(code, faults) => Self::from_engine(code, faults),
-            EngineError::Ended(cause) => Self::Bug(cause),
+            EngineError::Failed(cause) => Self::Bug(cause),
         }
     }
 }
@@ -106,10 +106,10 @@ impl From<CommitError> for Error {
                 Self::Unavailable(Unavailable(cause))
             }
             CommitError::Conflict(_) | CommitError::LeaseLost { .. } => {
-                Self::Conflict("it was changed by someone else at the same time".to_owned())
+                Self::Conflict("another request changed it at the same time".to_owned())
             }
             CommitError::Refused("more than 32 MiB") => {
-                Self::invalid("$", "must be less than 32 MiB as it is stored")
+                Self::invalid("$", "must be smaller than 32 MiB as it is stored")
             }
             CommitError::Refused(cause) => Self::Bug(cause.to_owned()),
         }

@@ -1,12 +1,13 @@
-//! Versions of what callers read and write: entity tags, and what must hold of them (RFC 9110, section 13).
+//! Entity tags: the versions of what callers read and write, and what a request requires of them (RFC 9110, section 13).
 
+use headers::IfNoneMatch;
 use http::HeaderValue;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// What a caller shows to say which version it has: a strong entity tag, in quotes.
+/// A strong entity tag, in quotes.
 pub type Etag = HeaderValue;
 
 /// The entity tag of a text: its SHA-256.
@@ -40,34 +41,60 @@ pub enum Written {
     Replaced,
 }
 
-/// What a PUT or DELETE asks of what is there.
+impl Written {
+    /// What a PUT has done where something was or was not.
+    #[must_use]
+    pub const fn new(existed: bool) -> Self {
+        if existed {
+            Self::Replaced
+        } else {
+            Self::Created
+        }
+    }
+}
+
+/// The entity tags of a request's header, compared weakly; without any when the header was malformed.
+#[derive(Clone, Debug)]
+pub struct EntityTags(pub Option<IfNoneMatch>);
+
+impl EntityTags {
+    /// Whether one of them is this tag, or they are `*`.
+    #[must_use]
+    pub fn contain(&self, etag: &Etag) -> bool {
+        let Some(tags) = &self.0 else { return false };
+        let etag = etag.to_str().ok().and_then(|text| text.parse::<headers::ETag>().ok());
+        etag.is_some_and(|etag| !tags.precondition_passes(&etag))
+    }
+}
+
+/// What a PUT or DELETE requires of what is there.
 #[derive(Clone, Debug, Default)]
 pub struct Preconditions {
-    /// `If-Match`: one of these, or anything when one is `*`.
-    pub tags: Option<Vec<String>>,
-    /// `If-None-Match: *`: nothing.
+    /// `If-Match`: it is one of these versions.
+    pub tags: Option<EntityTags>,
+    /// `If-None-Match: *`: there is nothing.
     pub absent: bool,
 }
 
 impl Preconditions {
-    /// Nothing, when they hold for what is there, whose entity tag is `etag`.
+    /// Succeeds when they hold for what is there, whose entity tag is `etag`.
     ///
     /// # Errors
     /// [`Error::Outdated`] when they do not.
-    pub fn hold(&self, etag: Option<&Etag>) -> Result<()> {
+    pub fn check(&self, etag: Option<&Etag>) -> Result<()> {
         if self.absent && etag.is_some() {
-            return Err(Error::Outdated("it is there already".to_owned()));
+            return Err(Error::Outdated("it already exists".to_owned()));
         }
         let matched = match (&self.tags, etag) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(tags), Some(etag)) => tags.iter().any(|tag| tag == "*" || tag == etag),
+            (Some(tags), Some(etag)) => tags.contain(etag),
         };
         if matched {
             return Ok(());
         }
         Err(Error::Outdated(
-            "it is not the version of If-Match".to_owned(),
+            "it is not the version that If-Match names".to_owned(),
         ))
     }
 }

@@ -1,8 +1,8 @@
-//! The page at `/`: what stands in `www/`, the package's modules from `js/src/`, and the module itself, embedded.
+//! The page at `/`: the files of `www/`, the package's modules from `js/src/`, and the module itself, embedded.
 //!
-//! Nothing is built and nothing comes from elsewhere: the browser takes the same files that lie in the repository, at the
-//! same paths, and the same module that the host decides with. What the page may do is said in its policy: its own
-//! scripts, its own requests, and WebAssembly. Called by the table of routes alone.
+//! Nothing is built and nothing comes from elsewhere: the browser takes the same files that are in the repository, at the
+//! same paths, and the same module that the host decides with. Its policy allows its own scripts, its own requests and
+//! WebAssembly.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock};
@@ -15,6 +15,7 @@ use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use include_dir::{Dir, include_dir};
 
 use crate::app::App;
 use crate::engine::MODULE;
@@ -30,175 +31,70 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-const HTML: &str = "text/html; charset=utf-8";
-const CSS: &str = "text/css; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const SVG: &str = "image/svg+xml";
-const WASM: &str = "application/wasm";
-
 /// Where the page's HTML has the audience that a token must be for.
 const AUDIENCE: &str = "{{audience}}";
 
 const INDEX: &str = include_str!("../../www/index.html");
 
-/// Path, media type, content.
-type File = (&'static str, &'static str, &'static [u8]);
+/// The page's own files, and the modules of the package.
+static WWW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../www");
+static PACKAGE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../js/src");
 
-const FILES: &[File] = &[
-    ("/www/style.css", CSS, include_bytes!("../../www/style.css")),
-    ("/www/icon.svg", SVG, include_bytes!("../../www/icon.svg")),
-    ("/www/main.js", SCRIPT, include_bytes!("../../www/main.js")),
-    ("/www/dom.js", SCRIPT, include_bytes!("../../www/dom.js")),
-    (
-        "/www/session.js",
-        SCRIPT,
-        include_bytes!("../../www/session.js"),
-    ),
-    (
-        "/www/words.js",
-        SCRIPT,
-        include_bytes!("../../www/words.js"),
-    ),
-    (
-        "/www/signin.js",
-        SCRIPT,
-        include_bytes!("../../www/signin.js"),
-    ),
-    (
-        "/www/verdict.js",
-        SCRIPT,
-        include_bytes!("../../www/verdict.js"),
-    ),
-    (
-        "/www/strip.js",
-        SCRIPT,
-        include_bytes!("../../www/strip.js"),
-    ),
-    (
-        "/www/agreement.js",
-        SCRIPT,
-        include_bytes!("../../www/agreement.js"),
-    ),
-    (
-        "/www/customer.js",
-        SCRIPT,
-        include_bytes!("../../www/customer.js"),
-    ),
-    ("/www/item.js", SCRIPT, include_bytes!("../../www/item.js")),
-    (
-        "/www/preview.js",
-        SCRIPT,
-        include_bytes!("../../www/preview.js"),
-    ),
-    (
-        "/www/basket.js",
-        SCRIPT,
-        include_bytes!("../../www/basket.js"),
-    ),
-    ("/www/list.js", SCRIPT, include_bytes!("../../www/list.js")),
-    (
-        "/www/editor.js",
-        SCRIPT,
-        include_bytes!("../../www/editor.js"),
-    ),
-    (
-        "/www/conditions.js",
-        SCRIPT,
-        include_bytes!("../../www/conditions.js"),
-    ),
-    (
-        "/www/projects.js",
-        SCRIPT,
-        include_bytes!("../../www/projects.js"),
-    ),
-    (
-        "/js/src/browser.js",
-        SCRIPT,
-        include_bytes!("../../js/src/browser.js"),
-    ),
-    (
-        "/js/src/index.js",
-        SCRIPT,
-        include_bytes!("../../js/src/index.js"),
-    ),
-    (
-        "/js/src/load.js",
-        SCRIPT,
-        include_bytes!("../../js/src/load.js"),
-    ),
-    (
-        "/js/src/engine.js",
-        SCRIPT,
-        include_bytes!("../../js/src/engine.js"),
-    ),
-    (
-        "/js/src/error.js",
-        SCRIPT,
-        include_bytes!("../../js/src/error.js"),
-    ),
-    (
-        "/js/src/catalog.js",
-        SCRIPT,
-        include_bytes!("../../js/src/catalog.js"),
-    ),
-    (
-        "/js/src/rates.js",
-        SCRIPT,
-        include_bytes!("../../js/src/rates.js"),
-    ),
-    (
-        "/js/src/client.js",
-        SCRIPT,
-        include_bytes!("../../js/src/client.js"),
-    ),
-    (
-        "/js/src/host.js",
-        SCRIPT,
-        include_bytes!("../../js/src/host.js"),
-    ),
-    (
-        "/js/src/changes.js",
-        SCRIPT,
-        include_bytes!("../../js/src/changes.js"),
-    ),
-    (
-        "/js/src/token.js",
-        SCRIPT,
-        include_bytes!("../../js/src/token.js"),
-    ),
-    (
-        "/js/engine/engine.js",
-        SCRIPT,
-        include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js")),
-    ),
-    ("/js/engine/tillgate_bg.wasm", WASM, MODULE),
-];
+/// The media type of a file that is served; `None` for one that is not.
+fn media_type(path: &str) -> Option<&'static str> {
+    match path.rsplit_once('.')?.1 {
+        "css" => Some("text/css; charset=utf-8"),
+        "js" => Some("text/javascript; charset=utf-8"),
+        "svg" => Some("image/svg+xml"),
+        "wasm" => Some("application/wasm"),
+        _ => None,
+    }
+}
 
 /// The routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route<Arc<App>>> {
     let mut routes = vec![
         Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index).giving("text/html"),
     ];
     routes.extend(ASSETS.iter().map(|asset| {
         let get = move |_: Arc<App>, request: Request| async move { Ok(asset.answer(&request)) };
-        Route::new(Method::GET, asset.path, Access::Public, Takes::Nothing, get)
-            .giving(asset.media_type.split(';').next().unwrap_or_default())
+        let route = Route::new(
+            Method::GET,
+            &asset.path,
+            Access::Public,
+            Takes::Nothing,
+            get,
+        );
+        route.giving(asset.media_type.split(';').next().unwrap_or_default())
     }));
     routes
 }
 
 /// The files, ready to go out.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let files = FILES.iter();
-    let assets = files.map(|(path, media_type, content)| {
-        Asset::new(path, media_type, Bytes::from_static(content))
-    });
-    assets.collect()
+    let folder = |prefix: &'static str, folder: &'static Dir<'_>| {
+        folder.files().filter_map(move |file| {
+            let path = format!("{prefix}/{}", file.path().display());
+            Asset::new(path, Bytes::from_static(file.contents()))
+        })
+    };
+    let engine = [
+        ("/js/engine/engine.js", ENGINE_JS),
+        ("/js/engine/tillgate_bg.wasm", MODULE),
+    ];
+    let engine = engine
+        .into_iter()
+        .filter_map(|(path, content)| Asset::new(path.to_owned(), Bytes::from_static(content)));
+    let files = folder("/www", &WWW).chain(folder("/js/src", &PACKAGE));
+    files.chain(engine).collect()
 });
+
+/// The name and the digest of the module, as the package has them.
+const ENGINE_JS: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js"));
 
 /// A file, its entity tag, and its compressed form.
 struct Asset {
-    path: &'static str,
+    path: String,
     media_type: &'static str,
     content: Bytes,
     etag: Etag,
@@ -206,7 +102,13 @@ struct Asset {
 }
 
 impl Asset {
-    fn new(path: &'static str, media_type: &'static str, content: Bytes) -> Self {
+    /// A file; `None` when its type is not served.
+    fn new(path: String, content: Bytes) -> Option<Self> {
+        let media_type = media_type(&path)?;
+        Some(Self::of_type(path, media_type, content))
+    }
+
+    fn of_type(path: String, media_type: &'static str, content: Bytes) -> Self {
         let plain = content.clone();
         Self {
             path,
@@ -221,7 +123,7 @@ impl Asset {
         let reply = if request.has(&self.etag) {
             Reply::empty(StatusCode::NOT_MODIFIED)
         } else {
-            match self.compressed.as_ref().filter(|_| request.takes_gzip()) {
+            match self.compressed.as_ref().filter(|_| request.accepts_gzip()) {
                 Some(smaller) => Reply::file(self.media_type, smaller.clone())
                     .with(CONTENT_ENCODING, HeaderValue::from_static("gzip")),
                 None => Reply::file(self.media_type, self.content.clone()),
@@ -239,9 +141,10 @@ async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
     let audience = escaped(&app.config.audience);
     let (before, after) = INDEX
         .split_once(AUDIENCE)
-        .ok_or_else(|| Error::Bug("the page has no place for the audience".to_owned()))?;
+        .ok_or_else(|| Error::Bug("the page has no placeholder for the audience".to_owned()))?;
     let html = [before, &audience, after].concat();
-    Ok(Asset::new("/", HTML, html.into()).answer(&request))
+    let page = Asset::of_type("/".to_owned(), "text/html; charset=utf-8", html.into());
+    Ok(page.answer(&request))
 }
 
 /// What stands in an attribute's quotes.

@@ -107,7 +107,7 @@ async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
             return Ok(tenant);
         }
     }
-    Err("no tenant has a client of this id: see `tillgate clients list`".to_owned())
+    Err("no tenant has a client with this id: see `tillgate clients list`".to_owned())
 }
 
 /// The clients of a tenant, or of all, page by page.

@@ -1,21 +1,21 @@
 //! `tillgate demo`: the product on a temporary store, with a shop's conditions and a project to ask about.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
-use super::{bind, explain as explain_error, log_to_stderr, serve_until_told, start};
+use super::{bind, explain as explain_error, log_to_stderr, serve_until_signal, start};
 use crate::app::App;
 use crate::conditions::{Owner, StoredProject};
 use crate::config::{Flags, Loaded};
 use crate::error::{Error, Result};
 use crate::etag::Preconditions;
 use crate::http::Listener;
+use crate::identity::TenantId;
+use crate::routes::Features;
 use crate::store::StoreUrl;
 use crate::tokens::Credentials;
-use crate::tokens::tenant::TenantId;
 
 /// The demo's tenant.
 const TENANT: &str = "demo";
@@ -73,10 +73,10 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
         Some(address) => bind(address).await?,
         None => bind_somewhere(config.listen).await?,
     };
-    let app = start(config, &url, &listener).await?;
-    let credentials = fill(&app).await.map_err(explain_error)?;
-    let explained = Arc::clone(&app);
-    serve_until_told(app, listener, || explain(&explained, &credentials)).await
+    let (app, features) = start(config, &url, &listener).await?;
+    let credentials = fill(&features).await.map_err(explain_error)?;
+    let explain = || explain(&app, &credentials);
+    serve_until_signal(&app, &features, listener, explain).await
 }
 
 async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
@@ -86,10 +86,10 @@ async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
     }
 }
 
-async fn fill(app: &App) -> Result<Credentials> {
+async fn fill(features: &Features) -> Result<Credentials> {
     let tenant = TenantId::new(TENANT).ok_or_else(|| Error::Bug("no tenant id".to_owned()))?;
     let roles = ["ecs.editor", "ecs.evaluator", "iam.admin"];
-    let credentials = app
+    let credentials = features
         .tokens
         .provision(&tenant, "tillgate-demo", &roles)
         .await?;
@@ -101,13 +101,15 @@ async fn fill(app: &App) -> Result<Credentials> {
     let anything = Preconditions::default();
     for (owner, (id, body)) in conditions {
         let id = ConditionId::new(id).ok_or_else(|| Error::Bug("no condition id".to_owned()))?;
-        app.conditions
+        features
+            .conditions
             .put_condition(owner, id, body.as_bytes(), &anything)
             .await?;
     }
     let project = ProjectId::new(PROJECT).ok_or_else(|| Error::Bug("no project id".to_owned()))?;
     let project = StoredProject::from_put(project, RESTRICTIONS.as_bytes())?;
-    app.conditions
+    features
+        .conditions
         .put_project(&tenant, &project, &anything)
         .await?;
     Ok(credentials)

@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: Keys) -> Result<(), String> {
     match command {
         Command::List => print(&listed(&answer)),
         Command::Rotate => print(&format!(
-            "{} is published; it signs from {}\n",
+            "{} is published and signs from {}\n",
             text(&answer, "kid"),
             text(&answer, "signsFrom")
         )),

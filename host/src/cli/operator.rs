@@ -1,5 +1,5 @@
-//! `tillgate operator`: a further operator, made on the store itself. Whoever may open the store may do anything, so this
-//! asks for no credentials; it is for those who have lost theirs.
+//! `tillgate operator`: creates a further operator on the store itself, for those who have lost their credentials. Whoever
+//! can open the store can do anything, so this asks for none.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::{explain, log_to_stderr, write_credentials};
+use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Flags, Loaded};
 use crate::store::{self, StoreUrl};
@@ -39,22 +40,22 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     log_to_stderr(&config.log)?;
     if file.exists() {
         let file = file.display();
-        return Err(format!("{file} is there already: name another file"));
+        return Err(format!("{file} already exists: name another file"));
     }
     let url: StoreUrl = config.store.parse()?;
     let missing = match &url {
-        StoreUrl::Memory => Some("it ends with its host"),
+        StoreUrl::Memory => Some("it is gone with the process"),
         // Opening it would make it.
         StoreUrl::Embedded(folder) if !folder.exists() => Some("there is no such folder"),
         _ => None,
     };
     if let Some(why) = missing {
-        return Err(format!("{url} has nobody to make an operator for: {why}"));
+        return Err(format!("no operator can be made on {url}: {why}"));
     }
     let clock = Arc::new(SystemClock);
     let store = store::open(&url, Arc::clone(&clock) as _, false).await?;
-    let tokens = Tokens::start(&config, store, clock).await;
-    let tokens = tokens.map_err(explain)?;
+    let app = App::start(config.clone(), store, clock).await.map_err(explain)?;
+    let tokens = Tokens::start(&app).await.map_err(explain)?;
     let keep = |credentials: &Credentials| write_credentials(&config, credentials, &file);
     let made = tokens.further_operator(keep).await.map_err(explain)?;
     println!(

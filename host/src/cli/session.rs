@@ -91,10 +91,10 @@ impl Answer {
         }
         let told = ["detail", "error_description"].map(|member| self.body.get(member));
         let told = told.into_iter().flatten().find_map(Value::as_str);
-        let told = told.unwrap_or("it says nothing about why");
+        let told = told.unwrap_or("it gave no reason");
         Err(match self.status {
             StatusCode::FORBIDDEN => format!("these credentials may not do this: {told}"),
-            status => format!("the host answers {status}: {told}"),
+            status => format!("the host answered {status}: {told}"),
         })
     }
 }
@@ -121,12 +121,12 @@ impl Session {
         if answer.status == StatusCode::UNAUTHORIZED {
             let file = reach.credentials.display();
             return Err(format!(
-                "the host at {base} does not take the credentials of {file}: are they of another store?"
+                "{base} refused the credentials in {file}: do they belong to another store?"
             ));
         }
         let token = answer.body()?;
         let token = token.get("access_token").and_then(Value::as_str);
-        let token = token.ok_or_else(|| format!("{base} answers without a token: is it Tillgate?"));
+        let token = token.ok_or_else(|| format!("{base} answered without a token: is it Tillgate?"));
         let token = token?.to_owned();
         Ok(Self { http, base, token })
     }
@@ -153,7 +153,7 @@ fn base(said: Option<&str>, credentials: &Credentials) -> Result<String, String>
         return Ok(base.trim_end_matches('/').to_owned());
     }
     Err(format!(
-        "{base} is no URL of a host: say --url http://127.0.0.1:8080"
+        "{base} is not the URL of a host: use --url http://127.0.0.1:8080"
     ))
 }
 
@@ -166,7 +166,7 @@ async fn send(base: &str, request: RequestBuilder) -> Result<Answer, String> {
             return format!("the host at {base} did not answer in time");
         }
         format!(
-            "the host at {base} was not understood: {}",
+            "the answer of {base} could not be read: {}",
             cause.without_url()
         )
     };

@@ -1,36 +1,37 @@
-//! Conditions and projects: writing them, seeing them, and asking the module about items.
+//! Conditions and projects: writing them, reading them, and having the module decide with them.
 //!
-//! What a tenant sees is kept in memory as a [`Sight`], made once a change by the first who asks after it. Writes go to the store, then memory catches up before they are answered. Decisions are the module's:
-//! this finds the documents to ask it with. Called by `http.rs` alone.
+//! What a tenant sees is kept in memory as a [`TenantCatalog`], made once for each change by the first request that asks.
+//! A write goes to the store, and memory catches up before it is answered. Decisions are the module's: this finds the
+//! documents that it needs.
 
+mod cache;
+mod catalog;
 pub mod http;
-mod shelf;
-mod sight;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
+use futures_util::{Stream, stream};
 use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
 use tillgate_engine::restriction::ProjectId;
 
-use self::shelf::{Shelf, condition_key, project_key};
-pub use self::shelf::{StoredCondition, StoredProject};
-pub use self::sight::Sight;
-use crate::clock::Clock;
-use crate::engine::{Decider, Question};
+use self::cache::{PartitionCache, condition_key, project_key};
+pub use self::cache::{StoredCondition, StoredProject};
+pub use self::catalog::TenantCatalog;
+use crate::app::App;
+use crate::engine::{Call, EnginePool};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions, Written};
-use crate::follow::{Follow, keep_fresh, tell};
-use crate::store::{Check, Commit, CommitError, CommitId, Op, Partition, Store, commit_surely};
-use crate::tokens::tenant::TenantId;
+use crate::feed::{Subscriber, keep_fresh};
+use crate::identity::TenantId;
+use crate::records::{Change, Records, Versioned};
+use crate::store::Partition;
 
-/// Where the platform's conditions are kept.
+/// The partition of the platform's conditions.
 const GLOBAL: &str = "global";
-
-/// How often a write is tried again when others write the same key.
-const TRIES: usize = 16;
 
 /// Whose conditions are written.
 #[derive(Clone, Copy, Debug)]
@@ -41,43 +42,61 @@ pub enum Owner<'a> {
     Tenant(&'a TenantId),
 }
 
-/// Conditions and projects of everyone.
+/// Conditions and projects of the platform and of every tenant.
 #[derive(Debug)]
 pub struct Conditions {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    global: Arc<Shelf>,
+    app: Arc<App>,
+    global: Arc<PartitionCache>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
-    /// Held by a write that was overtaken, so that those of this host do not overtake each other for ever.
-    again: tokio::sync::Mutex<()>,
 }
 
 /// What is kept in memory for a tenant.
 #[derive(Debug)]
 pub struct Tenant {
     id: TenantId,
-    shelf: Arc<Shelf>,
-    global: Arc<Shelf>,
-    sight: arc_swap::ArcSwap<Sight>,
+    own: Arc<PartitionCache>,
+    global: Arc<PartitionCache>,
+    catalog: ArcSwap<TenantCatalog>,
 }
 
 impl Tenant {
-    /// What the tenant sees now.
+    /// The tenant's id.
     #[must_use]
-    pub fn sight(&self) -> Arc<Sight> {
-        let sight = self.sight.load_full();
-        let (global, own) = (self.global.content(), self.shelf.content());
-        if sight.is_of(&global, &own) {
-            return sight;
-        }
-        let sight = Arc::new(Sight::new(&self.id, global, own));
-        self.sight.store(Arc::clone(&sight));
-        sight
+    pub const fn id(&self) -> &TenantId {
+        &self.id
     }
 
-    /// Two watches that change when what the tenant sees may have.
-    fn watches(&self) -> [tokio::sync::watch::Receiver<()>; 2] {
-        [self.global.watch(), self.shelf.watch()]
+    /// What the tenant sees now.
+    #[must_use]
+    pub fn catalog(&self) -> Arc<TenantCatalog> {
+        let catalog = self.catalog.load_full();
+        let (global, own) = (self.global.content(), self.own.content());
+        if catalog.is_of(&global, &own) {
+            return catalog;
+        }
+        let catalog = Arc::new(TenantCatalog::new(&self.id, global, own));
+        self.catalog.store(Arc::clone(&catalog));
+        catalog
+    }
+
+    /// What the tenant sees now and whenever it changes. The caches stay fresh for as long as the stream is held.
+    pub fn catalogs(self: &Arc<Self>) -> impl Stream<Item = Arc<TenantCatalog>> + Send + 'static {
+        let watches = (self.global.watch(), self.own.watch());
+        let state = (Arc::clone(self), watches, None::<Arc<TenantCatalog>>);
+        stream::unfold(state, |(tenant, (mut global, mut own), seen)| async move {
+            loop {
+                let catalog = tenant.catalog();
+                if seen.as_ref().is_none_or(|seen| seen.digest != catalog.digest) {
+                    let next = (tenant, (global, own), Some(Arc::clone(&catalog)));
+                    return Some((catalog, next));
+                }
+                let changed = tokio::select! {
+                    changed = global.changed() => changed,
+                    changed = own.changed() => changed,
+                };
+                changed.ok()?;
+            }
+        })
     }
 }
 
@@ -86,33 +105,26 @@ impl Conditions {
     ///
     /// # Errors
     /// When the store is away.
-    pub async fn start(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Self> {
-        let partition = Partition::named(GLOBAL);
-        let shelf = Shelf::new(
-            Arc::clone(&store),
-            Arc::clone(&clock),
-            partition,
-            Scope::Global,
-        );
-        let global = Arc::new(shelf);
+    pub async fn start(app: &Arc<App>) -> Result<Self> {
+        let records = app.records(Partition::named(GLOBAL));
+        let global = PartitionCache::new(records, Arc::clone(&app.clock), Scope::Global);
+        let global = Arc::new(global);
         global.catch_up().await?;
         keep_fresh(&global);
         Ok(Self {
-            store,
-            clock,
+            app: Arc::clone(app),
             global,
             tenants: RwLock::default(),
-            again: tokio::sync::Mutex::default(),
         })
     }
 
-    /// What is kept for a tenant; read from the store the first time. Young enough to be served.
+    /// What is kept in memory for a tenant, fresh enough to be served; read from the store the first time.
     ///
     /// # Errors
     /// When the store is away.
     pub async fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>> {
-        let now = self.clock.now();
-        self.global.be_fresh(now).await?;
+        let now = self.app.clock.now();
+        self.global.ensure_fresh(now).await?;
         let known = self
             .tenants
             .read()
@@ -120,27 +132,23 @@ impl Conditions {
             .get(id)
             .cloned();
         if let Some(known) = known {
-            known.shelf.be_fresh(now).await?;
+            known.own.ensure_fresh(now).await?;
             return Ok(known);
         }
-        let shelf = Arc::new(Shelf::new(
-            Arc::clone(&self.store),
-            Arc::clone(&self.clock),
-            id.partition(),
-            Scope::Tenant,
-        ));
-        shelf.catch_up().await?;
+        let records = self.app.records(id.partition());
+        let own = PartitionCache::new(records, Arc::clone(&self.app.clock), Scope::Tenant);
+        let own = Arc::new(own);
+        own.catch_up().await?;
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
         let tenant = tenants.entry(id.clone()).or_insert_with(|| {
-            keep_fresh(&shelf);
+            keep_fresh(&own);
             let global = Arc::clone(&self.global);
-            let sight = Sight::new(id, global.content(), shelf.content());
-            let sight = arc_swap::ArcSwap::from_pointee(sight);
+            let catalog = TenantCatalog::new(id, global.content(), own.content());
             Arc::new(Tenant {
                 id: id.clone(),
-                shelf,
+                own,
                 global,
-                sight,
+                catalog: ArcSwap::from_pointee(catalog),
             })
         });
         Ok(Arc::clone(tenant))
@@ -149,7 +157,7 @@ impl Conditions {
     /// Creates or replaces a condition from a PUT's body.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming what is wrong with the body, [`Error::Conflict`] when a tenant's id is a global one,
+    /// [`Error::Invalid`] naming every fault of the body, [`Error::Conflict`] when a tenant's id is a global one,
     /// [`Error::Outdated`] when a precondition does not hold.
     pub async fn put_condition(
         &self,
@@ -163,7 +171,7 @@ impl Conditions {
             Owner::Tenant(_) => Scope::Tenant,
         };
         let key = condition_key(id.as_str());
-        self.refuse_global(owner, &key).await?;
+        self.refuse_global_id(owner, &key).await?;
         let condition = EntityCondition::from_put(id, scope, body)?;
         let stored = StoredCondition::new(condition)?;
         let written = self.put(owner, &key, &stored.json, preconditions).await?;
@@ -182,7 +190,7 @@ impl Conditions {
         preconditions: &Preconditions,
     ) -> Result<()> {
         let key = condition_key(id.as_str());
-        self.refuse_global(owner, &key).await?;
+        self.refuse_global_id(owner, &key).await?;
         self.delete(owner, &key, "no condition has this id", preconditions)
             .await
     }
@@ -211,27 +219,20 @@ impl Conditions {
         id: ProjectId,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        let owner = Owner::Tenant(tenant);
-        self.delete(
-            owner,
-            &project_key(id),
-            "no project has this id",
-            preconditions,
-        )
-        .await
+        let (owner, key) = (Owner::Tenant(tenant), project_key(id));
+        self.delete(owner, &key, "no project has this id", preconditions)
+            .await
     }
 
     /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
-    async fn refuse_global(&self, owner: Owner<'_>, key: &str) -> Result<()> {
-        if matches!(owner, Owner::Platform) {
-            return Ok(());
-        }
-        let partition = self.global.follower().partition();
-        let found = self.store.get(partition, &[key.to_owned()]).await?;
-        if found.iter().any(Option::is_some) {
-            return Err(Error::Conflict(
-                "this id is a global condition's".to_owned(),
-            ));
+    async fn refuse_global_id(&self, owner: Owner<'_>, key: &str) -> Result<()> {
+        let is_taken = match owner {
+            Owner::Platform => false,
+            Owner::Tenant(_) => self.global.records().get_bytes(key).await?.is_some(),
+        };
+        if is_taken {
+            let detail = "a global condition has this id";
+            return Err(Error::Conflict(detail.to_owned()));
         }
         Ok(())
     }
@@ -243,18 +244,20 @@ impl Conditions {
         value: &Bytes,
         preconditions: &Preconditions,
     ) -> Result<Written> {
-        let op = Op::Put {
-            key: key.to_owned(),
-            value: value.clone(),
+        let cache = self.cache(owner).await?;
+        let plan = async || {
+            let read = read(cache.records(), key).await?;
+            let etag = read.as_ref().map(|read| etag::of_text(&read.record));
+            preconditions.check(etag.as_ref())?;
+            let mut change = Change::default();
+            change.expect(key, read.as_ref());
+            change.put_bytes(key, value.clone());
+            change.notify(key);
+            Ok((change, Written::new(read.is_some())))
         };
-        let before = self.change(owner, key, op, |current| {
-            preconditions.hold(current.map(|text| etag::of_text(text)).as_ref())
-        });
-        Ok(if before.await? {
-            Written::Replaced
-        } else {
-            Written::Created
-        })
+        let written = cache.records().change(plan).await?;
+        cache.catch_up().await?;
+        Ok(written)
     }
 
     async fn delete(
@@ -264,103 +267,83 @@ impl Conditions {
         missing: &str,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        let op = Op::Delete {
-            key: key.to_owned(),
+        let cache = self.cache(owner).await?;
+        let plan = async || {
+            let Some(read) = read(cache.records(), key).await? else {
+                return Err(Error::NotFound(missing.to_owned()));
+            };
+            preconditions.check(Some(&etag::of_text(&read.record)))?;
+            let mut change = Change::default();
+            change.expect(key, Some(&read));
+            change.delete(key);
+            change.notify(key);
+            Ok((change, ()))
         };
-        let change = self.change(owner, key, op, |current| match current {
-            None => Err(Error::NotFound(missing.to_owned())),
-            Some(current) => preconditions.hold(Some(&etag::of_text(current))),
-        });
-        change.await.map(drop)
+        cache.records().change(plan).await?;
+        cache.catch_up().await
     }
 
-    /// Changes a key as it was when `check` looked at it, and lets memory catch up. Answers whether it was there.
-    async fn change(
-        &self,
-        owner: Owner<'_>,
-        key: &str,
-        op: Op,
-        check: impl Fn(Option<&Bytes>) -> Result<()>,
-    ) -> Result<bool> {
-        let shelf = match owner {
+    /// The cache of what an owner writes.
+    async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
+        Ok(match owner {
             Owner::Platform => Arc::clone(&self.global),
-            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.shelf),
-        };
-        let partition = shelf.follower().partition();
-        let mut alone = None;
-        for _ in 0..TRIES {
-            let found = self.store.get(partition, &[key.to_owned()]).await?;
-            let current = found.into_iter().next().flatten();
-            check(current.as_ref().map(|entry| &entry.value))?;
-            let still = current.as_ref().map_or_else(
-                || Check::Absent(key.to_owned()),
-                |entry| Check::At(key.to_owned(), entry.revision),
-            );
-            let commit = Commit {
-                partition: partition.clone(),
-                id: CommitId::random(),
-                checks: vec![still],
-                ops: vec![op.clone(), tell(key)],
-            };
-            match commit_surely(self.store.as_ref(), commit).await {
-                Err(CommitError::Conflict(_)) if alone.is_none() => {
-                    alone = Some(self.again.lock().await);
-                }
-                Err(CommitError::Conflict(_)) => {}
-                Err(other) => return Err(other.into()),
-                Ok(_) => {
-                    shelf.catch_up().await?;
-                    return Ok(current.is_some());
-                }
-            }
-        }
-        Err(Error::Busy)
+            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.own),
+        })
     }
 }
 
-/// Asks the module about one item and one condition of a tenant's.
+/// A record as it is stored: its JSON, whose digest is its entity tag.
+async fn read(records: &Records, key: &str) -> Result<Option<Versioned<Bytes>>> {
+    let entry = records.get_bytes(key).await?;
+    Ok(entry.map(|entry| Versioned {
+        revision: entry.revision,
+        record: entry.value,
+    }))
+}
+
+/// Decides about one item by one condition of a tenant.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming what is wrong with the request, [`Error::NotFound`] when no such condition is in force.
+/// [`Error::Invalid`] naming every fault of the request, [`Error::NotFound`] when no such condition is in force.
 pub fn evaluate_condition(
-    decider: &Decider,
-    sight: &Sight,
+    engine: &EnginePool,
+    catalog: &TenantCatalog,
     id: &str,
     request: &[u8],
 ) -> Result<Bytes> {
-    Ok(decider.ask(Question::Condition(&sight.conditions, id), request)?)
+    Ok(engine.evaluate(Call::Condition(&catalog.conditions, id), request)?)
 }
 
-/// Asks the module about one item and the project that the request names.
+/// Decides about one item by the project that the request names.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming what is wrong with the request.
-pub fn evaluate_project(decider: &Decider, sight: &Sight, request: &[u8]) -> Result<Bytes> {
-    let project = named_project(sight, request);
-    // A project that is not there is asked of the conditions, which have no project: it is unreachable.
-    let source = project
+/// [`Error::Invalid`] naming every fault of the request.
+pub fn evaluate_project(engine: &EnginePool, catalog: &TenantCatalog, request: &[u8]) -> Result<Bytes> {
+    let project = named_project(catalog, request);
+    // To the conditions, which have no project, every project is unreachable.
+    let document = project
         .as_ref()
-        .map_or(&sight.conditions, |project| &project.source);
-    Ok(decider.ask(Question::Project(source), request)?)
+        .map_or(&catalog.conditions, |project| &project.document);
+    Ok(engine.evaluate(Call::Project(document), request)?)
 }
 
-/// Asks the module about a basket.
+/// Decides about a basket.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming what is wrong with the request.
-pub fn evaluate_basket(decider: &Decider, sight: &Sight, request: &[u8]) -> Result<Bytes> {
-    let project = named_project(sight, request);
-    let source = project.as_ref().map(|project| &project.source);
-    Ok(decider.ask(Question::Basket(&sight.conditions, source), request)?)
+/// [`Error::Invalid`] naming every fault of the request.
+pub fn evaluate_basket(engine: &EnginePool, catalog: &TenantCatalog, request: &[u8]) -> Result<Bytes> {
+    let project = named_project(catalog, request);
+    let project = project.as_ref().map(|project| &project.document);
+    Ok(engine.evaluate(Call::Basket(&catalog.conditions, project), request)?)
 }
 
-/// The project that a request names, when the tenant has it. What else is wrong with a request is for the module to say.
-fn named_project(sight: &Sight, request: &[u8]) -> Option<Arc<StoredProject>> {
+/// The project that a request names, when the tenant has it. The module reports the other faults of a request.
+fn named_project(catalog: &TenantCatalog, request: &[u8]) -> Option<Arc<StoredProject>> {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         #[serde(borrow, rename = "projectId")]
         project_id: Cow<'a, str>,
     }
     let named: Named<'_> = serde_json::from_slice(request).ok()?;
-    sight.project(ProjectId::new(&named.project_id)?).cloned()
+    catalog.project(ProjectId::new(&named.project_id)?).cloned()
 }

@@ -1,36 +1,32 @@
-//! Who is asking: from the `Authorization` header to a [`Caller`], or a reason why not.
+//! The caller of a request: from the `Authorization` header to a [`Caller`], or the reason why there is none.
 //!
 //! The order is that of `tokens.md`, "Verifying a caller": the header's shape here, the token in `tokens/verify.rs`.
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use crate::app::App;
 use crate::error::{Error, Result};
-use crate::tokens::Caller;
+use crate::identity::Caller;
+use crate::tokens::Tokens;
 
 /// The longest token that is looked at.
 const MAX_TOKEN: usize = 8 << 10;
 
-/// What is wrong when no token was sent.
-const NO_TOKEN: &str = "a bearer token is needed";
-
-/// What is wrong with a header that is none of a bearer token.
-const NO_BEARER: &str = "the Authorization header must hold one bearer token";
+const MISSING: &str = "a bearer token is needed";
+const MALFORMED: &str = "the Authorization header must hold one bearer token";
 
 /// The caller that a request's headers name.
 ///
 /// # Errors
 /// [`Error::Unauthenticated`] when they name none.
-pub async fn of(app: &App, headers: &HeaderMap) -> Result<Caller> {
-    let token = bearer(headers)?;
-    app.tokens.verify(token).await
+pub(super) async fn caller_of(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller> {
+    tokens.verify(bearer_token(headers)?).await
 }
 
 /// The one token of the one header.
-fn bearer(headers: &HeaderMap) -> Result<&str> {
+fn bearer_token(headers: &HeaderMap) -> Result<&str> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
-    let header = all.next().ok_or(Error::Unauthenticated(NO_TOKEN))?;
+    let header = all.next().ok_or(Error::Unauthenticated(MISSING))?;
     let token = header
         .to_str()
         .ok()
@@ -40,5 +36,5 @@ fn bearer(headers: &HeaderMap) -> Result<&str> {
             let fits = !token.is_empty() && token.len() <= MAX_TOKEN;
             (scheme.eq_ignore_ascii_case("bearer") && fits).then_some(token)
         });
-    token.ok_or(Error::Unauthenticated(NO_BEARER))
+    token.ok_or(Error::Unauthenticated(MALFORMED))
 }

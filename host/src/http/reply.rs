@@ -142,7 +142,7 @@ impl Reply {
                     .with(RETRY_AFTER, 1.into())
             }
             Error::Bug(cause) => {
-                tracing::error!(%correlation, cause, "a request ended in an error of ours");
+                tracing::error!(%correlation, cause, "a request failed with an internal error");
                 Self::problem(StatusCode::INTERNAL_SERVER_ERROR, &text, correlation)
             }
         }

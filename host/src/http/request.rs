@@ -1,24 +1,25 @@
-//! A request that found its route, and what the head of a request says.
+//! A request that found its route.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH,
-};
+use futures_util::Stream;
+use headers::{Header, IfNoneMatch};
+use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
-use ipnet::IpNet;
 use uuid::Uuid;
 
-use super::reply::CORRELATION_ID;
+use super::events::{Authorization, Event};
+use super::headers::accepts_gzip;
+use super::reply::Reply;
+use super::route::Access;
+use super::{Server, caller};
 use crate::error::{Error, Result};
-use crate::etag::{Etag, Preconditions};
-use crate::tokens::Caller;
+use crate::etag::{EntityTags, Etag, Preconditions};
+use crate::identity::Caller;
 
-/// `X-Forwarded-For`: the addresses that a request came through.
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-
-/// A request that found its route.
+/// A request that found its route, and whose caller may call it.
 #[derive(Debug)]
 pub struct Request {
     /// The path's parameters, percent-decoded, in order.
@@ -27,13 +28,15 @@ pub struct Request {
     pub query: String,
     /// All headers.
     pub headers: HeaderMap,
-    /// Where it came from, proxies of ours aside.
+    /// The address it came from, our own proxies aside.
     pub peer: IpAddr,
     /// Its correlation id.
     pub correlation: Uuid,
     /// The body.
     pub body: Bytes,
     pub(super) caller: Option<Caller>,
+    pub(super) access: Access,
+    pub(super) server: Arc<Server>,
 }
 
 impl Request {
@@ -56,135 +59,66 @@ impl Request {
         param.ok_or_else(|| Error::Bug("a route lacks a parameter".to_owned()))
     }
 
+    /// The first parameter of the query with this name, decoded.
+    #[must_use]
+    pub fn query_param(&self, name: &str) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        let found = pairs.find(|(key, _)| key == name);
+        found.map(|(_, value)| value.into_owned())
+    }
+
     /// Whether the caller has this version already (`If-None-Match`, weak comparison).
     #[must_use]
     pub fn has(&self, etag: &Etag) -> bool {
-        tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*" || tag == etag)
+        let tags = entity_tags(&self.headers, &IF_NONE_MATCH);
+        tags.is_some_and(|tags| tags.contain(etag))
     }
 
-    /// Whether a compressed answer is taken.
+    /// Whether a compressed answer is accepted.
     #[must_use]
-    pub fn takes_gzip(&self) -> bool {
+    pub fn accepts_gzip(&self) -> bool {
         accepts_gzip(&self.headers)
     }
 
     /// What must hold before something is changed.
     #[must_use]
     pub fn preconditions(&self) -> Preconditions {
-        let named = self.headers.contains_key(IF_MATCH);
         Preconditions {
-            tags: named.then(|| tags(&self.headers, &IF_MATCH).map(str::to_owned).collect()),
-            absent: tags(&self.headers, &IF_NONE_MATCH).any(|tag| tag == "*"),
+            tags: entity_tags(&self.headers, &IF_MATCH),
+            absent: self
+                .headers
+                .get(IF_NONE_MATCH)
+                .is_some_and(|value| value == "*"),
         }
     }
-}
 
-/// The entity tags of a header. `W/` is taken off: a compressed answer has a weak tag, and it names its version as well
-/// as the strong one does.
-fn tags<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> impl Iterator<Item = &'h str> {
-    let values = headers.get_all(name).iter();
-    let values = values.filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(|tag| {
-        let tag = tag.trim();
-        let strong = tag.strip_prefix("W/");
-        strong
-            .filter(|strong| strong.starts_with('"'))
-            .unwrap_or(tag)
-    })
-}
-
-/// The caller's correlation id when it is a UUID, otherwise a new one.
-pub(super) fn correlation(headers: &HeaderMap) -> Uuid {
-    let sent = headers
-        .get(CORRELATION_ID)
-        .and_then(|value| value.to_str().ok());
-    let sent = sent
-        .filter(|text| text.len() == 36)
-        .and_then(|text| Uuid::try_parse(text).ok());
-    sent.unwrap_or_else(Uuid::new_v4)
-}
-
-/// Who is at the other end of a connection: where it comes from one of our proxies, the address that they had it from.
-/// Read from the end, since whoever asks may have begun the header.
-pub(super) fn behind_proxies(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
-    let ours = |address: IpAddr| {
-        let address = address.to_canonical();
-        proxies.iter().any(|network| network.contains(&address))
-    };
-    if !ours(peer) {
-        return peer;
+    /// Answers with the events of a stream, for as long as the caller may call this route. Everyone who asks for the
+    /// same `stream` hears the same source: `updates` is called when nobody has been listening to it.
+    pub fn subscribe<U>(&self, stream: &str, updates: impl FnOnce() -> U) -> Reply
+    where
+        U: Stream<Item = Event> + Send + 'static,
+    {
+        let (server, headers, access) = (&self.server, self.headers.clone(), self.access);
+        let weak = Arc::downgrade(server);
+        let authorization: Authorization = Box::new(move || {
+            let (server, headers) = (weak.upgrade(), headers.clone());
+            Box::pin(async move {
+                let Some(server) = server else { return false };
+                let caller = caller::caller_of(&server.tokens, &headers).await;
+                caller.is_ok_and(|caller| access.check(&caller).is_ok())
+            })
+        });
+        server.streams.subscribe(stream, authorization, updates)
     }
-    let values = headers.get_all(FORWARDED_FOR).iter().rev();
-    let values = values.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
-    let mut nearest = peer;
-    for value in values {
-        // What is no address was not written by a proxy of ours.
-        let Some(address) = address_of(value.trim()) else {
-            break;
-        };
-        nearest = address;
-        if !ours(address) {
-            break;
-        }
+}
+
+/// The entity tags of a header, `None` without it. Both headers are compared weakly: a compressed answer has a weak tag,
+/// which names its version as well as the strong one does.
+fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
+    if !headers.contains_key(name) {
+        return None;
     }
-    nearest
-}
-
-/// An address, which some proxies write with a port.
-fn address_of(text: &str) -> Option<IpAddr> {
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    let with_port = || text.parse::<SocketAddr>().ok().map(|socket| socket.ip());
-    bare.parse().ok().or_else(with_port)
-}
-
-/// Whether a compressed answer is taken.
-pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers
-        .get_all(ACCEPT_ENCODING)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let mut codings = accepted.flat_map(|value| value.split(','));
-    codings.any(|coding| {
-        let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000");
-        name.trim().eq_ignore_ascii_case("gzip") && !refused
-    })
-}
-
-/// Whether an `Accept` header, when there is one, takes the media type or an error about it.
-pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut ranges = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim())
-        .filter(|range| !range.is_empty())
-        .peekable();
-    let family = media_type.split('/').next().unwrap_or_default();
-    ranges.peek().is_none()
-        || ranges.any(|range| {
-            range == "*/*"
-                || range.eq_ignore_ascii_case(media_type)
-                || range
-                    .strip_suffix("/*")
-                    .is_some_and(|named| named == family)
-        })
-}
-
-/// Whether the body may be JSON: of that type or of none, and not compressed.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let json = headers.get(CONTENT_TYPE).is_none_or(|value| {
-        let media_type = value
-            .to_str()
-            .unwrap_or_default()
-            .split(';')
-            .next()
-            .unwrap_or_default();
-        media_type.trim().eq_ignore_ascii_case("application/json")
-    });
-    let plain = headers
-        .get(CONTENT_ENCODING)
-        .is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"));
-    json && plain
+    // A header that is malformed matches nothing.
+    let tags = IfNoneMatch::decode(&mut headers.get_all(name).iter());
+    Some(EntityTags(tags.ok()))
 }

@@ -387,6 +387,10 @@ impl Store for EmbeddedStore {
     fn hints(&self, partition: &Partition) -> Hints {
         self.shared.listeners.listen(partition)
     }
+
+    fn partition_hints(&self) -> super::PartitionHints {
+        self.shared.listeners.listen_to_all()
+    }
 }
 
 impl Drop for EmbeddedStore {

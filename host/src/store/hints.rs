@@ -1,14 +1,83 @@
-//! Who wants to hear that a partition changed: the part of [`Store::hints`](super::Store::hints)
-//! that every store shares.
+//! Hints about partitions that changed: the part of [`Store::hints`](super::Store::hints) and
+//! [`Store::partition_hints`](super::Store::partition_hints) that every store shares.
 //!
-//! A partition costs memory only while somebody listens.
+//! A partition costs memory only while somebody listens to it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::{Hints, Partition};
+
+/// Of more partitions than this it is only remembered that any may have changed.
+const MAX_PARTITIONS: usize = 10_000;
+
+/// Partitions that may have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangedPartitions {
+    /// These.
+    These(HashSet<Partition>),
+    /// Any: hints were lost, or there were too many.
+    All,
+}
+
+impl Default for ChangedPartitions {
+    fn default() -> Self {
+        Self::These(HashSet::new())
+    }
+}
+
+impl ChangedPartitions {
+    fn add(&mut self, partition: &Partition) {
+        let Self::These(partitions) = self else {
+            return;
+        };
+        if partitions.len() >= MAX_PARTITIONS {
+            *self = Self::All;
+        } else if !partitions.contains(partition) {
+            partitions.insert(partition.clone());
+        }
+    }
+}
+
+/// Hints about every partition, for a reader that looks after all of them. They may be lost or come for nothing, like
+/// [`Hints`].
+#[derive(Debug, Default)]
+pub struct PartitionHints(Arc<Changes>);
+
+/// What has changed since it was last taken.
+#[derive(Debug, Default)]
+struct Changes {
+    partitions: Mutex<ChangedPartitions>,
+    added: Notify,
+}
+
+impl PartitionHints {
+    /// Waits until partitions may have changed.
+    pub async fn changed(&mut self) -> ChangedPartitions {
+        loop {
+            let changed = std::mem::take(&mut *self.0.lock());
+            if changed != ChangedPartitions::default() {
+                return changed;
+            }
+            self.0.added.notified().await;
+        }
+    }
+}
+
+impl Changes {
+    fn add(&self, add: impl FnOnce(&mut ChangedPartitions)) {
+        add(&mut self.lock());
+        self.added.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ChangedPartitions> {
+        self.partitions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The listeners of all partitions.
 #[derive(Debug, Default)]
@@ -19,6 +88,8 @@ pub(super) struct Listeners {
 #[derive(Debug, Default)]
 struct Channels {
     by_partition: HashMap<Partition, watch::Sender<u64>>,
+    /// Those who listen to every partition.
+    of_all: Vec<Weak<Changes>>,
     /// Channels that nobody listens to any more are dropped when there are this many.
     sweep_at: usize,
 }
@@ -40,17 +111,34 @@ impl Listeners {
             .subscribe()
     }
 
+    /// A new listener of every partition. Hears every change from now on.
+    pub(super) fn listen_to_all(&self) -> PartitionHints {
+        let hints = PartitionHints::default();
+        let mut channels = self.lock();
+        channels.of_all.retain(|changes| changes.strong_count() > 0);
+        channels.of_all.push(Arc::downgrade(&hints.0));
+        hints
+    }
+
     /// Tells the partition's listeners that it changed.
     pub(super) fn tell(&self, partition: &Partition) {
-        if let Some(channel) = self.lock().by_partition.get(partition) {
+        let channels = self.lock();
+        if let Some(channel) = channels.by_partition.get(partition) {
             channel.send_modify(|changes| *changes = changes.wrapping_add(1));
+        }
+        for changes in channels.of_all.iter().filter_map(Weak::upgrade) {
+            changes.add(|changed| changed.add(partition));
         }
     }
 
     /// Tells everyone that anything may have changed.
     pub(super) fn tell_all(&self) {
-        for channel in self.lock().by_partition.values() {
+        let channels = self.lock();
+        for channel in channels.by_partition.values() {
             channel.send_modify(|changes| *changes = changes.wrapping_add(1));
+        }
+        for changes in channels.of_all.iter().filter_map(Weak::upgrade) {
+            changes.add(|changed| *changed = ChangedPartitions::All);
         }
     }
 

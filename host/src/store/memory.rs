@@ -213,6 +213,10 @@ impl Store for MemoryStore {
     fn hints(&self, partition: &Partition) -> Hints {
         self.listeners.listen(partition)
     }
+
+    fn partition_hints(&self) -> super::PartitionHints {
+        self.listeners.listen_to_all()
+    }
 }
 
 impl Contents {

@@ -39,6 +39,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::embedded::EmbeddedStore;
+pub use self::hints::{ChangedPartitions, PartitionHints};
 pub use self::memory::MemoryStore;
 pub use self::redis::{RedisStore, RedisUrl};
 use crate::clock::{Clock, Timestamp};
@@ -353,6 +354,9 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Something that changes when the partition does.
     fn hints(&self, partition: &Partition) -> Hints;
+
+    /// Which partitions change, for a reader that looks after all of them.
+    fn partition_hints(&self) -> PartitionHints;
 }
 
 /// Commits, and repeats with the same id as long as the outcome is unknown, a few times.

@@ -389,6 +389,10 @@ impl Store for RedisStore {
     fn hints(&self, partition: &Partition) -> Hints {
         self.shared.listeners.listen(partition)
     }
+
+    fn partition_hints(&self) -> super::PartitionHints {
+        self.shared.listeners.listen_to_all()
+    }
 }
 
 impl From<Failure> for CommitError {

@@ -1,32 +1,29 @@
-//! Bodies and queries, read strictly: every fault is named by its path. Unknown members are ignored.
+//! Request bodies, read strictly: every fault is named by its path. Unknown members are ignored.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
-use tillgate_engine::json::{Document, Faults, Node, Scalar};
+use tillgate_engine::json::{Document, Faults, Node};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
-use super::permission::{Permission, Permissions};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
-use super::tenant::{self, TenantId, is_name};
 use super::{NewStatement, NewTemplate, Registration};
 use crate::error::{Error, Result};
-
-/// What a name must be, for messages.
-pub(super) const NAME: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ -";
+use crate::identity::{self, TENANT_RULE, TenantId, is_name, is_permission};
 
 /// The most characters of a tenant's or a template's name.
 const MAX_TITLE: usize = 100;
 
-/// The most roles of a client, and the most claims.
+/// The most roles of a client, claims, and permissions of a role.
 const MAX_ROLES: usize = 50;
 const MAX_CLAIMS: usize = 100;
+const MAX_PERMISSIONS: usize = 1_000;
 
-/// What a software statement and its life must be, for messages.
+/// What a software statement and its lifetime must be, for messages.
 const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 KiB";
-const LIFE_RULE: &str = "must be a span like 30m, 24h or 2 days, at most 365 days";
+const PERMISSION_RULE: &str = "must be the name of a permission: <system>.<resource>.<verb>";
+const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at most 365 days";
 
 /// The longest a replaced secret may stay valid.
 const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -35,25 +32,25 @@ const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 pub(super) fn registration(body: &[u8]) -> Result<Registration> {
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
     let software = software(root, &mut faults);
     let using_global_template = faults.required(root, "usingGlobalTemplate");
     let using_global_template = using_global_template.and_then(|node| faults.boolean(node));
     let tenant = faults.required(root, "tenantId").and_then(|node| {
         let tenant = node.text().and_then(|text| TenantId::new(text));
-        noted(&mut faults, node, tenant, tenant::RULE)
+        or_fault(&mut faults, node, tenant, TENANT_RULE)
     });
     let statement = root.member("softwareStatement").and_then(|node| {
         let text = node.text().filter(|text| text.len() <= MAX_STATEMENT);
         let text = text.map(|text| text.clone().into_owned());
-        noted(&mut faults, node, text, STATEMENT_RULE)
+        or_fault(&mut faults, node, text, STATEMENT_RULE)
     });
     let claims = faults
         .required(root, "claims")
-        .and_then(|node| claims(node, body, &mut faults));
+        .and_then(|node| claims(node, &mut faults));
     let whole = (software, using_global_template, tenant, claims);
     let (Some(software), Some(using_global_template), Some(tenant), Some(claims)) = whole else {
-        return Err(none_read(faults));
+        return Err(into_error(faults));
     };
     faults.none_or_error()?;
     Ok(Registration {
@@ -69,31 +66,31 @@ pub(super) fn registration(body: &[u8]) -> Result<Registration> {
 pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
     let software = software(root, &mut faults);
     let using_global_template = faults.required(root, "usingGlobalTemplate");
     let using_global_template = using_global_template.and_then(|node| faults.boolean(node));
     let claims = match root.member("claims") {
-        Some(node) => claims(node, body, &mut faults),
+        Some(node) => claims(node, &mut faults),
         None => Some(Claims::new()),
     };
     let auto_approve = match root.member("autoApprove") {
         Some(node) => faults.boolean(node),
         None => Some(false),
     };
-    let life = match root.member("expiresIn") {
+    let lifetime = match root.member("expiresIn") {
         Some(node) => {
-            let span = node.text().and_then(|text| span(text));
-            let span = span.filter(|span| !span.is_zero() && *span <= statement::MAX_LIFE);
-            noted(&mut faults, node, span, LIFE_RULE)
+            let span = node.text().and_then(|text| humantime::parse_duration(text).ok());
+            let span = span.filter(|span| !span.is_zero() && *span <= statement::MAX_LIFETIME);
+            or_fault(&mut faults, node, span, LIFETIME_RULE)
         }
-        None => Some(statement::LIFE),
+        None => Some(statement::LIFETIME),
     };
-    let whole = (software, using_global_template, claims, auto_approve, life);
-    let (Some(software), Some(using_global_template), Some(claims), Some(auto_approve), Some(life)) =
+    let whole = (software, using_global_template, claims, auto_approve, lifetime);
+    let (Some(software), Some(using_global_template), Some(claims), Some(auto_approve), Some(lifetime)) =
         whole
     else {
-        return Err(none_read(faults));
+        return Err(into_error(faults));
     };
     faults.none_or_error()?;
     Ok(NewStatement {
@@ -101,29 +98,25 @@ pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
         using_global_template,
         claims,
         auto_approve,
-        life,
+        lifetime,
     })
 }
 
-/// Reads `claims`: their names and kinds from the document, their numbers from the text, digit by digit.
-fn claims(node: Node<'_, '_>, body: &[u8], faults: &mut Faults) -> Option<Claims> {
+/// Reads `claims`.
+fn claims(node: Node<'_, '_>, faults: &mut Faults) -> Option<Claims> {
     let node = faults.object(node)?;
     if node.children().nth(MAX_CLAIMS).is_some() {
         faults.add(node, "must have at most 100 members");
         return None;
     }
-    let whole: Value = serde_json::from_slice(body).unwrap_or_default();
     let mut claims = Claims::new();
     for member in node.children() {
         let name = member.key().as_ref();
         if !is_claim_name(name) {
             faults.add(member, NAME_RULE);
         }
-        let value = whole.get("claims").and_then(|claims| claims.get(name));
-        let value = value.filter(|_| !matches!(member.scalar(), Scalar::Array | Scalar::Object));
-        match value.and_then(Claim::new) {
-            Some(claim) => drop(claims.insert(name.to_owned(), claim)),
-            None => faults.add(member, VALUE_RULE),
+        if let Some(claim) = or_fault(faults, member, Claim::from_json(member), VALUE_RULE) {
+            claims.insert(name.to_owned(), claim);
         }
     }
     Some(claims)
@@ -133,7 +126,7 @@ fn claims(node: Node<'_, '_>, body: &[u8], faults: &mut Faults) -> Option<Claims
 pub(super) fn template(body: &[u8]) -> Result<NewTemplate> {
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
     let software = software(root, &mut faults);
     let name = faults
         .required(root, "name")
@@ -144,7 +137,7 @@ pub(super) fn template(body: &[u8]) -> Result<NewTemplate> {
         None => Some(Vec::new()),
     };
     let (Some(software), Some(name), Some(roles)) = (software, name, roles) else {
-        return Err(none_read(faults));
+        return Err(into_error(faults));
     };
     faults.none_or_error()?;
     let name = name.into_owned();
@@ -172,12 +165,12 @@ fn raw_schema(body: &[u8]) -> Result<Box<RawValue>> {
 pub(super) fn roles(body: &[u8]) -> Result<Vec<String>> {
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
     let roles = faults
         .required(root, "roles")
         .and_then(|node| roles_of(node, &mut faults));
     let Some(roles) = roles else {
-        return Err(none_read(faults));
+        return Err(into_error(faults));
     };
     faults.none_or_error()?;
     Ok(roles)
@@ -204,35 +197,36 @@ fn roles_of(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
         if seen.insert(text.clone()) {
             roles.push(text);
         } else {
-            faults.add(id, "is there twice");
+            faults.add(id, "appears twice");
         }
     }
     Some(roles)
 }
 
-/// Reads `{ permissions: [name] }`.
-pub(super) fn role(body: &[u8]) -> Result<Permissions> {
+/// Reads `{ permissions: [name] }`. Any well-formed permission may be named: one that no route here asks for has no effect
+/// (`tokens.md`, "Permissions").
+pub(super) fn role(body: &[u8]) -> Result<BTreeSet<String>> {
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
     let list = faults
         .required(root, "permissions")
         .and_then(|node| faults.array(node));
     let Some(list) = list else {
-        return Err(none_read(faults));
+        return Err(into_error(faults));
     };
-    let mut permissions = Vec::new();
+    if list.children().nth(MAX_PERMISSIONS).is_some() {
+        faults.add(list, "must have at most 1000 elements");
+        return Err(into_error(faults));
+    }
+    let mut permissions = BTreeSet::new();
     for element in list.children() {
-        let permission = element.text().and_then(|name| Permission::from_name(name));
-        permissions.extend(noted(
-            &mut faults,
-            element,
-            permission,
-            "must name a permission",
-        ));
+        let name = element.text().filter(|name| is_permission(name));
+        let name = name.map(|name| name.clone().into_owned());
+        permissions.extend(or_fault(&mut faults, element, name, PERMISSION_RULE));
     }
     faults.none_or_error()?;
-    Ok(permissions.into_iter().collect())
+    Ok(permissions)
 }
 
 /// Reads `{ name? }`, or nothing.
@@ -242,7 +236,7 @@ pub(super) fn tenant(body: &[u8]) -> Result<Option<String>> {
     }
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(no_object)?;
+    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
     let name = root
         .member("name")
         .and_then(|node| faults.name(node, MAX_TITLE));
@@ -268,10 +262,11 @@ fn text_name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
         .text()
         .filter(|text| is_name(text))
         .map(|text| text.clone().into_owned());
-    noted(faults, node, text, NAME)
+    or_fault(faults, node, text, identity::NAME_RULE)
 }
 
-fn noted<T>(
+/// What was read; without it, the rule is noted as a fault of the node.
+fn or_fault<T>(
     faults: &mut Faults,
     node: Node<'_, '_>,
     read: Option<T>,
@@ -283,51 +278,23 @@ fn noted<T>(
     read
 }
 
-fn no_object() -> Error {
+fn not_an_object() -> Error {
     Error::invalid("$", "must be an object")
 }
 
-/// What is wrong when something was not read.
-fn none_read(faults: Faults) -> Error {
+/// The faults as an error.
+fn into_error(faults: Faults) -> Error {
     let error = faults.none_or_error().err();
     error.map_or_else(
-        || Error::Bug("a fault was not noted".to_owned()),
+        || Error::Bug("a fault was not recorded".to_owned()),
         Error::from,
     )
 }
 
-/// A parameter of a query, percent-decoded; the first of its name.
-pub(super) fn query(query: &str, name: &str) -> Option<String> {
-    let mut pairs = query
-        .split('&')
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let (_, value) = pairs.find(|(key, _)| *key == name)?;
-    let value = value.replace('+', " ");
-    Some(
-        percent_encoding::percent_decode_str(&value)
-            .decode_utf8_lossy()
-            .into_owned(),
-    )
-}
-
-/// Reads how long a replaced secret stays valid.
+/// Reads how long a replaced secret stays valid, such as `0s`, `24h` or `2 days`.
 pub(super) fn overlap(text: &str) -> Result<Duration> {
-    let overlap = span(text).filter(|overlap| *overlap <= MAX_OVERLAP);
-    let rule = "must be a span like 0s, 30m, 24h or 2 days, at most 30 days";
+    let overlap = humantime::parse_duration(text).ok();
+    let overlap = overlap.filter(|overlap| *overlap <= MAX_OVERLAP);
+    let rule = "must be a duration such as 0s, 30m, 24h or 2 days, at most 30 days";
     overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
-}
-
-/// Reads a span like `0s`, `90 s`, `24h`, `2 days`.
-fn span(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at_checked(digits)?;
-    let number: u32 = number.parse().ok()?;
-    let seconds = match unit.trim() {
-        "s" | "sec" | "second" | "seconds" => 1,
-        "m" | "min" | "minute" | "minutes" => 60,
-        "h" | "hour" | "hours" => 60 * 60,
-        "d" | "day" | "days" => 24 * 60 * 60,
-        _ => return None,
-    };
-    Some(Duration::from_secs(u64::from(number) * seconds))
 }

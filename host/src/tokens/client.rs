@@ -1,7 +1,7 @@
-//! A client: what is kept of it, what its status may become, and how its secrets are kept without keeping them.
+//! A client: its record, how its status changes, and how its secrets are stored as hashes.
 //!
-//! Pure: nothing here reads or writes the store (`clients.rs` does). Secrets are random, so a slow password hash would
-//! buy nothing and cost every token: a keyed SHA-256 is stored (`tokens.md`, "client_id").
+//! Pure: nothing here reads or writes the store. Secrets are random, so a slow password hash would buy nothing and cost
+//! every token: a keyed SHA-256 is stored (`tokens.md`, "client_id").
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use serde_json::json;
 use subtle::{Choice, ConstantTimeEq};
 
 use super::client_id::{Claims, Software};
-use super::tenant::TenantId;
+use crate::identity::TenantId;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;
 
-/// What a client may do.
+/// Whether a client may obtain tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Status {
-    /// It has registered itself; nobody has looked yet.
+    /// It has registered itself, and nobody has authorized or revoked it yet.
     Pending,
     /// It may obtain tokens.
     Authorized,
@@ -29,9 +29,9 @@ pub enum Status {
     Revoked,
 }
 
-/// What an administrator does to a client's status.
+/// How an administrator changes a client's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StatusChange {
     /// It may obtain tokens.
     Authorize,
     /// It may not.
@@ -58,13 +58,13 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
-    /// What the status becomes (`tokens.md`, the table of "Life of a client"); `None` where that is a contradiction.
+    /// The status after a change (`tokens.md`, the table of "Life of a client"); `None` where the change is not allowed.
     #[must_use]
-    pub const fn after(self, verdict: Verdict) -> Option<Self> {
-        match (self, verdict) {
-            (Self::Revoked, Verdict::Authorize) => None,
-            (_, Verdict::Authorize) => Some(Self::Authorized),
-            (_, Verdict::Revoke) => Some(Self::Revoked),
+    pub const fn after(self, change: StatusChange) -> Option<Self> {
+        match (self, change) {
+            (Self::Revoked, StatusChange::Authorize) => None,
+            (_, StatusChange::Authorize) => Some(Self::Authorized),
+            (_, StatusChange::Revoke) => Some(Self::Revoked),
         }
     }
 }
@@ -75,7 +75,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// A client as it is kept.
+/// A client as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Client {
     /// Its id.
@@ -84,7 +84,7 @@ pub struct Client {
     pub tenant: TenantId,
     /// Its software.
     pub software: Software,
-    /// What it said of itself.
+    /// The claims that it registered with.
     pub claims: Claims,
     /// The roles it has.
     pub roles: Vec<String>,
@@ -92,16 +92,16 @@ pub struct Client {
     pub status: Status,
     /// When it was registered.
     pub registered: Timestamp,
-    /// When it goes unless it was authorized or revoked before.
+    /// When it is removed unless it was authorized or revoked before.
     pub pending_until: Option<Timestamp>,
     /// Its secrets, the newest last.
-    pub secrets: Vec<SealedSecret>,
+    pub secrets: Vec<HashedSecret>,
 }
 
 impl Client {
-    /// Whether it is still there: a client that was pending for too long is not.
+    /// Whether it still exists: a client that has been pending for too long does not, even before it is removed.
     #[must_use]
-    pub fn is_there(&self, now: Timestamp) -> bool {
+    pub fn exists(&self, now: Timestamp) -> bool {
         self.pending_until.is_none_or(|until| now < until)
     }
 
@@ -126,7 +126,7 @@ impl Client {
     }
 
     /// Adds a secret; those before it stay valid until `overlap_end`.
-    pub fn renew_secret(&mut self, secret: SealedSecret, now: Timestamp, overlap_end: Timestamp) {
+    pub fn renew_secret(&mut self, secret: HashedSecret, now: Timestamp, overlap_end: Timestamp) {
         for old in &mut self.secrets {
             old.until = Some(
                 old.until
@@ -141,16 +141,16 @@ impl Client {
     }
 }
 
-/// What is kept of a secret.
+/// The hash of a secret.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct SealedSecret {
+pub struct HashedSecret {
     /// HMAC-SHA-256 under the pepper, hexadecimal.
     hash: String,
     /// Until when it is valid; `None` is the newest.
     until: Option<Timestamp>,
 }
 
-/// The key that secrets are hashed with. Kept in the store, beside no secret.
+/// The key that secrets are hashed with. Versioned in the store, beside no secret.
 pub struct Pepper(hmac::Key);
 
 impl fmt::Debug for Pepper {
@@ -160,27 +160,27 @@ impl fmt::Debug for Pepper {
 }
 
 impl Pepper {
-    /// The pepper of its bytes.
+    /// The pepper made of these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// How a secret is kept.
+    /// The hash of a secret, valid until it is replaced.
     #[must_use]
-    pub fn seal(&self, secret: &str) -> SealedSecret {
-        SealedSecret {
+    pub fn hash_secret(&self, secret: &str) -> HashedSecret {
+        HashedSecret {
             hash: self.hash(secret),
             until: None,
         }
     }
 
-    /// Whether one of the secrets that are valid now is the one shown. The work is the same for any number of secrets,
-    /// none included, and wherever they differ.
+    /// Whether a secret is one of those that are valid now. The work is the same for any number of secrets, none
+    /// included, and wherever they differ.
     #[must_use]
-    pub fn opens(&self, secrets: &[SealedSecret], shown: &str, now: Timestamp) -> bool {
-        let shown = self.hash(shown);
-        let nothing = SealedSecret {
+    pub fn matches(&self, secrets: &[HashedSecret], presented: &str, now: Timestamp) -> bool {
+        let presented = self.hash(presented);
+        let nothing = HashedSecret {
             hash: "0".repeat(64),
             until: Some(Timestamp(0)),
         };
@@ -188,11 +188,11 @@ impl Pepper {
             .iter()
             .chain(std::iter::repeat(&nothing))
             .take(MAX_SECRETS);
-        let opened = padded.fold(Choice::from(0), |opened, secret| {
-            let live = u8::from(secret.until.is_none_or(|until| now < until));
-            opened | (secret.hash.as_bytes().ct_eq(shown.as_bytes()) & Choice::from(live))
+        let matched = padded.fold(Choice::from(0), |matched, secret| {
+            let is_valid = u8::from(secret.until.is_none_or(|until| now < until));
+            matched | (secret.hash.as_bytes().ct_eq(presented.as_bytes()) & Choice::from(is_valid))
         });
-        opened.into()
+        matched.into()
     }
 
     fn hash(&self, secret: &str) -> String {

@@ -1,8 +1,8 @@
-//! Client ids: the claims of a client, its software and its tenant, as a text that nobody can forge.
+//! Client ids: the claims of a client, its software and its tenant, as a text in which no line can be forged.
 //!
 //! Unpadded base64url of a YAML mapping, keys sorted, one `key: value` a line (`tokens.md`, "client_id"). A string is
-//! plain unless YAML 1.2 would read it as something else, then it is in double quotes. Pure; called at registration
-//! alone: nothing ever decodes an id, since a client's tenant comes from what is stored.
+//! plain unless YAML 1.2 would read it as something else; then it is in double quotes. Nothing ever decodes an id: a
+//! client's tenant comes from its record. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,9 +10,11 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::value::RawValue;
+use tillgate_engine::json::{Node, Scalar};
 
-use super::tenant::TenantId;
+use crate::identity::TenantId;
 
 /// The most characters of a client id.
 pub const MAX_ID: usize = 255;
@@ -29,13 +31,12 @@ pub const VALUE_RULE: &str =
     "must be a string of 1 to 64 characters without control characters, a number or a boolean";
 
 /// The value of a claim.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// `true` or `false`.
     Flag(bool),
-    /// A number.
-    Number(serde_json::Number),
+    /// A number as it was written: two numbers are the same claim when their texts are.
+    Number(String),
     /// 1 to [`MAX_TEXT`] characters without control characters.
     Text(String),
 }
@@ -44,23 +45,52 @@ pub enum Claim {
 pub type Claims = BTreeMap<String, Claim>;
 
 impl Claim {
-    /// The claim of a JSON value, when it may be one.
+    /// The claim that a JSON value is, if it may be one.
     #[must_use]
-    pub fn new(value: &serde_json::Value) -> Option<Self> {
-        match value {
-            serde_json::Value::Bool(flag) => Some(Self::Flag(*flag)),
-            serde_json::Value::Number(number) => Some(Self::Number(number.clone())),
-            serde_json::Value::String(text) => is_text(text).then(|| Self::Text(text.clone())),
-            _ => None,
+    pub fn from_json(value: Node<'_, '_>) -> Option<Self> {
+        match value.scalar() {
+            Scalar::Bool(flag) => Some(Self::Flag(*flag)),
+            Scalar::Text(text) => is_text(text).then(|| Self::Text(text.clone().into_owned())),
+            _ => Some(Self::Number(value.number()?.into_owned())),
         }
     }
 
     fn to_yaml(&self) -> Cow<'_, str> {
         match self {
             Self::Flag(flag) => Cow::Borrowed(if *flag { "true" } else { "false" }),
-            Self::Number(number) => Cow::Owned(number.to_string()),
+            Self::Number(number) => Cow::Borrowed(number),
             Self::Text(text) => scalar(text),
         }
+    }
+}
+
+/// A number is written with the text that it was read with.
+impl Serialize for Claim {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Number(number) => {
+                let number = serde_json::from_str::<&RawValue>(number);
+                number
+                    .map_err(serde::ser::Error::custom)?
+                    .serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Claim {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Box::<RawValue>::deserialize(deserializer)?;
+        let text = value.get();
+        match text.as_bytes().first() {
+            Some(b't' | b'f') => serde_json::from_str(text).map(Self::Flag),
+            Some(b'"') => serde_json::from_str(text).map(Self::Text),
+            Some(b'-' | b'0'..=b'9') => Ok(Self::Number(text.to_owned())),
+            _ => return Err(de::Error::custom("a claim is a string, a number or a boolean")),
+        }
+        .map_err(de::Error::custom)
     }
 }
 
@@ -77,7 +107,7 @@ impl Software {
     /// The software of two names.
     #[must_use]
     pub fn new(id: &str, version: &str) -> Option<Self> {
-        let names = super::tenant::is_name(id) && super::tenant::is_name(version);
+        let names = crate::identity::is_name(id) && crate::identity::is_name(version);
         names.then(|| Self {
             id: id.to_owned(),
             version: version.to_owned(),

@@ -1,6 +1,4 @@
-//! What a token request says: the credentials of its header, the parameters of its form (RFC 6749, 2.3.1 and 3.2).
-//!
-//! Pure: reads, and decides nothing but whether it is a request at all.
+//! Reads a token request: the credentials of its header, the parameters of its form (RFC 6749, 2.3.1 and 3.2). Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,67 +8,84 @@ use percent_encoding::percent_decode;
 
 use super::Refusal;
 
-/// Credentials as a client shows them.
+/// The credentials of an `Authorization` header.
 #[derive(Clone, Default)]
-pub struct Shown {
+pub struct BasicCredentials {
     pub(super) id: String,
     pub(super) secret: String,
 }
 
-impl std::fmt::Debug for Shown {
+impl std::fmt::Debug for BasicCredentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shown")
+        f.debug_struct("BasicCredentials")
             .field("id", &self.id)
             .finish_non_exhaustive()
     }
 }
 
-impl Shown {
-    /// The credentials of an `Authorization` header, if they are any: `Basic`, form-encoded (RFC 6749, 2.3.1) or plain.
-    /// Ids and secrets have no `%` and no `+`, so decoding what is plain leaves it as it is.
+impl BasicCredentials {
+    /// The credentials of a header, if it is `Basic`: form-encoded (RFC 6749, 2.3.1) or plain. Ids and secrets have no `%`
+    /// and no `+`, so decoding what is plain leaves it as it is.
     #[must_use]
-    pub fn of_header(header: &str) -> Option<Self> {
+    pub fn from_header(header: &str) -> Option<Self> {
         let (scheme, encoded) = header.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("basic") {
             return None;
         }
         let text = String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()?;
+        if !is_form_encoded(text.as_bytes()) {
+            return None;
+        }
         let (id, secret) = text.split_once(':')?;
         Some(Self {
-            id: decode(id.as_bytes())?,
-            secret: decode(secret.as_bytes())?,
+            id: decode(id),
+            secret: decode(secret),
         })
     }
+}
+
+/// Decodes one value of a form.
+fn decode(value: &str) -> String {
+    // With an empty name, what comes after the `=` is the value; a `&` in it is not encoded, and stands for itself.
+    let pair = format!("={}", value.replace('&', "%26"));
+    let decoded = form_urlencoded::parse(pair.as_bytes()).next();
+    decoded.map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+/// Whether a text is form-encoded: each `%` begins an escape, and what it stands for is UTF-8. The decoder would put
+/// something in the place of what is not.
+fn is_form_encoded(text: &[u8]) -> bool {
+    let mut escapes = text.split(|byte| *byte == b'%').skip(1);
+    let is_escape = |rest: &[u8]| {
+        let digits = rest.get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    escapes.all(is_escape) && percent_decode(text).decode_utf8().is_ok()
 }
 
 /// A form's parameters, each once.
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
+    /// Reads a form.
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`] for what is not a form, a parameter without a value, and one that appears twice.
     pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+        if !is_form_encoded(body) {
+            return Err(Refusal::Malformed("the body is not a form".to_owned()));
+        }
         let mut parameters = BTreeMap::new();
-        for pair in body
-            .split(|byte| *byte == b'&')
-            .filter(|pair| !pair.is_empty())
-        {
-            let mut halves = pair.splitn(2, |byte| *byte == b'=');
-            let undecodable = || Refusal::Malformed("the body is no form".to_owned());
-            let name = halves.next().and_then(decode).ok_or_else(undecodable)?;
-            let value = halves
-                .next()
-                .map(|value| decode(value).ok_or_else(undecodable));
-            let value = value.transpose()?.unwrap_or_default();
+        for (name, value) in form_urlencoded::parse(body) {
+            let shown = known_name(&name);
             // An empty scope asks for none, which is what there is.
             if value.is_empty() && name != "scope" {
-                return Err(Refusal::Malformed(format!("{} has no value", known(&name))));
+                return Err(Refusal::Malformed(format!("{shown} has no value")));
             }
-            if parameters.contains_key(&name) {
-                return Err(Refusal::Malformed(format!(
-                    "{} is there twice",
-                    known(&name)
-                )));
+            let value = value.into_owned();
+            if parameters.insert(name.into_owned(), value).is_some() {
+                return Err(Refusal::Malformed(format!("{shown} appears twice")));
             }
-            parameters.insert(name, value);
         }
         Ok(Self(parameters))
     }
@@ -79,29 +94,32 @@ impl Form {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The credentials to look at. A secret in the body is none (`client_secret_post`), and beside a header it is a
-    /// second way of authentication, which RFC 6749 refuses.
+    /// Checks that the client authenticates in one way, by its header. A secret in the body (`client_secret_post`) is not
+    /// accepted, and beside a header it is a second way, which RFC 6749 forbids.
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`].
     pub(super) fn check_authentication(
         &self,
-        shown: Option<Shown>,
-    ) -> Result<Option<Shown>, Refusal> {
-        let Some(header) = &shown else {
+        header: Option<BasicCredentials>,
+    ) -> Result<Option<BasicCredentials>, Refusal> {
+        let Some(credentials) = &header else {
             return Ok(None);
         };
         if self.get("client_secret").is_some() {
             let detail = "the client must authenticate in one way";
             return Err(Refusal::Malformed(detail.to_owned()));
         }
-        if self.get("client_id").is_some_and(|id| id != header.id) {
-            let detail = "client_id is not that of the Authorization header";
+        if self.get("client_id").is_some_and(|id| id != credentials.id) {
+            let detail = "client_id differs from the Authorization header";
             return Err(Refusal::Malformed(detail.to_owned()));
         }
-        Ok(shown)
+        Ok(header)
     }
 }
 
-/// A parameter's name for a message: nothing of what was sent is repeated unless it is known.
-fn known(name: &str) -> &str {
+/// A parameter's name for a message: an unknown name is not repeated.
+fn known_name(name: &str) -> &'static str {
     let known = [
         "grant_type",
         "audience",
@@ -109,25 +127,6 @@ fn known(name: &str) -> &str {
         "client_id",
         "client_secret",
     ];
-    known
-        .into_iter()
-        .find(|known| *known == name)
-        .unwrap_or("a parameter")
-}
-
-/// Decodes `application/x-www-form-urlencoded`; `None` for what is not.
-fn decode(text: &[u8]) -> Option<String> {
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
-        let digits = rest.get(at + 1..at + 3)?;
-        if !digits.iter().all(u8::is_ascii_hexdigit) {
-            return None;
-        }
-        rest = rest.get(at + 3..)?;
-    }
-    let spaced: Vec<u8> = text
-        .iter()
-        .map(|byte| if *byte == b'+' { b' ' } else { *byte })
-        .collect();
-    String::from_utf8(percent_decode(&spaced).collect()).ok()
+    let found = known.into_iter().find(|known| *known == name);
+    found.unwrap_or("a parameter")
 }

@@ -1,7 +1,7 @@
-//! From a secret to a token: what `POST /oauth2/token` decides, in the order of `tokens.md`'s table.
+//! From a secret to a token: the decisions of `POST /oauth2/token`, in the order of the table in `tokens.md`.
 //!
-//! No credentials, an unknown client, a wrong secret and a status that is not `Authorized` are one refusal, after the
-//! same work: a record is read from the store, parsed and compared for each. Statuses and headers are `http.rs`'s.
+//! Missing credentials, an unknown client, a wrong secret and a status other than `Authorized` are one refusal, after the
+//! same work: for each of them a record is read from the store, parsed and compared.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,13 +14,12 @@ use uuid::Uuid;
 
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
-use super::form::{Form, Shown};
-use super::keyring::Published;
-use super::keys::TOKEN_LIFE;
-use super::tenant::TenantId;
-use super::{Tokens, client_key};
+use super::form::{BasicCredentials, Form};
+use super::{TOKEN_LIFETIME, Tokens, client_key};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::keys::PublicDocument;
 
 /// The largest body of a token request: 8 KiB.
 pub const MAX_FORM: usize = 8 << 10;
@@ -28,19 +27,19 @@ pub const MAX_FORM: usize = 8 << 10;
 /// Why there is no token.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The request is not one.
+    /// The request is malformed.
     Malformed(String),
-    /// The client is not known, has not shown its secret, or may not have a token.
+    /// The client is unknown, its secret is wrong or missing, or it may not have a token.
     UnknownClient,
     /// Another grant than `client_credentials` was asked for.
     UnsupportedGrant,
-    /// The audience is not the one that this says is needed.
+    /// The audience is missing or another one than this.
     Audience(String),
-    /// A scope was asked for; there are none.
+    /// A scope was asked for; scopes are not supported.
     Scope,
     /// Too many wrong secrets in a row.
     TooMany(Duration),
-    /// Nothing the client did.
+    /// The fault is on this side.
     Failed(Error),
 }
 
@@ -81,13 +80,13 @@ impl Tokens {
     /// Why not.
     pub async fn issue(
         &self,
-        shown: Option<Shown>,
+        credentials: Option<BasicCredentials>,
         form: &[u8],
         peer: IpAddr,
     ) -> Result<Issued, Refusal> {
         let form = Form::parse(form)?;
-        let shown = form.check_authentication(shown)?;
-        let client = self.authenticate(shown, peer).await?;
+        let credentials = form.check_authentication(credentials)?;
+        let client = self.authenticate(credentials, peer).await?;
         match form.get("grant_type") {
             Some("client_credentials") => {}
             Some(_) => return Err(Refusal::UnsupportedGrant),
@@ -102,26 +101,30 @@ impl Tokens {
         Ok(self.token(&client).await?)
     }
 
-    /// The client whose credentials are shown, when it may have a token.
-    async fn authenticate(&self, shown: Option<Shown>, peer: IpAddr) -> Result<Client, Refusal> {
+    /// The client that the credentials belong to, when it may have a token.
+    async fn authenticate(
+        &self,
+        credentials: Option<BasicCredentials>,
+        peer: IpAddr,
+    ) -> Result<Client, Refusal> {
         let now = self.clock.now();
-        let counted = shown.is_some();
-        let Shown { id, secret } = shown.unwrap_or_default();
-        if counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
+        let is_counted = credentials.is_some();
+        let BasicCredentials { id, secret } = credentials.unwrap_or_default();
+        if is_counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
             return Err(Refusal::TooMany(wait));
         }
-        // What is no id is looked up all the same, under a name that no client has.
+        // A malformed id is looked up all the same, under a name that no client has.
         let key = client_key(if is_id(&id) { &id } else { "." });
-        let entry = self.ledger.entries(&[key]).await?.pop().flatten();
-        let known = entry.is_some();
-        let record = entry.map_or_else(|| self.nobody.clone(), |entry| entry.value);
+        let entry = self.records.entries(&[key]).await?.pop().flatten();
+        let is_known = entry.is_some();
+        let record = entry.map_or_else(|| self.absent_client.clone(), |entry| entry.value);
         let client: Client = serde_json::from_slice(&record)
             .map_err(|cause| Error::Bug(format!("a client is damaged: {cause}")))?;
-        let right = self.pepper.opens(&client.secrets, &secret, now) & known;
-        if counted {
-            self.wrong_secrets.note(&id, peer, now, right);
+        let is_right = self.pepper.matches(&client.secrets, &secret, now) & is_known;
+        if is_counted {
+            self.wrong_secrets.note(&id, peer, now, is_right);
         }
-        if right && client.status == Status::Authorized {
+        if is_right && client.status == Status::Authorized {
             return Ok(client);
         }
         tracing::debug!(client = id, %peer, "a token was refused");
@@ -135,7 +138,7 @@ impl Tokens {
         let claims = TokenClaims {
             aud: [&self.audience],
             client_id: &client.id,
-            exp: iat.saturating_add(TOKEN_LIFE.as_secs()),
+            exp: iat.saturating_add(TOKEN_LIFETIME.as_secs()),
             ext: BTreeMap::new(),
             iat,
             iss: &self.issuer,
@@ -144,22 +147,14 @@ impl Tokens {
             scp: [],
             sub: &client.id,
         };
-        let access_token = self.sign("JWT", &claims).await?;
-        let expires_in = TOKEN_LIFE.as_secs();
+        let access_token = self.keys.sign("JWT", &claims).await?;
+        let expires_in = TOKEN_LIFETIME.as_secs();
         Ok(Issued {
             access_token,
             expires_in,
             scope: "",
             token_type: "bearer",
         })
-    }
-
-    /// A JWT of some claims and of a type, signed with the key that signs now.
-    pub(super) async fn sign(&self, typ: &'static str, claims: &impl Serialize) -> Result<String> {
-        let key = self.registry.keys().signing(self.clock.now()).cloned();
-        let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
-        let claims = serde_json::to_vec(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
-        self.signers.sign(key, typ, claims).await
     }
 }
 
@@ -168,19 +163,19 @@ fn is_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-/// The record of a client that is not there, like those that are.
-pub(super) fn nobody(platform: &TenantId) -> Result<Bytes> {
+/// The record of a client that does not exist, of the same shape and size as those that do.
+pub(super) fn absent_client(platform: &TenantId) -> Result<Bytes> {
     let text = |text: &str| Claim::Text(text.to_owned());
     let claims = [
         ("business_unit_id", "0000"),
         ("iso_cc", "XX"),
         ("workstation_id", "0000"),
     ];
-    let nobody = Client {
+    let client = Client {
         id: "x".repeat(140),
         tenant: platform.clone(),
         software: Software {
-            id: "nobody".to_owned(),
+            id: "absent".to_owned(),
             version: "0".to_owned(),
         },
         claims: claims
@@ -190,9 +185,9 @@ pub(super) fn nobody(platform: &TenantId) -> Result<Bytes> {
         status: Status::Authorized,
         registered: crate::clock::Timestamp(1_700_000_000_000_000),
         pending_until: None,
-        secrets: vec![Pepper::new(b"nobody").seal(&random_secret()?)],
+        secrets: vec![Pepper::new(b"absent").hash_secret(&random_secret()?)],
     };
-    let json = serde_json::to_vec(&nobody).map_err(|cause| Error::Bug(cause.to_string()))?;
+    let json = serde_json::to_vec(&client).map_err(|cause| Error::Bug(cause.to_string()))?;
     Ok(json.into())
 }
 
@@ -202,9 +197,9 @@ pub(super) fn registration_endpoint(config: &Config) -> String {
 }
 
 /// The metadata of RFC 8414.
-pub(super) fn metadata(config: &Config) -> Published {
+pub(super) fn metadata(config: &Config) -> PublicDocument {
     let url = config.public_url();
-    Published::new(&json!({
+    PublicDocument::new(&json!({
         "issuer": config.issuer(),
         "token_endpoint": format!("{url}/oauth2/token"),
         "jwks_uri": format!("{url}/.well-known/jwks.json"),

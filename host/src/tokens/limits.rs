@@ -1,6 +1,6 @@
 //! How often: registrations of a peer, and wrong secrets for a client from a peer.
 //!
-//! Kept in memory, each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
+//! Versioned in memory, each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
 //! Nobody can lock a client out: what is counted is the pair of client and address (`tokens.md`, "POST /oauth2/token").
 
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
-//! How a client comes to be: it registers itself, and goes again when nobody looks at it for too long.
+//! Registration: a client registers itself, and is removed again when it stays pending for too long.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::Serialize;
 use tillgate_engine::Fault;
 use tracing::field::display;
@@ -10,35 +11,35 @@ use tracing::field::display;
 use super::client::{Client, Status, random_secret};
 use super::client_id::{self, Claims, Software};
 use super::clients;
-use super::ledger::{Change, Kept};
+use super::expiry::{Expiry, PENDING};
 use super::templates::{self, Template};
-use super::tenant::TenantId;
 use super::tenants::{self, StoredTenant};
-use super::tidier::{SKEW, Tidier};
-use super::{PENDING, Tokens, client_key};
+use super::{Tokens, client_key};
 use crate::error::{Error, Result};
-use crate::follow::Follow;
-use crate::store::Job;
+use crate::feed::Subscriber;
+use crate::identity::TenantId;
+use crate::records::{Change, Versioned};
+use crate::runner::{CLOCK_SKEW, Work};
 
-/// How long to wait when a tenant has too many pending clients: somebody must look at them.
+/// How long to wait when a tenant has too many pending clients: an administrator must act.
 const PENDING_RETRY: Duration = Duration::from_secs(60 * 60);
 
-/// What a client says of itself (`given.md` 2.7).
+/// The registration request of a client (`given.md` 2.7).
 #[derive(Clone, Debug)]
 pub struct Registration {
     /// Its software.
     pub software: Software,
-    /// Whether the global template of that software is meant, or its tenant's.
+    /// Whether the global template of that software is used, or the tenant's.
     pub using_global_template: bool,
-    /// The tenant it wants to be of.
+    /// The tenant it wants to belong to.
     pub tenant: TenantId,
     /// Its claims.
     pub claims: Claims,
-    /// The software statement that it shows.
+    /// The software statement that it presents.
     pub statement: Option<String>,
 }
 
-/// What a client is told, once.
+/// The answer to a registration; the secret is shown once.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registered {
@@ -63,11 +64,11 @@ impl Tokens {
         })
     }
 
-    /// Registers a client: pending until an administrator has looked, or authorized when a statement says so.
+    /// Registers a client: pending until an administrator acts, or authorized when a statement approves it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming what is wrong, [`Error::Conflict`] when the client is there, [`Error::TooMany`] when
-    /// too many of its tenant are pending.
+    /// [`Error::Invalid`] naming every fault, [`Error::Conflict`] when the client exists, [`Error::TooMany`] when too many
+    /// clients of its tenant are pending.
     pub async fn register(&self, registration: Registration) -> Result<Registered> {
         let secret = random_secret()?;
         let plan = async || {
@@ -77,7 +78,7 @@ impl Tokens {
                 None => None,
             };
             let claims = match &statement {
-                Some(shown) => shown.record.claims_of(&shown.tenant, &registration)?,
+                Some(found) => found.record.merge_claims(&found.tenant, &registration)?,
                 None => registration.claims.clone(),
             };
             let roles = self
@@ -85,16 +86,16 @@ impl Tokens {
                 .await?;
             let mut client = self.pending(&registration, claims, roles, &secret)?;
             let held = self.registry.permissions_of(&client);
-            if let Some(shown) = &statement
-                && shown.record.approves(held)?
+            if let Some(found) = &statement
+                && found.record.approves(held)?
             {
                 client.status = Status::Authorized;
                 client.pending_until = None;
             }
             self.plan_client(&mut change, &client).await?;
-            Ok((change, (client, statement.map(|shown| shown.jti))))
+            Ok((change, (client, statement.map(|found| found.jti))))
         };
-        let (client, statement) = self.ledger.change(plan).await?;
+        let (client, statement) = self.records.change(plan).await?;
         let Client {
             id, tenant, status, ..
         } = client;
@@ -113,7 +114,7 @@ impl Tokens {
         })
     }
 
-    /// Plans that tenant and template are there, and that the claims match; answers the roles that the client gets.
+    /// Plans to expect the tenant and the template, and checks the claims; answers the roles that the client gets.
     async fn plan_template(
         &self,
         change: &mut Change,
@@ -127,25 +128,25 @@ impl Tokens {
             ..
         } = registration;
         let key = tenants::key(tenant);
-        let there: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
-        if there.is_none() {
-            return Err(no_tenant());
+        let existing: Option<Versioned<StoredTenant>> = self.records.get(&key).await?;
+        if existing.is_none() {
+            return Err(unknown_tenant());
         }
-        change.rests_on(&key, there.as_ref());
+        change.expect(&key, existing.as_ref());
         let owner = (!using_global_template).then_some(tenant);
         let key = templates::key(owner, software);
-        let template: Option<Kept<Template>> = self.ledger.get(&key).await?;
+        let template: Option<Versioned<Template>> = self.records.get(&key).await?;
         let Some(template) = template else {
-            return Err(no_template(*using_global_template));
+            return Err(unknown_template(*using_global_template));
         };
-        change.rests_on(&key, Some(&template));
+        change.expect(&key, Some(&template));
         let text = template.record.claims_schema.get();
         let schema = self.schemas.of(&key, template.revision, text).await?;
         schema.check(claims)?;
         Ok(template.record.roles().map(str::to_owned).collect())
     }
 
-    /// A client that nobody has looked at yet.
+    /// A new client, pending.
     fn pending(
         &self,
         registration: &Registration,
@@ -155,7 +156,7 @@ impl Tokens {
     ) -> Result<Client> {
         let (software, tenant) = (&registration.software, &registration.tenant);
         let id = client_id::encode(&claims, software, tenant)
-            .ok_or_else(|| Error::invalid("$.claims", "make a client id of over 255 characters"))?;
+            .ok_or_else(|| Error::invalid("$.claims", "make a client id longer than 255 characters"))?;
         let now = self.clock.now();
         Ok(Client {
             id,
@@ -165,26 +166,26 @@ impl Tokens {
             roles,
             status: Status::Pending,
             registered: now,
-            pending_until: Some(now.plus(self.limits.pending)),
-            secrets: vec![self.pepper.seal(secret)],
+            pending_until: Some(now.plus(self.limits.pending_lifetime)),
+            secrets: vec![self.pepper.hash_secret(secret)],
         })
     }
 
-    /// Plans a new client, in place of one that was pending for too long and is not cleaned up yet.
+    /// Plans to store a new client, in place of one that was pending for too long and has not been removed yet.
     async fn plan_client(&self, change: &mut Change, new: &Client) -> Result<()> {
         let key = client_key(&new.id);
-        let old = self.ledger.get::<Client>(&key).await?;
+        let old = self.records.get::<Client>(&key).await?;
         if old
             .as_ref()
-            .is_some_and(|old| old.record.is_there(new.registered))
+            .is_some_and(|old| old.record.exists(new.registered))
         {
-            return Err(clients::taken());
+            return Err(clients::already_exists());
         }
-        change.rests_on(&key, old.as_ref());
+        change.expect(&key, old.as_ref());
         let pending = i64::from(new.pending_until.is_some()) - i64::from(old.is_some());
         if pending != 0 {
             let limit = self.limits.pending_clients;
-            let count = clients::count_pending(&self.ledger, change, &new.tenant, pending).await?;
+            let count = clients::count_pending(&self.records, change, &new.tenant, pending).await?;
             if pending > 0 && count > limit {
                 let detail = "too many clients of this tenant are pending".to_owned();
                 return Err(Error::TooMany {
@@ -194,46 +195,46 @@ impl Tokens {
             }
         }
         if let Some(until) = new.pending_until {
-            change.enqueue(PENDING, &new.id, until);
+            change.enqueue(PENDING, &new.id, until, Bytes::new());
         }
         clients::put(change, new)
     }
 }
 
-pub(super) fn no_tenant() -> Error {
-    Error::invalid("$.tenantId", "names no tenant")
+pub(super) fn unknown_tenant() -> Error {
+    Error::invalid("$.tenantId", "is not the id of a tenant")
 }
 
-pub(super) fn no_template(global: bool) -> Error {
+pub(super) fn unknown_template(global: bool) -> Error {
     let whose = if global {
         "global template"
     } else {
         "template of the tenant"
     };
-    let message = format!("there is no {whose} for this softwareId and softwareVersion");
+    let message = format!("no {whose} exists for this softwareId and softwareVersion");
     Error::Invalid(vec![Fault {
         path: "$".to_owned(),
         message: message.into(),
     }])
 }
 
-impl Tidier {
+impl Expiry {
     /// Removes a client that was pending for too long.
-    pub(super) async fn remove_pending(&self, job: &Job) -> Result<()> {
+    pub(super) async fn remove_pending(&self, work: &Work) -> Result<()> {
         let plan = async || {
             let mut change = Change::default();
-            change.settle(PENDING, job);
-            let Some(client) = self.ledger.get::<Client>(&client_key(&job.id)).await? else {
+            work.settle(&mut change);
+            let Some(client) = self.records.get::<Client>(&client_key(&work.job.id)).await? else {
                 return Ok((change, None));
             };
-            let late = self.clock.now().plus(SKEW);
-            if client.record.is_there(late) {
+            let late = self.clock.now().plus(CLOCK_SKEW);
+            if client.record.exists(late) {
                 return Ok((change, None));
             }
-            clients::plan_removal(&self.ledger, &mut change, &client).await?;
+            clients::plan_removal(&self.records, &mut change, &client).await?;
             Ok((change, Some(client.record)))
         };
-        if let Some(gone) = self.ledger.change(plan).await? {
+        if let Some(gone) = self.records.change(plan).await? {
             clients::audit("client.expired", &gone.id, &gone.tenant, "the host");
         }
         Ok(())

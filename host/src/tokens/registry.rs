@@ -1,8 +1,8 @@
-//! What every request needs to know, in memory and as fresh as the store: keys, roles, and what clients may do.
+//! What every request needs to know, in memory and as fresh as the store: roles, and what clients may do.
 //!
-//! A client is read when it is first needed and kept in a [`Slot`] from then on; following the changes of the partition
-//! keeps slots, roles and keys as they are in the store (`follow.rs`). A token that was verified holds its client's
-//! slot, so asking it again costs no look-up, and revoking works at once. Unknown ids leave nothing behind.
+//! A client is read when it is first needed and kept in an [`AccessCell`] from then on; the change feed keeps cells, roles
+//! and signing keys as they are in the store (`feed.rs`). A token that was verified holds the cell of its client, so that
+//! verifying it again costs no look-up and revoking the client works at once. Unknown ids leave nothing behind.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -11,35 +11,24 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use serde::{Deserialize, Serialize};
 
 use super::client::{Client, Status};
-use super::keyring::KeyRing;
-use super::keys::StoredKeys;
-use super::ledger::{Ledger, PAGE, read};
-use super::permission::{OPERATOR, Permission, Permissions, built_in};
-use super::tenant::TenantId;
-use super::{CLIENT, KEYS, ROLE, client_key};
+use super::{CLIENT, ROLE, client_key};
 use crate::clock::{Clock, Timestamp};
-use crate::error::{Error, Result};
-use crate::follow::{Changed, Follow, Follower};
+use crate::error::Result;
+use crate::feed::{Changed, Subscriber, Subscription};
+use crate::identity::{OPERATOR, Permission, Permissions, TenantId, built_in};
+use crate::keys::Keys;
+use crate::records::{PAGE, Records, decode_entry};
 use crate::store::Entry;
 
-/// A role that is not built in, as it is kept.
+/// A role that is not built in, as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct StoredRole {
-    /// The names of what it holds.
+    /// The names of its permissions, also of such that no route here asks for.
     pub(super) permissions: Vec<String>,
 }
 
 impl StoredRole {
-    pub(super) fn new(permissions: Permissions) -> Self {
-        let names = permissions
-            .iter()
-            .map(|permission| permission.as_str().to_owned());
-        Self {
-            permissions: names.collect(),
-        }
-    }
-
-    /// What it holds; a name that this version does not know holds nothing.
+    /// The permissions that have an effect here.
     pub(super) fn permissions(&self) -> Permissions {
         self.permissions
             .iter()
@@ -48,23 +37,28 @@ impl StoredRole {
     }
 }
 
-/// The roles that are not built in.
+/// The roles that are not built in, by id.
 #[derive(Debug, Default)]
-pub(super) struct Roles(BTreeMap<String, Permissions>);
+pub(super) struct Roles(BTreeMap<String, (StoredRole, Permissions)>);
 
 impl Roles {
+    /// The permissions of a role, built in or not.
     pub(super) fn get(&self, role: &str) -> Option<Permissions> {
-        built_in(role).or_else(|| self.0.get(role).copied())
+        built_in(role).or_else(|| self.0.get(role).map(|(_, permissions)| *permissions))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Permissions)> {
-        self.0
-            .iter()
-            .map(|(role, permissions)| (role.as_str(), *permissions))
+    /// A role that is not built in.
+    pub(super) fn stored(&self, role: &str) -> Option<&StoredRole> {
+        self.0.get(role).map(|(stored, _)| stored)
     }
 
-    /// What a client of these roles may do. A tenant's own client never gets what is the platform's, whatever its roles
-    /// have become since it got them (`tokens.md`, "Permissions").
+    /// The roles that are not built in.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &StoredRole)> {
+        self.0.iter().map(|(role, (stored, _))| (role.as_str(), stored))
+    }
+
+    /// What a client with these roles may do. A tenant's own client never gets a permission that is the platform's alone,
+    /// whatever its roles have become since it got them (`tokens.md`, "Permissions").
     pub(super) fn of(&self, roles: &[String], platform: bool) -> Permissions {
         let own = roles.iter().filter(|role| platform || *role != OPERATOR);
         let held = own
@@ -80,7 +74,7 @@ impl Roles {
 
 /// What a client may do now.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct ClientAccess {
     pub(super) id: Arc<str>,
     pub(super) tenant: TenantId,
     pub(super) authorized: bool,
@@ -90,48 +84,43 @@ pub(super) struct Standing {
     roles: Vec<String>,
 }
 
-/// Where a client's standing is found; empty once the client is gone.
-pub(super) type Slot = ArcSwapOption<Standing>;
+/// What a client may do, kept up to date; empty once the client is gone.
+pub(super) type AccessCell = ArcSwapOption<ClientAccess>;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Registry {
-    ledger: Ledger,
-    follower: Follower,
+    records: Records,
+    subscription: Subscription,
     platform: TenantId,
-    keys: ArcSwap<KeyRing>,
+    keys: Arc<Keys>,
     roles: ArcSwap<Roles>,
     clients: RwLock<Clients>,
 }
 
 #[derive(Debug, Default)]
 struct Clients {
-    slots: HashMap<Arc<str>, Arc<Slot>>,
-    /// Counts what was taken in: what was read before may be stale.
-    taken_in: u64,
+    cells: HashMap<Arc<str>, Arc<AccessCell>>,
+    /// Counts what was applied: what was read before may be stale.
+    generation: u64,
 }
 
 impl Registry {
     pub(super) fn new(
-        ledger: Ledger,
+        records: Records,
         clock: Arc<dyn Clock>,
         platform: TenantId,
-        keys: &StoredKeys,
-    ) -> Result<Self> {
-        let (store, partition) = (Arc::clone(ledger.store()), ledger.partition().clone());
-        let follower = Follower::new(store, partition, clock);
-        Ok(Self {
-            ledger,
-            follower,
+        keys: Arc<Keys>,
+    ) -> Self {
+        let (store, partition) = (Arc::clone(records.store()), records.partition().clone());
+        Self {
+            subscription: Subscription::new(store, partition, clock),
+            records,
             platform,
-            keys: ArcSwap::from_pointee(KeyRing::new(keys)?),
+            keys,
             roles: ArcSwap::default(),
             clients: RwLock::default(),
-        })
-    }
-
-    pub(super) fn keys(&self) -> arc_swap::Guard<Arc<KeyRing>> {
-        self.keys.load()
+        }
     }
 
     pub(super) fn roles(&self) -> arc_swap::Guard<Arc<Roles>> {
@@ -142,7 +131,7 @@ impl Registry {
         *tenant == self.platform
     }
 
-    /// What a client would be able to do with the roles it has.
+    /// What a client can do with its roles, once it is authorized.
     pub(super) fn permissions_of(&self, client: &Client) -> Permissions {
         self.permissions(&client.roles, &client.tenant)
     }
@@ -152,32 +141,32 @@ impl Registry {
         self.roles().of(roles, self.is_platform(tenant))
     }
 
-    /// The slot of a client, `None` when there is no such client.
-    pub(super) async fn slot(&self, id: &str) -> Result<Option<Arc<Slot>>> {
+    /// The cell of a client; `None` when there is no such client.
+    pub(super) async fn cell(&self, id: &str) -> Result<Option<Arc<AccessCell>>> {
         loop {
-            let taken_in = {
+            let generation = {
                 let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
-                if let Some(slot) = clients.slots.get(id) {
-                    return Ok(Some(Arc::clone(slot)));
+                if let Some(cell) = clients.cells.get(id) {
+                    return Ok(Some(Arc::clone(cell)));
                 }
-                clients.taken_in
+                clients.generation
             };
-            let Some(client) = self.ledger.get::<Client>(&client_key(id)).await? else {
+            let Some(client) = self.records.get::<Client>(&client_key(id)).await? else {
                 return Ok(None);
             };
-            let standing = self.standing(client.record);
+            let access = self.access(client.record);
             let mut clients = self.write();
             // Something changed while this was read: it may have been this client.
-            if clients.taken_in == taken_in {
-                let new = || Arc::new(Slot::from_pointee(standing));
-                let slot = clients.slots.entry(Arc::from(id)).or_insert_with(new);
-                return Ok(Some(Arc::clone(slot)));
+            if clients.generation == generation {
+                let new = || Arc::new(AccessCell::from_pointee(access));
+                let cell = clients.cells.entry(Arc::from(id)).or_insert_with(new);
+                return Ok(Some(Arc::clone(cell)));
             }
         }
     }
 
-    fn standing(&self, client: Client) -> Standing {
-        Standing {
+    fn access(&self, client: Client) -> ClientAccess {
+        ClientAccess {
             permissions: self.permissions_of(&client),
             id: client.id.into(),
             platform: self.is_platform(&client.tenant),
@@ -188,38 +177,32 @@ impl Registry {
         }
     }
 
-    async fn take_in_keys(&self) -> Result<()> {
-        let keys = self.ledger.get::<StoredKeys>(KEYS).await?;
-        let keys = keys.ok_or_else(|| Error::Bug("the signing keys are gone".to_owned()))?;
-        self.keys.store(Arc::new(KeyRing::new(&keys.record)?));
-        Ok(())
-    }
-
-    async fn take_in_roles(&self) -> Result<()> {
-        let roles = self.ledger.all::<StoredRole>(ROLE).await?;
-        let roles = roles
-            .into_iter()
-            .map(|(role, stored)| (role, stored.permissions()));
+    async fn apply_roles(&self) -> Result<()> {
+        let roles = self.records.all::<StoredRole>(ROLE).await?;
+        let roles = roles.into_iter().map(|(role, stored)| {
+            let permissions = stored.permissions();
+            (role, (stored, permissions))
+        });
         let roles = Roles(roles.collect());
         let mut clients = self.write();
-        // Whoever reads a client right now gives it what the old roles hold: it must read again.
-        clients.taken_in = clients.taken_in.wrapping_add(1);
-        for slot in clients.slots.values() {
-            if let Some(standing) = slot.load_full() {
-                let permissions = roles.of(&standing.roles, standing.platform);
-                slot.store(Some(Arc::new(standing.with(permissions))));
+        // A client that is being read right now would get what the old roles hold: it must be read again.
+        clients.generation = clients.generation.wrapping_add(1);
+        for cell in clients.cells.values() {
+            if let Some(access) = cell.load_full() {
+                let permissions = roles.of(&access.roles, access.platform);
+                cell.store(Some(Arc::new(access.with(permissions))));
             }
         }
-        // Under the lock: what is put into a slot after this is of the new roles.
+        // Under the lock: what is put into a cell after this is made with the new roles.
         self.roles.store(Arc::new(roles));
         Ok(())
     }
 
     /// Reads again those of these clients that are in memory.
-    async fn take_in_clients(&self, ids: &[Arc<str>]) -> Result<()> {
+    async fn apply_clients(&self, ids: &[Arc<str>]) -> Result<()> {
         for ids in ids.chunks(PAGE) {
             let keys: Vec<String> = ids.iter().map(|id| client_key(id)).collect();
-            let entries = self.ledger.entries(&keys).await?;
+            let entries = self.records.entries(&keys).await?;
             for (id, entry) in ids.iter().zip(entries) {
                 self.put(id, entry)?;
             }
@@ -228,26 +211,26 @@ impl Registry {
     }
 
     fn put(&self, id: &Arc<str>, entry: Option<Entry>) -> Result<()> {
-        // One that cannot be read is not let in, and does not keep the others from being followed.
-        let client = entry.and_then(|entry| match read::<Client>(id, &entry) {
+        // A client that cannot be read is refused, and does not keep the others from being read.
+        let client = entry.and_then(|entry| match decode_entry::<Client>(id, &entry) {
             Ok(client) => Some(client),
             Err(cause) => {
                 tracing::error!(client = %id, %cause, "a client's record cannot be read");
                 None
             }
         });
-        let standing = client.map(|client| Arc::new(self.standing(client.record)));
+        let access = client.map(|client| Arc::new(self.access(client.record)));
         let mut clients = self.write();
-        let Some(slot) = clients.slots.get(id) else {
+        let Some(cell) = clients.cells.get(id) else {
             return Ok(());
         };
-        let registered = slot.load().as_ref().map(|standing| standing.registered);
-        // A client that came after one that was deleted has a slot of its own: no old token leads to it.
-        if standing.as_ref().map(|standing| standing.registered) == registered {
-            slot.store(standing);
+        let registered = cell.load().as_ref().map(|access| access.registered);
+        // A client that was registered again after it was deleted has a cell of its own: no old token leads to it.
+        if access.as_ref().map(|access| access.registered) == registered {
+            cell.store(access);
         } else {
-            slot.store(None);
-            clients.slots.remove(id);
+            cell.store(None);
+            clients.cells.remove(id);
         }
         Ok(())
     }
@@ -258,23 +241,23 @@ impl Registry {
 
     fn mark_stale(&self) {
         let mut clients = self.write();
-        clients.taken_in = clients.taken_in.wrapping_add(1);
+        clients.generation = clients.generation.wrapping_add(1);
     }
 
     /// Those of these clients that are in memory; all that are, without a selection.
     fn known(&self, ids: Option<&BTreeSet<&str>>) -> Vec<Arc<str>> {
         let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
         match ids {
-            None => clients.slots.keys().cloned().collect(),
+            None => clients.cells.keys().cloned().collect(),
             Some(ids) => {
-                let known = ids.iter().filter_map(|id| clients.slots.get_key_value(*id));
+                let known = ids.iter().filter_map(|id| clients.cells.get_key_value(*id));
                 known.map(|(id, _)| Arc::clone(id)).collect()
             }
         }
     }
 }
 
-impl Standing {
+impl ClientAccess {
     fn with(&self, permissions: Permissions) -> Self {
         Self {
             id: Arc::clone(&self.id),
@@ -286,29 +269,29 @@ impl Standing {
     }
 }
 
-impl Follow for Registry {
-    fn follower(&self) -> &Follower {
-        &self.follower
+impl Subscriber for Registry {
+    fn subscription(&self) -> &Subscription {
+        &self.subscription
     }
 
-    async fn take_in(&self, changed: Changed) -> Result<()> {
+    async fn apply(&self, changed: Changed) -> Result<()> {
         // What is being read right now may be stale; what is read from here on is not.
         self.mark_stale();
         match changed {
             Changed::Everything => {
-                self.take_in_keys().await?;
-                self.take_in_roles().await?;
-                self.take_in_clients(&self.known(None)).await
+                self.keys.reload().await?;
+                self.apply_roles().await?;
+                self.apply_clients(&self.known(None)).await
             }
             Changed::Keys(keys) => {
-                if keys.iter().any(|key| key == KEYS) {
-                    self.take_in_keys().await?;
+                if keys.iter().any(|key| key == self.keys.record()) {
+                    self.keys.reload().await?;
                 }
                 if keys.iter().any(|key| key.starts_with(ROLE)) {
-                    self.take_in_roles().await?;
+                    self.apply_roles().await?;
                 }
                 let ids = keys.iter().filter_map(|key| key.strip_prefix(CLIENT));
-                self.take_in_clients(&self.known(Some(&ids.collect())))
+                self.apply_clients(&self.known(Some(&ids.collect())))
                     .await
             }
         }

@@ -1,34 +1,42 @@
-//! Roles: those that are built in, and those that the platform makes.
+//! Roles: the built-in ones, and those that the platform defines.
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tillgate_engine::Fault;
 
-use super::caller::Caller;
-use super::ledger::{Change, Kept};
-use super::permission::{Permission, Permissions, built_in, built_in_roles};
 use super::registry::StoredRole;
-use super::tenant::TenantId;
 use super::{ROLE, Tokens};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions, Written};
-use crate::follow::Follow;
+use crate::feed::Subscriber;
+use crate::identity::{Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
+use crate::records::{Change, Versioned};
 
 /// A role as it is answered.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
     role_id: String,
-    permissions: Vec<&'static str>,
+    permissions: Vec<String>,
     built_in: bool,
 }
 
 impl Role {
-    fn new(id: &str, permissions: Permissions, built_in: bool) -> Self {
-        let permissions = permissions.iter().map(Permission::as_str).collect();
+    fn built_in(id: &str) -> Option<Self> {
+        let permissions = built_in(id)?.iter().map(Permission::as_str);
+        Some(Self {
+            role_id: id.to_owned(),
+            permissions: permissions.map(str::to_owned).collect(),
+            built_in: true,
+        })
+    }
+
+    fn stored(id: &str, stored: &StoredRole) -> Self {
         Self {
             role_id: id.to_owned(),
-            permissions,
-            built_in,
+            permissions: stored.permissions.clone(),
+            built_in: false,
         }
     }
 }
@@ -37,10 +45,10 @@ impl Tokens {
     /// Every role: those that are built in, then the others by id.
     #[must_use]
     pub fn roles(&self) -> Vec<Role> {
-        let standard = built_in_roles().filter_map(|id| Some(Role::new(id, built_in(id)?, true)));
         let roles = self.registry.roles();
-        standard
-            .chain(roles.iter().map(|(id, held)| Role::new(id, held, false)))
+        built_in_roles()
+            .filter_map(Role::built_in)
+            .chain(roles.iter().map(|(id, stored)| Role::stored(id, stored)))
             .collect()
     }
 
@@ -49,52 +57,46 @@ impl Tokens {
     /// # Errors
     /// [`Error::NotFound`].
     pub fn role(&self, id: &str) -> Result<Role> {
-        let held = self.registry.roles().get(id);
-        let role = held.map(|held| Role::new(id, held, built_in(id).is_some()));
-        role.ok_or_else(no_role)
+        let roles = self.registry.roles();
+        let stored = roles.stored(id).map(|stored| Role::stored(id, stored));
+        Role::built_in(id).or(stored).ok_or_else(unknown_role)
     }
 
-    /// Makes a role, or has it hold something else from now on.
+    /// Creates or replaces a role. Permissions that no route here asks for are kept and have no effect.
     ///
     /// # Errors
-    /// [`Error::Conflict`] for a role that is built in; [`Error::Denied`] for more than is the caller's to hand out;
+    /// [`Error::Conflict`] for a role that is built in; [`Error::Denied`] for more than the caller can grant;
     /// [`Error::Outdated`].
     pub async fn put_role(
         &self,
         caller: &Caller,
         role: &str,
-        permissions: Permissions,
+        permissions: BTreeSet<String>,
         preconditions: &Preconditions,
     ) -> Result<(Written, Role)> {
-        self.may_write_role(caller, role)?;
-        Self::outranks(caller, permissions)?;
+        Self::check_write(caller, role)?;
+        let stored = StoredRole {
+            permissions: permissions.into_iter().collect(),
+        };
+        caller.require_grantable(stored.permissions())?;
         let key = format!("{ROLE}{role}");
         let plan = async || {
             let mut change = Change::default();
-            let read = self.ledger.get::<StoredRole>(&key).await?;
-            hold(preconditions, role, read.as_ref())?;
-            change.rests_on(&key, read.as_ref());
-            change.put(&key, &StoredRole::new(permissions))?;
-            change.tell(&key);
-            let written = if read.is_some() {
-                Written::Replaced
-            } else {
-                Written::Created
-            };
-            Ok((change, written))
+            let read = self.records.get::<StoredRole>(&key).await?;
+            check_preconditions(preconditions, role, read.as_ref())?;
+            change.expect(&key, read.as_ref());
+            change.put(&key, &stored)?;
+            change.notify(&key);
+            Ok((change, Written::new(read.is_some())))
         };
-        let written = self.ledger.change(plan).await?;
-        let held = permissions
-            .iter()
-            .map(Permission::as_str)
-            .collect::<Vec<_>>()
-            .join(" ");
+        let written = self.records.change(plan).await?;
+        let held = stored.permissions.join(" ");
         tracing::info!(target: "audit", action = "role.put", role, held, by = &*caller.subject);
         self.registry.catch_up().await?;
-        Ok((written, Role::new(role, permissions, false)))
+        Ok((written, Role::stored(role, &stored)))
     }
 
-    /// Removes a role; clients that have it keep its name and get nothing from it.
+    /// Removes a role. Clients that have it keep its id and get nothing from it.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Outdated`], [`Error::Conflict`] for a role that is built in.
@@ -104,28 +106,28 @@ impl Tokens {
         role: &str,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        self.may_write_role(caller, role)?;
+        Self::check_write(caller, role)?;
         let key = format!("{ROLE}{role}");
         let plan = async || {
             let mut change = Change::default();
-            let read = self.ledger.get::<StoredRole>(&key).await?;
+            let read = self.records.get::<StoredRole>(&key).await?;
             if read.is_none() {
-                return Err(no_role());
+                return Err(unknown_role());
             }
-            hold(preconditions, role, read.as_ref())?;
-            change.rests_on(&key, read.as_ref());
+            check_preconditions(preconditions, role, read.as_ref())?;
+            change.expect(&key, read.as_ref());
             change.delete(&key);
-            change.tell(&key);
+            change.notify(&key);
             Ok((change, ()))
         };
-        self.ledger.change(plan).await?;
+        self.records.change(plan).await?;
         tracing::info!(target: "audit", action = "role.deleted", role, by = &*caller.subject);
         self.registry.catch_up().await
     }
 
-    fn may_write_role(&self, caller: &Caller, role: &str) -> Result<()> {
+    fn check_write(caller: &Caller, role: &str) -> Result<()> {
         if !caller.platform {
-            return Err(Error::Denied("roles are the platform's".to_owned()));
+            return Err(Error::Denied("only the platform's administrators may change roles".to_owned()));
         }
         if built_in(role).is_some() {
             return Err(Error::Conflict(format!("the role {role} is built in")));
@@ -133,11 +135,11 @@ impl Tokens {
         Ok(())
     }
 
-    /// Nothing, when the caller may give these roles to clients of a tenant (`None`: of any, by a global template).
+    /// Succeeds when the caller may give these roles to clients of a tenant (`None`: of any, by a global template).
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming each role that is not there; [`Error::Denied`] for one that is the platform's.
-    pub(super) fn may_give(
+    /// [`Error::Invalid`] naming each role that does not exist; [`Error::Denied`] for one that is the platform's.
+    pub(super) fn check_grant(
         &self,
         caller: &Caller,
         tenant: Option<&TenantId>,
@@ -151,7 +153,7 @@ impl Tokens {
                 Some(permissions) => held = held.union(permissions),
                 None => unknown.push(Fault {
                     path: format!("$.roles[{index}].roleId"),
-                    message: format!("names a role that is not there: {role}").into(),
+                    message: format!("is not the id of a role: {role}").into(),
                 }),
             }
         }
@@ -168,17 +170,21 @@ impl Tokens {
             let detail = format!("the role {role} is for the platform's own clients");
             return Err(Error::Denied(detail));
         }
-        Self::outranks(caller, held)
+        caller.require_grantable(held)
     }
 }
 
-fn no_role() -> Error {
-    Error::NotFound("there is no role of this id".to_owned())
+fn unknown_role() -> Error {
+    Error::NotFound("no role has this id".to_owned())
 }
 
-/// Nothing, when the role is as the caller asks for.
-fn hold(preconditions: &Preconditions, role: &str, read: Option<&Kept<StoredRole>>) -> Result<()> {
-    let answered = read.map(|read| Role::new(role, read.record.permissions(), false));
+/// Succeeds when the preconditions hold for a role.
+fn check_preconditions(
+    preconditions: &Preconditions,
+    role: &str,
+    read: Option<&Versioned<StoredRole>>,
+) -> Result<()> {
+    let answered = read.map(|read| Role::stored(role, &read.record));
     let etag = answered.map(|role| etag::of_json(&role)).transpose()?;
-    preconditions.hold(etag.as_ref())
+    preconditions.check(etag.as_ref())
 }

@@ -1,10 +1,9 @@
-//! A software statement: what an administrator says of clients to come, held against what a client says of itself.
+//! A software statement: what an administrator states of clients to come, compared with what a client states of itself.
 //!
-//! A statement is a JWT that its holder shows when it registers. What counts is the record of it: the text shown must be,
-//! byte for byte, the text that this service signed and has the SHA-256 of. That says all that a signature says, costs
-//! less, ends when the statement is withdrawn, and outlives the key that signed it, which goes an hour after the next
-//! one signs. Whoever else looks at a statement checks its signature with the JWKS as long as its key is there.
-//! Pure: `statements.rs` keeps them.
+//! A statement is a JWT that a client presents when it registers. What counts is its record: the text must be, byte for
+//! byte, the text that this service signed and stored the SHA-256 of. That says all that the signature says, costs less,
+//! ends when the statement is withdrawn, and outlives the key that signed it, which is removed an hour after the next one
+//! signs. Anyone else can verify its signature with the JWKS for as long as its key is published. Pure.
 
 use std::time::Duration;
 
@@ -18,48 +17,48 @@ use uuid::Uuid;
 
 use super::Registration;
 use super::client_id::{Claims, Software};
-use super::permission::{Permission, Permissions};
-use super::tenant::TenantId;
+use crate::identity::{Permission, Permissions};
+use crate::identity::TenantId;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
 /// The `typ` of a statement's header: no access token has it, so none can be taken for the other.
 pub(super) const TYPE: &str = "software-statement+jwt";
 
-/// How long a statement is valid when nobody says: long enough to install a shop's tills.
-pub(super) const LIFE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How long a statement is valid by default: long enough to install a shop's tills.
+pub(super) const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How long one may be valid.
-pub(super) const MAX_LIFE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// How long a statement may be valid.
+pub(super) const MAX_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The longest statement that is looked at; far longer than any that is made.
+/// The longest text that is read as a statement; far longer than any statement.
 pub(super) const MAX_TEXT: usize = 8 << 10;
 
-/// Where a registration carries it.
+/// Its place in a registration.
 const PATH: &str = "$.softwareStatement";
 
-/// What an administrator makes a statement of.
+/// A statement to be created.
 #[derive(Clone, Debug)]
 pub struct NewStatement {
-    /// Whose clients it is for.
+    /// The software whose clients it is for.
     pub software: Software,
-    /// Whether they register by the global template, or by their tenant's.
+    /// Whether they use the global template, or their tenant's.
     pub using_global_template: bool,
     /// Claims that they have.
     pub claims: Claims,
     /// Whether they are authorized at once.
     pub auto_approve: bool,
     /// How long it is valid.
-    pub life: Duration,
+    pub lifetime: Duration,
 }
 
-/// A statement as it is kept.
+/// A statement as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Statement {
     pub(super) software: Software,
     pub(super) using_global_template: bool,
     pub(super) claims: Claims,
-    /// Which permissions of the platform's clients get without being asked, `None` when clients wait for approval.
+    /// The platform's permissions that its clients get without further approval; `None` when its clients stay pending.
     pub(super) approves: Option<Vec<String>>,
     pub(super) issued: Timestamp,
     pub(super) until: Timestamp,
@@ -67,7 +66,7 @@ pub(super) struct Statement {
     pub(super) sha256: String,
 }
 
-/// What a statement says, as it is signed: named as a registration names it.
+/// The claims of a statement, named as in a registration.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatementClaims<'a> {
@@ -85,18 +84,18 @@ pub(super) struct StatementClaims<'a> {
     pub(super) auto_approve: bool,
 }
 
-/// The names of those that only the platform's own clients may hold.
-pub(super) fn reserved(held: Permissions) -> impl Iterator<Item = &'static str> {
-    let reserved = held.iter().filter(|held| held.platform_only());
-    reserved.map(Permission::as_str)
+/// The names of those permissions that only the platform's own clients may hold.
+pub(super) fn platform_only(held: Permissions) -> impl Iterator<Item = &'static str> {
+    let held = held.iter().filter(|held| held.platform_only());
+    held.map(Permission::as_str)
 }
 
-/// How the text of a statement is kept.
+/// The digest of a statement's text, as it is stored.
 pub(super) fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 
-/// Whose statement a text says it is, and which; nothing of it is true before the record says so.
+/// The tenant and the id that a text claims to have. Nothing of it is trusted before it is compared with the record.
 pub(super) fn name_of(text: &str) -> Option<(TenantId, Uuid)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -111,15 +110,15 @@ pub(super) fn name_of(text: &str) -> Option<(TenantId, Uuid)> {
     Some((TenantId::new(&named.tenant_id)?, jti))
 }
 
-/// One answer for all that is none: who shows it learns nothing about others.
-pub(super) fn no_statement() -> Error {
-    let rule = "is no statement of this service, was withdrawn, or has expired";
+/// One error for everything that is not a valid statement, so that it tells nothing about others.
+pub(super) fn unknown_statement() -> Error {
+    let rule = "is not a statement of this service, was withdrawn, or has expired";
     Error::invalid(PATH, rule)
 }
 
 impl Statement {
-    /// Whether it is still there.
-    pub(super) fn is_there(&self, now: Timestamp) -> bool {
+    /// Whether it has not expired.
+    pub(super) fn is_valid(&self, now: Timestamp) -> bool {
         now < self.until
     }
 
@@ -127,8 +126,8 @@ impl Statement {
     /// it left out.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming all in which the two differ.
-    pub(super) fn claims_of(&self, tenant: &TenantId, client: &Registration) -> Result<Claims> {
+    /// [`Error::Invalid`] naming everything in which the two differ.
+    pub(super) fn merge_claims(&self, tenant: &TenantId, client: &Registration) -> Result<Claims> {
         let same = [
             ("softwareId", self.software.id == client.software.id),
             (
@@ -155,24 +154,24 @@ impl Statement {
         }
         let fault = |path| Fault {
             path,
-            message: "is not what the software statement says".into(),
+            message: "differs from the software statement".into(),
         };
         Err(Error::Invalid(paths.into_iter().map(fault).collect()))
     }
 
-    /// Whether a client that would hold this is authorized at once.
+    /// Whether a client that would hold these permissions is authorized at once.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it would hold more of what is the platform's than who made the statement handed out: the
-    /// template or a role has changed since.
+    /// [`Error::Invalid`] when it would hold more of the platform's permissions than the statement approves: the template or
+    /// a role has changed since.
     pub(super) fn approves(&self, held: Permissions) -> Result<bool> {
         let Some(approved) = &self.approves else {
             return Ok(false);
         };
-        if reserved(held).all(|name| approved.iter().any(|approved| approved == name)) {
+        if platform_only(held).all(|name| approved.iter().any(|approved| approved == name)) {
             return Ok(true);
         }
-        let rule = "approves less than the template gives by now: make another";
+        let rule = "approves less than the template gives now: make a new one";
         Err(Error::invalid(PATH, rule))
     }
 

@@ -1,26 +1,27 @@
-//! Software statements (`tokens.md`, "Life of a client", 2): making them, withdrawing them, and finding the one that a
-//! client shows. What one is and says stands in `statement.rs`.
+//! Software statements (`tokens.md`, "Life of a client", 2): creating them, withdrawing them, and finding the one that a
+//! client presents. What a statement says stands in `statement.rs`.
 //!
 //! A statement serves any number of clients until it expires or is withdrawn: one is enough for a fleet of tills.
 //! Withdrawing it stops no client that has registered with it.
 
+use bytes::Bytes;
 use uuid::Uuid;
 
-use super::caller::Caller;
 use super::client_id;
-use super::ledger::{Change, Kept, read};
-use super::registration::{no_template, no_tenant};
+use super::expiry::{Expiry, STATEMENTS};
+use super::registration::{unknown_template, unknown_tenant};
 use super::statement::{
-    NewStatement, Statement, StatementClaims, TYPE, digest, name_of, no_statement, reserved,
+    NewStatement, Statement, StatementClaims, TYPE, digest, name_of, platform_only,
+    unknown_statement,
 };
 use super::templates::{self, Template};
-use super::tenant::TenantId;
 use super::tenants::{self, StoredTenant};
-use super::tidier::{SKEW, Tidier};
-use super::{ListPage, STATEMENTS, Tokens};
+use super::{ListPage, Tokens};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::store::Job;
+use crate::identity::{Caller, TenantId};
+use crate::records::{Change, Versioned, decode_entry};
+use crate::runner::{CLOCK_SKEW, Work};
 
 /// The prefix of a tenant's statements.
 fn prefix(tenant: &TenantId) -> String {
@@ -32,38 +33,38 @@ fn key(tenant: &TenantId, jti: Uuid) -> String {
     format!("{}{jti}", prefix(tenant))
 }
 
-/// A line for whoever asks later what happened to a statement.
+/// A line in the audit log.
 fn audit(action: &str, tenant: &TenantId, jti: Uuid, by: &str) {
     tracing::info!(target: "audit", action, statement = %jti, %tenant, by);
 }
 
-/// The statement that a client shows.
+/// The statement that a client presents.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct FoundStatement {
     pub(super) tenant: TenantId,
     pub(super) jti: Uuid,
     pub(super) record: Statement,
 }
 
 impl Tokens {
-    /// Makes a statement for clients of a tenant; answers the JWT.
+    /// Creates a statement for clients of a tenant; answers the JWT.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming what is wrong, [`Error::Denied`], also for approving what is not the caller's to give.
+    /// [`Error::Invalid`] naming every fault; [`Error::Denied`], also for approving what the caller cannot grant.
     pub async fn create_statement(
         &self,
         caller: &Caller,
         tenant: &TenantId,
         new: NewStatement,
     ) -> Result<String> {
-        self.rules(caller, tenant.as_str())?;
+        caller.require_tenant(tenant.as_str())?;
         if client_id::encode(&new.claims, &new.software, tenant).is_none() {
-            let rule = "make a client id of over 255 characters";
+            let rule = "make a client id longer than 255 characters";
             return Err(Error::invalid("$.claims", rule));
         }
         let (jti, now) = (Uuid::new_v4(), self.clock.now());
         let iat = now.seconds();
-        let exp = iat.saturating_add(new.life.as_secs());
+        let exp = iat.saturating_add(new.lifetime.as_secs());
         let claims = StatementClaims {
             iss: &self.issuer,
             aud: &self.registration_endpoint,
@@ -78,7 +79,7 @@ impl Tokens {
             claims: &new.claims,
             auto_approve: new.auto_approve,
         };
-        let text = self.sign(TYPE, &claims).await?;
+        let text = self.keys.sign(TYPE, &claims).await?;
         let (key, until) = (key(tenant, jti), Timestamp(exp.saturating_mul(1_000_000)));
         let plan = async || {
             let mut change = Change::default();
@@ -92,18 +93,18 @@ impl Tokens {
                 until,
                 sha256: digest(&text),
             };
-            change.rests_on::<Statement>(&key, None);
+            change.expect::<Statement>(&key, None);
             change.put(&key, &statement)?;
-            change.enqueue(STATEMENTS, &format!("{tenant}/{jti}"), until);
+            change.enqueue(STATEMENTS, &format!("{tenant}/{jti}"), until, Bytes::new());
             Ok((change, ()))
         };
-        self.ledger.change(plan).await?;
+        self.records.change(plan).await?;
         audit("statement.created", tenant, jti, &caller.subject);
         Ok(text)
     }
 
-    /// Plans that tenant and template are there; answers what clients of the template get without being asked, when the
-    /// statement approves them.
+    /// Plans to expect the tenant and the template; answers the platform's permissions that clients of the template get
+    /// without further approval, when the statement approves them.
     async fn plan_approval(
         &self,
         change: &mut Change,
@@ -112,25 +113,25 @@ impl Tokens {
         new: &NewStatement,
     ) -> Result<Option<Vec<String>>> {
         let tenant_key = tenants::key(tenant);
-        let there: Option<Kept<StoredTenant>> = self.ledger.get(&tenant_key).await?;
-        if there.is_none() {
-            return Err(no_tenant());
+        let existing: Option<Versioned<StoredTenant>> = self.records.get(&tenant_key).await?;
+        if existing.is_none() {
+            return Err(unknown_tenant());
         }
-        change.rests_on(&tenant_key, there.as_ref());
+        change.expect(&tenant_key, existing.as_ref());
         let owner = (!new.using_global_template).then_some(tenant);
         let key = templates::key(owner, &new.software);
-        let template: Option<Kept<Template>> = self.ledger.get(&key).await?;
+        let template: Option<Versioned<Template>> = self.records.get(&key).await?;
         let Some(template) = template else {
-            return Err(no_template(new.using_global_template));
+            return Err(unknown_template(new.using_global_template));
         };
-        change.rests_on(&key, Some(&template));
+        change.expect(&key, Some(&template));
         if !new.auto_approve {
             return Ok(None);
         }
         let roles: Vec<String> = template.record.roles().map(str::to_owned).collect();
         let held = self.registry.permissions(&roles, tenant);
-        Self::outranks(caller, held)?;
-        Ok(Some(reserved(held).map(str::to_owned).collect()))
+        caller.require_grantable(held)?;
+        Ok(Some(platform_only(held).map(str::to_owned).collect()))
     }
 
     /// Statements of a tenant, by id, after the one that `cursor` names.
@@ -144,15 +145,15 @@ impl Tokens {
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<ListPage> {
-        self.rules(caller, tenant.as_str())?;
+        caller.require_tenant(tenant.as_str())?;
         let prefix = prefix(tenant);
         let after = cursor.map(|jti| format!("{prefix}{jti}"));
-        let page = self.ledger.scan(&prefix, after.as_deref(), limit).await?;
+        let page = self.records.scan(&prefix, after.as_deref(), limit).await?;
         let now = self.clock.now();
         let mut items = Vec::with_capacity(page.entries.len());
         for (key, entry) in &page.entries {
-            let statement = read::<Statement>(key, entry)?.record;
-            if statement.is_there(now) {
+            let statement = decode_entry::<Statement>(key, entry)?.record;
+            if statement.is_valid(now) {
                 items.push(statement.to_json(key.strip_prefix(&prefix).unwrap_or(key)));
             }
         }
@@ -171,41 +172,45 @@ impl Tokens {
         tenant: &TenantId,
         jti: Uuid,
     ) -> Result<()> {
-        self.rules(caller, tenant.as_str())?;
+        caller.require_tenant(tenant.as_str())?;
         let key = key(tenant, jti);
         let plan = async || {
             let mut change = Change::default();
-            let read = self.ledger.get::<Statement>(&key).await?;
+            let read = self.records.get::<Statement>(&key).await?;
             let now = self.clock.now();
-            let read = read.filter(|read| read.record.is_there(now));
+            let read = read.filter(|read| read.record.is_valid(now));
             if read.is_none() {
-                let detail = "there is no software statement of this id";
+                let detail = "no software statement has this id";
                 return Err(Error::NotFound(detail.to_owned()));
             }
-            change.rests_on(&key, read.as_ref());
+            change.expect(&key, read.as_ref());
             change.delete(&key);
             Ok((change, ()))
         };
-        self.ledger.change(plan).await?;
+        self.records.change(plan).await?;
         audit("statement.withdrawn", tenant, jti, &caller.subject);
         Ok(())
     }
 
-    /// Finds the statement that a client shows, and plans that it is still there.
+    /// Finds the statement that a client presents, and plans to expect it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it is none, or not any more.
-    pub(super) async fn plan_statement(&self, change: &mut Change, text: &str) -> Result<Shown> {
-        let (tenant, jti) = name_of(text).ok_or_else(no_statement)?;
+    /// [`Error::Invalid`] when it is not a statement of this service, or not any more.
+    pub(super) async fn plan_statement(
+        &self,
+        change: &mut Change,
+        text: &str,
+    ) -> Result<FoundStatement> {
+        let (tenant, jti) = name_of(text).ok_or_else(unknown_statement)?;
         let key = key(&tenant, jti);
-        let read: Option<Kept<Statement>> = self.ledger.get(&key).await?;
+        let read: Option<Versioned<Statement>> = self.records.get(&key).await?;
         let now = self.clock.now();
-        let ours = |read: &Kept<Statement>| {
-            read.record.is_there(now) && read.record.sha256 == digest(text)
+        let ours = |read: &Versioned<Statement>| {
+            read.record.is_valid(now) && read.record.sha256 == digest(text)
         };
-        let read = read.filter(ours).ok_or_else(no_statement)?;
-        change.rests_on(&key, Some(&read));
-        Ok(Shown {
+        let read = read.filter(ours).ok_or_else(unknown_statement)?;
+        change.expect(&key, Some(&read));
+        Ok(FoundStatement {
             tenant,
             jti,
             record: read.record,
@@ -213,30 +218,30 @@ impl Tokens {
     }
 }
 
-impl Tidier {
+impl Expiry {
     /// Removes a statement that has expired.
-    pub(super) async fn remove_statement(&self, job: &Job) -> Result<()> {
-        let named = job.id.split_once('/').and_then(|(tenant, jti)| {
+    pub(super) async fn remove_statement(&self, work: &Work) -> Result<()> {
+        let named = work.job.id.split_once('/').and_then(|(tenant, jti)| {
             let tenant = TenantId::new(tenant)?;
             Some((tenant, Uuid::try_parse(jti).ok()?))
         });
         let plan = async || {
             let mut change = Change::default();
-            change.settle(STATEMENTS, job);
+            work.settle(&mut change);
             let Some((tenant, jti)) = &named else {
                 return Ok((change, false));
             };
             let key = key(tenant, *jti);
-            let read = self.ledger.get::<Statement>(&key).await?;
-            let late = self.clock.now().plus(SKEW);
-            let expired = read.filter(|read| !read.record.is_there(late));
+            let read = self.records.get::<Statement>(&key).await?;
+            let late = self.clock.now().plus(CLOCK_SKEW);
+            let expired = read.filter(|read| !read.record.is_valid(late));
             if expired.is_some() {
-                change.rests_on(&key, expired.as_ref());
+                change.expect(&key, expired.as_ref());
                 change.delete(&key);
             }
             Ok((change, expired.is_some()))
         };
-        if self.ledger.change(plan).await?
+        if self.records.change(plan).await?
             && let Some((tenant, jti)) = named
         {
             audit("statement.expired", &tenant, jti, "the host");

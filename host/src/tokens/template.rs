@@ -13,7 +13,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tillgate_engine::Fault;
 
-use super::blocking;
+use super::run_blocking;
 use super::client_id::Claims;
 use crate::error::{Error, Result};
 use crate::store::Revision;
@@ -128,7 +128,7 @@ fn faults_of_claims(error: &ValidationError<'_>) -> Vec<Fault> {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let unexpected = unexpected.iter();
             unexpected
-                .map(|name| named(name, "is no claim of the template"))
+                .map(|name| named(name, "is not a claim of the template"))
                 .collect()
         }
         _ => vec![fault(CLAIMS, error)],
@@ -235,7 +235,7 @@ impl<'s> Bounds<'s> {
     fn weigh_reference(&mut self, reference: &'s str) -> Result<usize> {
         match self.weights.get(reference) {
             Some(Some(weight)) => return Ok(*weight),
-            Some(None) => return refuse("must not refer to itself in a circle"),
+            Some(None) => return refuse("must not refer to itself"),
             None => {}
         }
         let pointer = reference.strip_prefix('#');
@@ -243,11 +243,11 @@ impl<'s> Bounds<'s> {
         let target = pointer.and_then(|pointer| self.root.pointer(&pointer));
         let Some(target) = target else {
             return refuse(
-                "must refer to nothing outside it: a $ref begins with # and leads somewhere",
+                "must refer only to itself: a $ref begins with # and leads to a part of it",
             );
         };
         if std::ptr::eq(target, self.root) {
-            return refuse("must not refer to itself in a circle");
+            return refuse("must not refer to itself");
         }
         self.weights.insert(reference, None);
         let weight = self.weigh(target)?;
@@ -276,7 +276,7 @@ impl Schemas {
             return Ok(schema);
         }
         let text = text.to_owned();
-        let schema = Arc::new(blocking(move || Schema::compile(&text)).await?);
+        let schema = Arc::new(run_blocking(move || Schema::compile(&text)).await?);
         let mut compiled = self.lock();
         if compiled.len() >= MAX_COMPILED {
             compiled.clear();

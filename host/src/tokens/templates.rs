@@ -1,23 +1,22 @@
-//! Registration templates: what clients of a software must say of themselves, and which roles they get.
+//! Registration templates: the claims that clients of a software must have, and the roles that they get.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::caller::Caller;
 use super::client_id::Software;
-use super::ledger::{Change, Kept};
 use super::template::Schema;
-use super::tenant::{NO_TENANT, TenantId};
-use super::{Tokens, blocking};
+use super::{Tokens, run_blocking};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions};
+use crate::identity::{Caller, NO_TENANT, TenantId};
+use crate::records::{Change, Versioned};
 
-/// What an administrator makes a template of.
+/// A template to be created.
 #[derive(Clone, Debug)]
 pub struct NewTemplate {
     /// Which software registers with it.
     pub software: Software,
-    /// What people call it.
+    /// Its name, for people.
     pub name: String,
     /// The JSON Schema of the claims, as sent.
     pub claims_schema: Box<RawValue>,
@@ -25,7 +24,7 @@ pub struct NewTemplate {
     pub roles: Vec<String>,
 }
 
-/// A template as it is kept and answered.
+/// A template as it is stored and answered.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template {
@@ -67,7 +66,7 @@ impl From<NewTemplate> for Template {
     }
 }
 
-/// Whose templates: a tenant's, or everyone's.
+/// The prefix of the templates of a tenant, or of the global ones.
 fn prefix(tenant: Option<&TenantId>) -> String {
     format!("template/{}/", tenant.map_or(NO_TENANT, TenantId::as_str))
 }
@@ -78,37 +77,37 @@ pub(super) fn key(tenant: Option<&TenantId>, software: &Software) -> String {
 }
 
 impl Tokens {
-    /// Makes a template of a tenant, or a global one.
+    /// Creates a template of a tenant, or a global one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for its schema or roles, [`Error::Denied`], [`Error::Conflict`] when it is there.
+    /// [`Error::Invalid`] for its schema or roles, [`Error::Denied`], [`Error::Conflict`] when it exists.
     pub async fn create_template(
         &self,
         caller: &Caller,
         tenant: Option<&TenantId>,
         new: NewTemplate,
     ) -> Result<Template> {
-        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
-        self.may_give(caller, tenant, &new.roles)?;
+        caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        self.check_grant(caller, tenant, &new.roles)?;
         let text = new.claims_schema.get().to_owned();
-        blocking(move || Schema::compile(&text)).await?;
+        run_blocking(move || Schema::compile(&text)).await?;
         let key = key(tenant, &new.software);
         let template = Template::from(new);
         let plan = async || {
             let mut change = Change::default();
-            let read: Option<Kept<Template>> = self.ledger.get(&key).await?;
+            let read: Option<Versioned<Template>> = self.records.get(&key).await?;
             if read.is_some() {
-                let detail = "there is a template of this software already";
+                let detail = "a template for this software already exists";
                 return Err(Error::Conflict(detail.to_owned()));
             }
             if let Some(tenant) = tenant {
                 self.ensure_tenant(&mut change, caller, tenant).await?;
             }
-            change.rests_on(&key, read.as_ref());
+            change.expect(&key, read.as_ref());
             change.put(&key, &template)?;
             Ok((change, ()))
         };
-        self.ledger.change(plan).await?;
+        self.records.change(plan).await?;
         tracing::info!(target: "audit", action = "template.created", key, by = &*caller.subject);
         Ok(template)
     }
@@ -122,8 +121,8 @@ impl Tokens {
         caller: &Caller,
         tenant: Option<&TenantId>,
     ) -> Result<Vec<Template>> {
-        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
-        let templates = self.ledger.all::<Template>(&prefix(tenant)).await?;
+        caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        let templates = self.records.all::<Template>(&prefix(tenant)).await?;
         Ok(templates
             .into_iter()
             .map(|(_, template)| template)
@@ -140,9 +139,9 @@ impl Tokens {
         tenant: Option<&TenantId>,
         software: &Software,
     ) -> Result<Template> {
-        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
-        let read = self.ledger.get::<Template>(&key(tenant, software)).await?;
-        read.map(|read| read.record).ok_or_else(no_template)
+        caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        let read = self.records.get::<Template>(&key(tenant, software)).await?;
+        read.map(|read| read.record).ok_or_else(unknown_template)
     }
 
     /// Removes a template; clients that registered with it stay.
@@ -156,26 +155,26 @@ impl Tokens {
         software: &Software,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        self.rules(caller, tenant.map_or(NO_TENANT, TenantId::as_str))?;
+        caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
         let key = key(tenant, software);
         let plan = async || {
             let mut change = Change::default();
             let read = self
-                .ledger
+                .records
                 .get::<Template>(&key)
                 .await?
-                .ok_or_else(no_template)?;
-            preconditions.hold(Some(&etag::of_json(&read.record)?))?;
-            change.rests_on(&key, Some(&read));
+                .ok_or_else(unknown_template)?;
+            preconditions.check(Some(&etag::of_json(&read.record)?))?;
+            change.expect(&key, Some(&read));
             change.delete(&key);
             Ok((change, ()))
         };
-        self.ledger.change(plan).await?;
+        self.records.change(plan).await?;
         tracing::info!(target: "audit", action = "template.deleted", key, by = &*caller.subject);
         Ok(())
     }
 }
 
-pub(super) fn no_template() -> Error {
-    Error::NotFound("there is no template of this software".to_owned())
+pub(super) fn unknown_template() -> Error {
+    Error::NotFound("no template exists for this software".to_owned())
 }

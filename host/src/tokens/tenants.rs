@@ -1,15 +1,13 @@
-//! Tenants: a client registers for one that an operator has made.
+//! Tenants. A client registers for a tenant that an operator has created.
 
 use serde::{Deserialize, Serialize};
 
 use super::Tokens;
-use super::caller::Caller;
-use super::ledger::{Change, Kept};
-use super::permission::Permission;
-use super::tenant::TenantId;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions, Written};
+use crate::identity::{Caller, Permission, TenantId};
+use crate::records::{Change, Versioned};
 
 const TENANT: &str = "tenant/";
 
@@ -18,7 +16,7 @@ pub(super) fn key(tenant: &TenantId) -> String {
     format!("{TENANT}{tenant}")
 }
 
-/// A tenant as it is kept.
+/// A tenant as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct StoredTenant {
     name: Option<String>,
@@ -53,7 +51,7 @@ impl Tenant {
 }
 
 impl Tokens {
-    /// Makes a tenant, or gives it another name.
+    /// Creates a tenant, or renames it.
     ///
     /// # Errors
     /// [`Error::Outdated`].
@@ -67,25 +65,20 @@ impl Tokens {
         let key = key(tenant);
         let plan = async || {
             let mut change = Change::default();
-            let read: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
-            let answered = |read: &Kept<StoredTenant>| {
+            let read: Option<Versioned<StoredTenant>> = self.records.get(&key).await?;
+            let answered = |read: &Versioned<StoredTenant>| {
                 etag::of_json(&Tenant::new(tenant.to_string(), read.record.clone()))
             };
-            preconditions.hold(read.as_ref().map(answered).transpose()?.as_ref())?;
-            change.rests_on(&key, read.as_ref());
+            preconditions.check(read.as_ref().map(answered).transpose()?.as_ref())?;
+            change.expect(&key, read.as_ref());
             let created = read
                 .as_ref()
                 .map_or_else(|| self.clock.now(), |read| read.record.created);
             let stored = StoredTenant::new(name.map(str::to_owned), created);
             change.put(&key, &stored)?;
-            let written = if read.is_some() {
-                Written::Replaced
-            } else {
-                Written::Created
-            };
-            Ok((change, (written, stored)))
+            Ok((change, (Written::new(read.is_some()), stored)))
         };
-        let (written, stored) = self.ledger.change(plan).await?;
+        let (written, stored) = self.records.change(plan).await?;
         tracing::info!(target: "audit", action = "tenant.put", %tenant, by = &*caller.subject);
         Ok((written, Tenant::new(tenant.to_string(), stored)))
     }
@@ -95,9 +88,9 @@ impl Tokens {
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn tenant(&self, tenant: &TenantId) -> Result<Tenant> {
-        let read: Option<Kept<StoredTenant>> = self.ledger.get(&key(tenant)).await?;
+        let read: Option<Versioned<StoredTenant>> = self.records.get(&key(tenant)).await?;
         let found = read.map(|read| Tenant::new(tenant.to_string(), read.record));
-        found.ok_or_else(|| Error::NotFound("there is no tenant of this id".to_owned()))
+        found.ok_or_else(|| Error::NotFound("no tenant has this id".to_owned()))
     }
 
     /// Every tenant, by id.
@@ -105,14 +98,14 @@ impl Tokens {
     /// # Errors
     /// When the store is away.
     pub async fn tenants(&self) -> Result<Vec<Tenant>> {
-        let tenants = self.ledger.all::<StoredTenant>(TENANT).await?;
+        let tenants = self.records.all::<StoredTenant>(TENANT).await?;
         Ok(tenants
             .into_iter()
             .map(|(id, stored)| Tenant::new(id, stored))
             .collect())
     }
 
-    /// Plans that a tenant is there: an operator's template makes it (`tokens.md`, "Life of a client").
+    /// Plans to expect a tenant, or to create it: an operator's template does (`tokens.md`, "Life of a client").
     pub(super) async fn ensure_tenant(
         &self,
         change: &mut Change,
@@ -120,10 +113,10 @@ impl Tokens {
         tenant: &TenantId,
     ) -> Result<()> {
         let key = key(tenant);
-        let read: Option<Kept<StoredTenant>> = self.ledger.get(&key).await?;
-        change.rests_on(&key, read.as_ref());
+        let read: Option<Versioned<StoredTenant>> = self.records.get(&key).await?;
+        change.expect(&key, read.as_ref());
         if read.is_none() {
-            caller.may(Permission::TenantsWrite)?;
+            caller.require(Permission::TenantsWrite)?;
             change.put(&key, &StoredTenant::new(None, self.clock.now()))?;
         }
         Ok(())

@@ -1,23 +1,23 @@
 //! From a token to its caller: the checks of `tokens.md`, "Verifying a caller", in that order.
 //!
-//! A token that was verified is remembered with its client's slot until it expires; what its client may do is read from
-//! the slot every time, so revoking works at once. A user's token of a trusted issuer goes its own way after its header
-//! (`trusted/`); what its holder's roles hold is looked up every time as well.
+//! A token that was verified is cached with the access cell of its client until it expires. What the client may do is
+//! read from the cell every time, so revoking works at once. A token of a trusted issuer is checked in `trusted/` from its
+//! `alg` on; what the roles of its user hold is looked up every time as well.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::Tokens;
-use super::caller::Caller;
 use super::jws::{Audience, Header, Jws, LEEWAY, MAX_TOKEN, Validity, refuse};
-use super::registry::{Registry, Slot, Standing};
+use super::registry::{AccessCell, ClientAccess, Registry};
 use super::trusted::User;
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::follow::Follow;
+use crate::feed::Subscriber;
+use crate::identity::Caller;
 
-/// The claims that decide. Types are strict: an `exp` that is a string or a fraction is none.
+/// The claims that decide. Types are strict: an `exp` that is a string or a fraction is malformed.
 #[derive(Deserialize)]
 struct TokenClaims {
     iss: String,
@@ -34,13 +34,13 @@ struct TokenClaims {
 pub(super) struct Verified {
     holder: Holder,
     validity: Validity,
-    /// Until when that is remembered.
+    /// Until when it may be taken from the cache.
     until: Timestamp,
 }
 
 #[derive(Clone, Debug)]
 enum Holder {
-    Client(Arc<Slot>),
+    Client(Arc<AccessCell>),
     User(Arc<User>),
 }
 
@@ -48,29 +48,29 @@ impl Verified {
     fn caller(&self, registry: &Registry, now: Timestamp) -> Result<Caller> {
         self.validity.check(now)?;
         match &self.holder {
-            Holder::Client(slot) => caller(slot.load().as_deref()),
+            Holder::Client(cell) => caller(cell.load().as_deref()),
             Holder::User(user) => Ok(user.caller(registry)),
         }
     }
 
-    /// Whether it need not be verified anew.
-    pub(super) fn matters(&self, now: Timestamp) -> bool {
+    /// Whether it may be taken from the cache.
+    pub(super) fn is_usable(&self, now: Timestamp) -> bool {
         now < self.until && self.validity.check(now).is_ok()
     }
 }
 
-fn caller(standing: Option<&Standing>) -> Result<Caller> {
-    let Some(standing) = standing else {
-        return refuse("the token's client is gone");
+fn caller(access: Option<&ClientAccess>) -> Result<Caller> {
+    let Some(access) = access else {
+        return refuse("the token's client no longer exists");
     };
-    if !standing.authorized {
+    if !access.authorized {
         return refuse("the token's client is not authorized");
     }
     Ok(Caller {
-        tenant: standing.tenant.clone(),
-        subject: Arc::clone(&standing.id),
-        permissions: standing.permissions,
-        platform: standing.platform,
+        tenant: access.tenant.clone(),
+        subject: Arc::clone(&access.id),
+        permissions: access.permissions,
+        platform: access.platform,
     })
 }
 
@@ -83,15 +83,15 @@ impl Tokens {
     /// is in memory is older than a second.
     pub async fn verify(&self, token: &str) -> Result<Caller> {
         let now = self.clock.now();
-        self.registry.be_fresh(now).await?;
-        if let Some(verified) = self.remembered.get(token)
+        self.registry.ensure_fresh(now).await?;
+        if let Some(verified) = self.verified.get(token)
             && now < verified.until
         {
             return verified.caller(&self.registry, now);
         }
         let verified = self.check(token, now).await?;
         let caller = verified.caller(&self.registry, now)?;
-        self.remembered.insert(token, verified, now);
+        self.verified.insert(token, verified, now);
         Ok(caller)
     }
 
@@ -100,20 +100,20 @@ impl Tokens {
             return refuse("the token is longer than 8 KiB");
         }
         let Some(jws) = Jws::split(token) else {
-            return refuse("the token is no signed JWT");
+            return refuse("the token is not a signed JWT");
         };
         let Some(header) = jws.header() else {
-            return refuse("the token's header is none");
+            return refuse("the token's header is malformed");
         };
         if header.crit {
-            return refuse("the token's header has critical members that are not known");
+            return refuse("the token's header has critical members that are not supported");
         }
         if header
             .typ
             .as_deref()
             .is_some_and(|typ| !matches!(typ, "JWT" | "at+jwt" | "application/at+jwt"))
         {
-            return refuse("the token is of another type");
+            return refuse("the token has the wrong type");
         }
         match self.trusted.issuer_of(&jws) {
             None => self.check_own(&jws, &header, now).await,
@@ -122,7 +122,7 @@ impl Tokens {
                 Ok(Verified {
                     holder: Holder::User(Arc::new(user)),
                     validity,
-                    until: issuer.remembers_until(now),
+                    until: issuer.trusts_until(now),
                 })
             }
         }
@@ -133,18 +133,18 @@ impl Tokens {
         if header.alg != "RS256" {
             return refuse("the token's alg is not RS256");
         }
-        let Some(key) = self.registry.keys().find(&header.kid, now).cloned() else {
-            return refuse("the token's kid is not known");
+        let Some(key) = self.keys.ring().find(&header.kid, now).cloned() else {
+            return refuse("the token's kid is unknown");
         };
-        if !key.signed(jws.signed.as_bytes(), jws.signature) {
-            return refuse("the token's signature is wrong");
+        if !key.verifies(jws.signed.as_bytes(), jws.signature) {
+            return refuse("the token's signature is invalid");
         }
         let Some(claims) = jws.claims() else {
-            return refuse("the token's claims are none");
+            return refuse("the token's claims are malformed");
         };
         let TokenClaims { iss, aud, .. } = &claims;
         if *iss != self.issuer {
-            return refuse("the token is of another issuer");
+            return refuse("the token was issued by another issuer");
         }
         if !aud.contains(&self.audience) {
             return refuse("the token is for another audience");
@@ -157,21 +157,22 @@ impl Tokens {
         let validity = Validity { nbf, exp };
         validity.check(now)?;
         if claims.sub != claims.client_id {
-            return refuse("the token's sub is not its client");
+            return refuse("the token's sub is not its client_id");
         }
-        let Some(slot) = self.registry.slot(&claims.client_id).await? else {
-            return refuse("the token's client is gone");
+        let Some(cell) = self.registry.cell(&claims.client_id).await? else {
+            return refuse("the token's client no longer exists");
         };
-        // The same claims give the same id: a token of a client that was deleted is none of the one that came after.
-        let registered = slot
+        // The same claims give the same id: a token of a client that was deleted is not valid for the one registered
+        // after it.
+        let registered = cell
             .load()
             .as_ref()
-            .map(|standing| standing.registered.seconds());
+            .map(|access| access.registered.seconds());
         if registered.is_some_and(|registered| iat.saturating_add(LEEWAY) < registered) {
-            return refuse("the token's client is gone");
+            return refuse("the token's client no longer exists");
         }
         Ok(Verified {
-            holder: Holder::Client(slot),
+            holder: Holder::Client(cell),
             validity,
             until: Timestamp(u64::MAX),
         })

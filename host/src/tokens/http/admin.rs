@@ -1,4 +1,4 @@
-//! Administration: templates, tenants, clients, roles. Who may act on which tenant is the domain's to say.
+//! Administration: templates, tenants, clients, roles. The domain says who may act on which tenant.
 
 use std::sync::Arc;
 
@@ -6,15 +6,13 @@ use ::http::{Method, StatusCode};
 use serde_json::json;
 
 use super::{secret, tagged, with_tag};
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
-use crate::tokens::body;
-use crate::tokens::client::{Client, Status, Verdict};
+use crate::identity::{NAME_RULE, NO_TENANT, Permission as P, TENANT_RULE, TenantId, is_name};
+use crate::tokens::client::{Client, Status, StatusChange};
 use crate::tokens::client_id::Software;
-use crate::tokens::permission::Permission as P;
-use crate::tokens::tenant::{self, NO_TENANT, TenantId, is_name};
+use crate::tokens::{Tokens, body};
 
 const TENANT: &str = "/v1/tenants/{tenantId}";
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
@@ -27,7 +25,7 @@ const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
 /// The routes.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let read_clients = Access::With(P::ClientsRead);
     let update_clients = Access::With(P::ClientsUpdate);
@@ -118,7 +116,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// The tenant of the path.
 pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
-    TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", tenant::RULE))
+    TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))
 }
 
 /// The tenant of the path, or `None` for `_`: everyone's.
@@ -131,7 +129,7 @@ fn owner_of(request: &Request) -> Result<Option<TenantId>> {
 
 fn software_of(request: &Request) -> Result<Software> {
     let software = Software::new(request.param(1)?, request.param(2)?);
-    software.ok_or_else(|| Error::NotFound("there is no template of this software".to_owned()))
+    software.ok_or_else(|| Error::NotFound("no template exists for this software".to_owned()))
 }
 
 fn role_of(request: &Request) -> Result<&str> {
@@ -139,12 +137,12 @@ fn role_of(request: &Request) -> Result<&str> {
     if is_name(role) {
         return Ok(role);
     }
-    Err(Error::invalid("$.roleId", body::NAME))
+    Err(Error::invalid("$.roleId", NAME_RULE))
 }
 
-/// How many entries are asked for, and after which (`platform.md`, "HTTP conventions").
+/// How many entries a request asks for, and after which (`platform.md`, "HTTP conventions").
 pub(super) fn page_of(request: &Request) -> Result<(usize, Option<String>)> {
-    let parameter = |name| body::query(&request.query, name);
+    let parameter = |name| request.query_param(name);
     let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
         let limit = limit.parse().ok();
         let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
@@ -153,7 +151,7 @@ pub(super) fn page_of(request: &Request) -> Result<(usize, Option<String>)> {
     Ok((limit?, parameter("cursor")))
 }
 
-pub(super) fn gone() -> Reply {
+pub(super) fn no_content() -> Reply {
     Reply::empty(StatusCode::NO_CONTENT)
 }
 
@@ -161,72 +159,68 @@ fn client(client: &Client) -> Result<Reply> {
     with_tag(StatusCode::OK, &client.to_json())
 }
 
-async fn list_tenants(app: Arc<App>, request: Request) -> Result<Reply> {
-    tagged(&request, &app.tokens.tenants().await?)
+async fn list_tenants(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    tagged(&request, &tokens.tenants().await?)
 }
 
-async fn get_tenant(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn get_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let tenant = tenant_of(&request)?;
-    tagged(&request, &app.tokens.tenant(&tenant).await?)
+    tagged(&request, &tokens.tenant(&tenant).await?)
 }
 
-async fn put_tenant(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let name = body::tenant(&request.body)?;
     let (caller, id) = (request.caller()?, tenant_of(&request)?);
     let preconditions = request.preconditions();
-    let (written, tenant) = app
-        .tokens
+    let (written, tenant) = tokens
         .put_tenant(caller, &id, name.as_deref(), &preconditions)
         .await?;
     with_tag(status_of(written), &tenant)
 }
 
-async fn list_templates(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn list_templates(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let owner = owner_of(&request)?;
-    let templates = app
-        .tokens
+    let templates = tokens
         .templates(request.caller()?, owner.as_ref())
         .await?;
     tagged(&request, &templates)
 }
 
-async fn post_template(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn post_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let new = body::template(&request.body)?;
-    let template = app
-        .tokens
+    let template = tokens
         .create_template(caller, owner.as_ref(), new)
         .await?;
     with_tag(StatusCode::CREATED, &template)
 }
 
-async fn get_template(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let software = software_of(&request)?;
-    let template = app
-        .tokens
+    let template = tokens
         .template(caller, owner.as_ref(), &software)
         .await?;
     tagged(&request, &template)
 }
 
-async fn delete_template(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let software = software_of(&request)?;
-    app.tokens
+    tokens
         .delete_template(caller, owner.as_ref(), &software, &request.preconditions())
         .await?;
-    Ok(gone())
+    Ok(no_content())
 }
 
-async fn list_clients(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let status = body::query(&request.query, "status").map(|name| {
+    let status = request.query_param("status").map(|name| {
         let rule = "must be Pending, Authorized or Revoked";
         Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
     });
     let (limit, cursor) = page_of(&request)?;
-    let clients = app.tokens.clients(
+    let clients = tokens.clients(
         caller,
         &tenant,
         status.transpose()?,
@@ -236,84 +230,85 @@ async fn list_clients(app: Arc<App>, request: Request) -> Result<Reply> {
     tagged(&request, &clients.await?)
 }
 
-async fn get_client(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn get_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let client = app.tokens.client(caller, &tenant, request.param(1)?);
+    let client = tokens.client(caller, &tenant, request.param(1)?);
     tagged(&request, &client.await?.to_json())
 }
 
-async fn delete_client(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    app.tokens
+    tokens
         .delete_client(caller, &tenant, request.param(1)?, &request.preconditions())
         .await?;
-    Ok(gone())
+    Ok(no_content())
 }
 
-async fn authorize(app: Arc<App>, request: Request) -> Result<Reply> {
-    judge(&app, &request, Verdict::Authorize).await
+async fn authorize(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    change_status(&tokens, &request, StatusChange::Authorize).await
 }
 
-async fn revoke(app: Arc<App>, request: Request) -> Result<Reply> {
-    judge(&app, &request, Verdict::Revoke).await
+async fn revoke(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    change_status(&tokens, &request, StatusChange::Revoke).await
 }
 
-async fn judge(app: &App, request: &Request, verdict: Verdict) -> Result<Reply> {
+async fn change_status(
+    tokens: &Tokens,
+    request: &Request,
+    change: StatusChange,
+) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(request)?);
     client(
-        &app.tokens
-            .judge(caller, &tenant, request.param(1)?, verdict)
+        &tokens
+            .change_status(caller, &tenant, request.param(1)?, change)
             .await?,
     )
 }
 
-async fn renew_secret(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let overlap = body::query(&request.query, "overlap").map(|span| body::overlap(&span));
+    let overlap = request.query_param("overlap").map(|span| body::overlap(&span));
     let (id, overlap) = (request.param(1)?, overlap.transpose()?);
-    let new = app
-        .tokens
+    let new = tokens
         .renew_secret(caller, &tenant, id, overlap)
         .await?;
     let body = json!({ "clientId": new.client_id, "clientSecret": new.client_secret });
     secret(Reply::of(StatusCode::OK, &body)?)
 }
 
-async fn put_roles(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let roles = body::roles(&request.body)?;
     let (id, preconditions) = (request.param(1)?, request.preconditions());
-    let changed = app
-        .tokens
+    let changed = tokens
         .set_roles(caller, &tenant, id, &roles, &preconditions);
     client(&changed.await?)
 }
 
-async fn list_roles(app: Arc<App>, request: Request) -> Result<Reply> {
-    tagged(&request, &app.tokens.roles())
+async fn list_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    tagged(&request, &tokens.roles())
 }
 
-async fn get_role(app: Arc<App>, request: Request) -> Result<Reply> {
-    tagged(&request, &app.tokens.role(role_of(&request)?)?)
+async fn get_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    tagged(&request, &tokens.role(role_of(&request)?)?)
 }
 
-async fn put_role(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, role) = (request.caller()?, role_of(&request)?);
     let permissions = body::role(&request.body)?;
-    let (written, role) = app
-        .tokens
+    let (written, role) = tokens
         .put_role(caller, role, permissions, &request.preconditions())
         .await?;
     with_tag(status_of(written), &role)
 }
 
-async fn delete_role(app: Arc<App>, request: Request) -> Result<Reply> {
-    app.tokens
+async fn delete_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    tokens
         .delete_role(
             request.caller()?,
             role_of(&request)?,
             &request.preconditions(),
         )
         .await?;
-    Ok(gone())
+    Ok(no_content())
 }

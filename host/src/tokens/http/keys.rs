@@ -1,17 +1,17 @@
-//! The signing keys, for operators: `tillgate keys` asks here, since one process alone may open the store.
+//! The signing keys, for operators. `tillgate keys` asks over HTTP, since only one process may open an embedded store.
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
 use super::tagged;
-use crate::app::App;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
-use crate::tokens::permission::Permission as P;
+use crate::identity::Permission as P;
+use crate::tokens::Tokens;
 
 /// The routes.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let none = Takes::Nothing;
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));
     vec![
@@ -20,11 +20,11 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn list(app: Arc<App>, request: Request) -> Result<Reply> {
-    tagged(&request, &app.tokens.keys().await?)
+async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    tagged(&request, &tokens.keys().await?)
 }
 
-async fn rotate_keys(app: Arc<App>, request: Request) -> Result<Reply> {
-    let key = app.tokens.rotate_keys(request.caller()?).await?;
+async fn rotate_keys(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let key = tokens.rotate_keys(request.caller()?).await?;
     Reply::of(StatusCode::CREATED, &key)
 }

@@ -12,19 +12,17 @@ use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
-use super::body;
-use super::keyring::Published;
-use super::keys::JWKS_MAX_AGE;
-use crate::app::App;
+use super::{JWKS_MAX_AGE, Tokens, body};
 use crate::error::Result;
 use crate::etag;
 use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::keys::PublicDocument;
 
 /// The largest body of a registration: 64 KiB, since anyone may send one.
 const MAX_REGISTRATION: usize = 64 << 10;
 
 /// The routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route<Arc<Tokens>>> {
     let public = Access::Public;
     let none = Takes::Nothing;
     let mut routes = vec![
@@ -57,29 +55,28 @@ pub fn routes() -> Vec<Route> {
     routes
 }
 
-async fn register(app: Arc<App>, request: Request) -> Result<Reply> {
-    app.tokens.count_registration(request.peer)?;
-    let registered = app
-        .tokens
+async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    tokens.count_registration(request.peer)?;
+    let registered = tokens
         .register(body::registration(&request.body)?)
         .await?;
     secret(Reply::of(StatusCode::CREATED, &registered)?)
 }
 
-/// An answer that holds a secret, which no cache may keep.
+/// An answer with a secret, which no cache may keep.
 fn secret(reply: Reply) -> Result<Reply> {
     Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
 
-async fn get_jwks(app: Arc<App>, request: Request) -> Result<Reply> {
-    Ok(published(&request, &app.tokens.jwks()?))
+async fn get_jwks(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    Ok(public(&request, &tokens.jwks()?))
 }
 
-async fn get_metadata(app: Arc<App>, request: Request) -> Result<Reply> {
-    Ok(published(&request, app.tokens.metadata()))
+async fn get_metadata(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    Ok(public(&request, tokens.metadata()))
 }
 
-/// What was asked for, with its entity tag; nothing when the caller has it.
+/// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
 fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
     let etag = etag::of_json(found)?;
     if request.has(&etag) {
@@ -88,21 +85,21 @@ fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(StatusCode::OK, found)?.tagged(etag))
 }
 
-/// What was written, with its entity tag.
+/// The answer to a write: JSON with its entity tag.
 fn with_tag(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
 }
 
-/// What anyone may read and keep for a while.
-fn published(request: &Request, published: &Published) -> Reply {
-    let reply = if request.has(&published.etag) {
+/// A document that anyone may read and cache for a while.
+fn public(request: &Request, document: &PublicDocument) -> Reply {
+    let reply = if request.has(&document.etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        Reply::json(StatusCode::OK, published.json.clone())
+        Reply::json(StatusCode::OK, document.json.clone())
     };
     let max_age = format!("public, max-age={}", JWKS_MAX_AGE.as_secs());
     let max_age = HeaderValue::from_str(&max_age).unwrap_or(HeaderValue::from_static("no-store"));
     reply
-        .tagged(published.etag.clone())
+        .tagged(document.etag.clone())
         .with(CACHE_CONTROL, max_age)
 }

@@ -4,29 +4,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
+    AUTHORIZATION, CACHE_CONTROL, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
-use crate::tokens::{MAX_FORM, Refusal, Shown};
+use crate::http::{Access, ContentType, Reply, Request, Route, Takes, content_type};
+use crate::tokens::{BasicCredentials, MAX_FORM, Refusal, Tokens};
 
 const INVALID_REQUEST: &str = "invalid_request";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The route.
-pub(super) fn route() -> Route {
+pub(super) fn route() -> Route<Arc<Tokens>> {
     let body = Takes::Anything(MAX_FORM);
-    Route::new(Method::POST, "/oauth2/token", Access::Public, body, token).refusing(refused_by_http)
+    Route::new(Method::POST, "/oauth2/token", Access::Public, body, token).with_errors(refused_by_http)
 }
 
-async fn token(app: Arc<App>, request: Request) -> Result<Reply> {
-    let answer = if is_form(&request.headers) {
-        app.tokens
-            .issue(shown(&request.headers), &request.body, request.peer)
+async fn token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let is_form = content_type(&request.headers) == ContentType::Is(FORM.to_owned());
+    let answer = if is_form {
+        tokens
+            .issue(credentials(&request.headers), &request.body, request.peer)
             .await
     } else {
         let detail = "the body must be application/x-www-form-urlencoded";
@@ -49,27 +50,14 @@ fn uncached(reply: Reply) -> Reply {
         .with(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
-/// Whether the one `Content-Type` is that of a form: two that contradict each other are none.
-fn is_form(headers: &HeaderMap) -> bool {
-    let mut all = headers.get_all(CONTENT_TYPE).iter();
-    let media_type = all.next().and_then(|value| value.to_str().ok());
-    let essence = media_type
-        .and_then(|value| value.split(';').next())
-        .unwrap_or_default();
-    let form = essence
-        .trim()
-        .eq_ignore_ascii_case("application/x-www-form-urlencoded");
-    form && all.next().is_none()
-}
-
 /// The credentials of the one `Authorization` header.
-fn shown(headers: &HeaderMap) -> Option<Shown> {
+fn credentials(headers: &HeaderMap) -> Option<BasicCredentials> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
     let header = all.next()?.to_str().ok()?;
     if all.next().is_some() {
         return None;
     }
-    Shown::of_header(header)
+    BasicCredentials::from_header(header)
 }
 
 fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
@@ -78,7 +66,7 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
         Refusal::UnknownClient => challenged(error(
             StatusCode::UNAUTHORIZED,
             "invalid_client",
-            "the client is not known, its secret is wrong, or it is not authorized",
+            "the client is unknown, its secret is wrong, or it is not authorized",
         )),
         Refusal::UnsupportedGrant => error(
             StatusCode::BAD_REQUEST,
@@ -93,11 +81,11 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
         Refusal::Scope => error(
             StatusCode::BAD_REQUEST,
             "invalid_scope",
-            "there are no scopes to ask for",
+            "scopes are not supported",
         ),
         Refusal::TooMany(wait) => later(
             StatusCode::TOO_MANY_REQUESTS,
-            "too many wrong secrets in a row: wait",
+            "too many wrong secrets in a row",
             wait,
         ),
         Refusal::Failed(Error::Unavailable(cause)) => {
@@ -109,11 +97,11 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
             )
         }
         Refusal::Failed(cause) => {
-            tracing::error!(%correlation, %cause, "a token request ended in an error of ours");
+            tracing::error!(%correlation, %cause, "a token request failed with an internal error");
             error(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "server_error",
-                "something is wrong here",
+                "internal error",
             )
         }
     }

@@ -1,4 +1,4 @@
-//! Software statements, for administrators. A statement's text is shown where it is made, and never again.
+//! Software statements, for administrators. A statement's text is answered once, when it is created.
 
 use std::sync::Arc;
 
@@ -6,19 +6,18 @@ use ::http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::admin::{gone, page_of, tenant_of};
+use super::admin::{no_content, page_of, tenant_of};
 use super::tagged;
-use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
-use crate::tokens::body;
-use crate::tokens::permission::Permission as P;
+use crate::identity::Permission as P;
+use crate::tokens::{Tokens, body};
 
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
 const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 
 /// The routes.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let (create, read) = (P::StatementsCreate, P::StatementsRead);
     let delete = Access::With(P::StatementsDelete);
@@ -29,29 +28,28 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn post(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let new = body::statement(&request.body)?;
-    let statement = app.tokens.create_statement(caller, &tenant, new).await?;
+    let statement = tokens.create_statement(caller, &tenant, new).await?;
     let body = json!({ "softwareStatement": statement });
     Reply::of(StatusCode::CREATED, &body)
 }
 
-async fn list(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let (limit, cursor) = page_of(&request)?;
-    let page = app
-        .tokens
+    let page = tokens
         .statements(caller, &tenant, limit, cursor.as_deref());
     tagged(&request, &page.await?)
 }
 
-async fn withdraw(app: Arc<App>, request: Request) -> Result<Reply> {
+async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let jti = Uuid::try_parse(request.param(1)?).map_err(|_| {
-        let detail = "there is no software statement of this id";
+        let detail = "no software statement has this id";
         Error::NotFound(detail.to_owned())
     })?;
-    app.tokens.withdraw_statement(caller, &tenant, jti).await?;
-    Ok(gone())
+    tokens.withdraw_statement(caller, &tenant, jti).await?;
+    Ok(no_content())
 }

@@ -51,7 +51,7 @@ impl KeySet {
             keys: Vec<Value>,
         }
         let set: Set = serde_json::from_slice(json)
-            .map_err(|cause| format!("what was answered is no JWK set: {cause}"))?;
+            .map_err(|cause| format!("the answer is not a JWK set: {cause}"))?;
         let given = set.keys.len();
         let keys: Vec<Key> = set
             .keys
@@ -60,7 +60,7 @@ impl KeySet {
             .filter_map(Key::read)
             .collect();
         if keys.is_empty() {
-            return Err("the JWK set has no key that signatures can be checked with".to_owned());
+            return Err("the JWK set has no key that can verify signatures".to_owned());
         }
         let left_out = given - keys.len();
         Ok((Self(keys), left_out))

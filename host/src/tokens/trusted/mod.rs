@@ -19,7 +19,7 @@ use self::source::Keys;
 pub(super) use self::user::User;
 use self::user::Users;
 use super::jws::{Header, Jws, Validity, refuse};
-use super::tenant::TenantId;
+use crate::identity::TenantId;
 use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
@@ -93,24 +93,24 @@ impl TrustedIssuer {
         now: Timestamp,
     ) -> Result<(User, Validity)> {
         let Some(keys) = self.keys.of(&header.kid, now).await else {
-            return refuse("the token's kid is not known");
+            return refuse("the token's kid is unknown");
         };
         let Some(algorithm) = keys.algorithm(&header.alg) else {
-            return refuse("the token's alg is none of its issuer's keys");
+            return refuse("the token's alg is not one of its issuer's keys");
         };
         if !keys.signed(&header.kid, algorithm, jws) {
-            return refuse("the token's signature is wrong");
+            return refuse("the token's signature is invalid");
         }
         let payload = jws.payload().unwrap_or_default();
         let Ok(claims) = Document::parse(&payload) else {
-            return refuse("the token's claims are none");
+            return refuse("the token's claims are malformed");
         };
         let claims = claims.root();
         if !self.is_meant(claims) {
             return refuse("the token is for another audience");
         }
         let Some(validity) = validity(claims) else {
-            return refuse("the token's exp or nbf is no number of seconds");
+            return refuse("the token's exp or nbf is not a whole number of seconds");
         };
         validity.check(now)?;
         Ok((self.users.user(&self.issuer, claims)?, validity))

@@ -126,7 +126,7 @@ impl Keys {
         let keys = Arc::clone(self);
         let task = tokio::spawn(async move {
             if let Err(cause) = keys.renew().await {
-                tracing::warn!(issuer = keys.issuer, cause, "its keys were not fetched");
+                tracing::warn!(issuer = keys.issuer, cause, "the keys of a trusted issuer could not be fetched");
             }
         });
         let ends = task.abort_handle();
@@ -139,7 +139,7 @@ impl Keys {
     async fn renew(&self) -> Result<(), String> {
         let since = self.clock.now();
         let (keys, left_out) = KeySet::read(&self.source.read().await?)?;
-        tracing::debug!(issuer = self.issuer, left_out, "its keys were fetched");
+        tracing::debug!(issuer = self.issuer, left_out, "the keys of a trusted issuer were fetched");
         let keys = Arc::new(keys);
         self.known.store(Some(Arc::new(Known { keys, since })));
         Ok(())
@@ -164,7 +164,7 @@ impl Source {
         }
         let url = source
             .parse()
-            .map_err(|cause| format!("its jwks is no URL: {cause}"))?;
+            .map_err(|cause| format!("its jwks is not a URL: {cause}"))?;
         let client = reqwest::Client::builder()
             .timeout(DEADLINE)
             .redirect(reqwest::redirect::Policy::none())

@@ -10,11 +10,11 @@ use tillgate_engine::json::{Node, Scalar};
 
 use crate::config;
 use crate::error::Result;
-use crate::tokens::caller::Caller;
+use crate::identity::Caller;
 use crate::tokens::jws::refuse;
-use crate::tokens::permission::{Permission, Permissions};
+use crate::identity::{Permission, Permissions};
 use crate::tokens::registry::Registry;
-use crate::tokens::tenant::TenantId;
+use crate::identity::TenantId;
 
 /// The longest `sub`: OpenID Connect Core, section 2.
 const MAX_SUBJECT: usize = 255;
@@ -76,7 +76,7 @@ impl Users {
     /// The user that the claims of an issuer's token name.
     pub(super) fn user(&self, issuer: &str, claims: Node<'_, '_>) -> Result<User> {
         let Some(subject) = claims.member("sub").and_then(text).filter(is_subject) else {
-            return refuse("the token's sub is none");
+            return refuse("the token's sub is missing or malformed");
         };
         let tenant = claim(claims, &self.tenant_claim).and_then(text);
         let Some(tenant) = tenant.and_then(TenantId::new) else {

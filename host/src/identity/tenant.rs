@@ -1,4 +1,4 @@
-//! Tenants: their ids, and where their things are kept.
+//! Tenants: their ids, and the partition of the store that each has.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::store::Partition;
 
-/// What stands in a path where no tenant is meant: a global template's place. Never a tenant's id.
+/// Stands in a path where no tenant is meant, as for a global template. Never a tenant's id.
 pub const NO_TENANT: &str = "_";
 
 /// What a tenant's id must be, for messages.
-pub const RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ - and not _ alone";
+pub const TENANT_RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ - and not _ alone";
+
+/// What a name must be ([`is_name`]), for messages.
+pub const NAME_RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ -";
 
 /// The id of a tenant: 1 to 64 of `[A-Za-z0-9._-]` (`tokens.md`, "client_id"), and not [`NO_TENANT`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +33,7 @@ impl TenantId {
         &self.0
     }
 
-    /// Where what the tenant configures is kept.
+    /// The partition of the store that holds what the tenant configures.
     #[must_use]
     pub fn partition(&self) -> Partition {
         Partition::named(format!("tenant:{}", self.0))
@@ -58,11 +61,12 @@ impl Serialize for TenantId {
 impl<'de> Deserialize<'de> for TenantId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::new(&text).ok_or_else(|| de::Error::custom(RULE))
+        Self::new(&text).ok_or_else(|| de::Error::custom(TENANT_RULE))
     }
 }
 
-/// Whether a text may stand in a client id as a software's id, its version or a tenant: no `@`, no line break.
+/// Whether a text is a name: a software's id, its version, a tenant or a role. Such a text can stand in a client id, as
+/// it has neither `@` nor a line break.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');

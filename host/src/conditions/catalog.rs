@@ -1,4 +1,5 @@
-//! What a tenant sees: global and own conditions and the tenant's projects, with every answer about them made ready.
+//! The tenant's catalog: a snapshot of the global conditions, the tenant's own and its projects, with every answer that
+//! is made of them encoded once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -8,30 +9,30 @@ use sha2::{Digest, Sha256};
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
-use super::shelf::{Content, StoredCondition, StoredProject};
-use crate::engine::{MODULE_SHA256, Source};
+use super::cache::{Content, StoredCondition, StoredProject};
+use crate::engine::{MODULE_SHA256, Document};
 use crate::etag::{self, Etag};
-use crate::tokens::tenant::TenantId;
+use crate::identity::TenantId;
 
 /// What a tenant sees, until something changes.
 #[derive(Debug)]
-pub struct Sight {
+pub struct TenantCatalog {
     tenant: TenantId,
     global: Arc<Content>,
     own: Arc<Content>,
-    /// What the module prepares: the conditions, global and own.
-    pub conditions: Source,
-    /// Says which catalog it is: SHA-256, in hex.
-    pub digest: String,
+    /// The document that the module prepares: the conditions, global and own.
+    pub conditions: Document,
+    /// Names this version of the catalog: SHA-256, in hex.
+    pub digest: Arc<str>,
     /// The digest as an entity tag.
     pub etag: Etag,
     largest_project: usize,
     list: OnceLock<Bytes>,
     projects: OnceLock<Bytes>,
-    catalog: OnceLock<Bytes>,
+    json: OnceLock<Bytes>,
 }
 
-impl Sight {
+impl TenantCatalog {
     pub(super) fn new(tenant: &TenantId, global: Arc<Content>, own: Arc<Content>) -> Self {
         let mut text = Vec::new();
         write_conditions(&global, &own, &mut text);
@@ -53,16 +54,16 @@ impl Sight {
             largest_project: sizes.max().unwrap_or_default(),
             global,
             own,
-            conditions: Source::catalog(text.into()),
-            digest: hex::encode(digest),
+            conditions: Document::catalog(text.into()),
+            digest: hex::encode(digest).into(),
             etag: etag::of_digest(&digest),
             list: OnceLock::new(),
             projects: OnceLock::new(),
-            catalog: OnceLock::new(),
+            json: OnceLock::new(),
         }
     }
 
-    /// Whether it was made of these.
+    /// Whether it is a snapshot of these.
     pub(super) fn is_of(&self, global: &Arc<Content>, own: &Arc<Content>) -> bool {
         Arc::ptr_eq(&self.global, global) && Arc::ptr_eq(&self.own, own)
     }
@@ -112,12 +113,12 @@ impl Sight {
         })
     }
 
-    /// The catalog: all that the module needs to decide for this tenant (`conditions.md`, "Catalog for previews").
-    pub fn catalog(&self) -> &Bytes {
-        self.catalog.get_or_init(|| {
+    /// Its JSON: all that the module needs to decide for this tenant (`conditions.md`, "Catalog for previews").
+    pub fn json(&self) -> &Bytes {
+        self.json.get_or_init(|| {
             let head = serde_json::json!({
                 "tenantId": self.tenant.as_str(),
-                "digest": self.digest,
+                "digest": &*self.digest,
                 "engine": { "version": env!("CARGO_PKG_VERSION"), "sha256": MODULE_SHA256 },
             });
             let mut text = head.to_string().into_bytes();

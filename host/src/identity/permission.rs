@@ -1,7 +1,8 @@
-//! Permissions and the roles that hold them (`tokens.md`, "Permissions").
+//! Permissions (`tokens.md`, "Permissions").
 //!
-//! A permission is `<system>.<resource>.<verb>` and known when the product is built: a route cannot ask for one that
-//! does not exist. A set of them is a number, so asking whether it holds one costs nothing.
+//! A permission is `<system>.<resource>.<verb>`. Those that a route here asks for are known when the product is built: a
+//! route cannot ask for one that does not exist. A set of them is a number, so asking whether it holds one costs nothing.
+//! A role may name others as well ([`is_permission`]): they have no effect here.
 
 use std::fmt;
 
@@ -150,83 +151,16 @@ impl FromIterator<Permission> for Permissions {
     }
 }
 
-/// The roles that are always there, and what they hold.
-const BUILT_IN: &[(&str, &[Permission])] = {
-    use Permission as P;
-    const ECS_VIEWER: &[P] = &[P::ConditionRead, P::ProjectRead];
-    &[
-        ("ecs.viewer", ECS_VIEWER),
-        (
-            "ecs.editor",
-            &[
-                P::ConditionRead,
-                P::ProjectRead,
-                P::ConditionWrite,
-                P::ConditionDelete,
-                P::ProjectWrite,
-            ],
-        ),
-        (
-            "ecs.evaluator",
-            &[P::ConditionEvaluate, P::ProjectRestrictionEvaluate],
-        ),
-        ("exr.viewer", &[P::RateRead]),
-        (
-            "exr.editor",
-            &[
-                P::RateRead,
-                P::RateWrite,
-                P::BusinessUnitRead,
-                P::BusinessUnitWrite,
-                P::ReferenceRateImport,
-            ],
-        ),
-        (
-            "exr.subscriber",
-            &[P::RatesChangedSubscribe, P::InitialStateCreate],
-        ),
-        ("exe.viewer", &[P::WebhookRead, P::DeliveryRead]),
-        (
-            "exe.editor",
-            &[
-                P::WebhookRead,
-                P::DeliveryRead,
-                P::WebhookWrite,
-                P::DeliveryReplay,
-            ],
-        ),
-        ("exe.publisher", &[P::EventPublish]),
-        (
-            "iam.admin",
-            &[
-                P::TemplatesCreate,
-                P::TemplatesRead,
-                P::TemplatesDelete,
-                P::StatementsCreate,
-                P::StatementsRead,
-                P::StatementsDelete,
-                P::ClientsRead,
-                P::ClientsUpdate,
-                P::ClientsDelete,
-            ],
-        ),
-    ]
-};
+/// The longest name of a permission.
+const MAX_NAME: usize = 128;
 
-/// The role that holds everything, of every tenant; the platform's alone.
-pub const OPERATOR: &str = "platform.operator";
-
-/// What a built-in role holds, `None` when there is no such role.
+/// Whether a text has the form of a permission, known or not: `<system>.<resource>.<verb>` in lower case, at most 128
+/// characters.
 #[must_use]
-pub fn built_in(role: &str) -> Option<Permissions> {
-    if role == OPERATOR {
-        return Some(Permissions::all());
-    }
-    let found = BUILT_IN.iter().find(|(name, _)| *name == role);
-    found.map(|(_, permissions)| permissions.iter().copied().collect())
-}
-
-/// The names of the built-in roles.
-pub fn built_in_roles() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|(name, _)| *name).chain([OPERATOR])
+pub fn is_permission(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
+    let segments = || text.split('.');
+    text.len() <= MAX_NAME
+        && segments().count() == 3
+        && segments().all(|segment| !segment.is_empty() && segment.bytes().all(allowed))
 }

@@ -1,6 +1,6 @@
-//! The signing keys, ready for use: the one that signs, those whose tokens are taken, and what is published of them.
+//! A ring's keys, ready for use: the one that signs, those whose tokens are accepted, and the published JWK set.
 //!
-//! Made from the record of `keys.rs` whenever it changes (`registry.rs`); what holds at a moment follows from the time.
+//! Made from the stored record whenever that changes; which key does what follows from the time.
 
 use std::sync::Arc;
 
@@ -13,34 +13,35 @@ use bytes::Bytes;
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::json;
 
-use super::keys::{StoredKey, StoredKeys, bug};
+use super::stored::{Schedule, StoredKey, StoredKeys, bug};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::etag::{self, Etag};
 
-/// The signing keys, ready for use.
+/// The keys of a ring, ready for use.
 #[derive(Debug)]
 pub struct KeyRing {
     /// The newest last; never empty.
     keys: Vec<Arc<SigningKey>>,
-    /// What is published as long as the key of that place is not gone.
-    published: Vec<Published>,
+    /// The JWK set at each stage: the set at index `n` holds the keys from `n` on.
+    jwk_sets: Vec<PublicDocument>,
 }
 
 /// A signing key, ready for use.
 #[derive(Debug)]
 pub struct SigningKey {
     kid: String,
-    /// `None` once it signs no more.
+    /// `None` once it no longer signs.
     pair: Option<KeyPair>,
     public: DecodingKey,
     signs_from: Timestamp,
-    until: Option<Timestamp>,
+    /// When it is removed.
+    removal: Option<Timestamp>,
 }
 
-/// A document that anyone may read, as it is answered.
+/// A JSON document that anyone may read, encoded once.
 #[derive(Clone, Debug)]
-pub struct Published {
+pub struct PublicDocument {
     /// The JSON.
     pub json: Bytes,
     /// Its entity tag.
@@ -48,52 +49,52 @@ pub struct Published {
 }
 
 impl KeyRing {
-    /// Parses the keys, once.
+    /// Parses the stored keys.
     ///
     /// # Errors
     /// [`crate::error::Error::Bug`] when one is damaged, or none is there.
-    pub fn new(stored: &StoredKeys) -> Result<Self> {
+    pub(super) fn new(stored: &StoredKeys, schedule: Schedule) -> Result<Self> {
         let (mut keys, mut jwks) = (Vec::new(), Vec::new());
-        for (key, until) in stored.iter() {
-            keys.push(Arc::new(SigningKey::new(key, until)?));
+        for (key, removal) in stored.iter(schedule) {
+            keys.push(Arc::new(SigningKey::new(key, removal)?));
             jwks.push(key.public.to_json(&key.kid));
         }
         if keys.is_empty() {
             return Err(bug("there is no signing key"));
         }
-        let phases = (0..jwks.len()).map(|first| jwks.iter().skip(first).collect::<Vec<_>>());
-        let published = phases
-            .map(|keys| Published::new(&json!({ "keys": keys })))
+        let stages = (0..jwks.len()).map(|first| jwks.iter().skip(first).collect::<Vec<_>>());
+        let jwk_sets = stages
+            .map(|keys| PublicDocument::new(&json!({ "keys": keys })))
             .collect();
-        Ok(Self { keys, published })
+        Ok(Self { keys, jwk_sets })
     }
 
-    /// The key that signs now: the newest whose time has come.
+    /// The key that signs now: the newest one whose time has come.
     #[must_use]
     pub fn signing(&self, now: Timestamp) -> Option<&Arc<SigningKey>> {
         let mut able = self.keys.iter().filter(|key| key.pair.is_some());
-        let begun = able.clone().rfind(|key| key.signs_from <= now);
-        begun.or_else(|| able.next())
+        let started = able.clone().rfind(|key| key.signs_from <= now);
+        started.or_else(|| able.next())
     }
 
-    /// The key of an id, as long as a token that it signed may be valid.
+    /// The key with this id, as long as a token that it signed may be valid.
     #[must_use]
     pub fn find(&self, kid: &str, now: Timestamp) -> Option<&Arc<SigningKey>> {
         self.keys
             .iter()
-            .find(|key| key.kid == kid && key.is_there(now))
+            .find(|key| key.kid == kid && key.is_valid(now))
     }
 
-    /// What is published now.
+    /// The JWK set that is published now.
     #[must_use]
-    pub fn published(&self, now: Timestamp) -> Option<&Published> {
-        let first = self.keys.iter().position(|key| key.is_there(now))?;
-        self.published.get(first)
+    pub fn jwk_set(&self, now: Timestamp) -> Option<&PublicDocument> {
+        let first = self.keys.iter().position(|key| key.is_valid(now))?;
+        self.jwk_sets.get(first)
     }
 }
 
-impl Published {
-    /// Some JSON, with its entity tag.
+impl PublicDocument {
+    /// Encodes a document.
     #[must_use]
     pub fn new(document: &serde_json::Value) -> Self {
         let json = Bytes::from(document.to_string());
@@ -103,7 +104,7 @@ impl Published {
 }
 
 impl SigningKey {
-    fn new(stored: &StoredKey, until: Option<Timestamp>) -> Result<Self> {
+    fn new(stored: &StoredKey, removal: Option<Timestamp>) -> Result<Self> {
         let damaged = || bug("a signing key is damaged");
         let public = DecodingKey::from_rsa_components(&stored.public.n, &stored.public.e)
             .map_err(|_| damaged())?;
@@ -116,12 +117,12 @@ impl SigningKey {
             pair: pair.map(|pair| pair.ok_or_else(damaged)).transpose()?,
             public,
             signs_from: stored.signs_from,
-            until,
+            removal,
         })
     }
 
-    fn is_there(&self, now: Timestamp) -> bool {
-        self.until.is_none_or(|until| now < until)
+    fn is_valid(&self, now: Timestamp) -> bool {
+        self.removal.is_none_or(|at| now < at)
     }
 
     /// Its id, the RFC 7638 thumbprint.
@@ -130,24 +131,24 @@ impl SigningKey {
         &self.kid
     }
 
-    /// Signs, RS256. Takes a good part of a millisecond. By the key pair itself: `jsonwebtoken` would parse and check
-    /// the key anew for each signature, which takes longer than signing.
+    /// Signs with RS256, which takes a good part of a millisecond. The key pair does it directly: `jsonwebtoken` would
+    /// parse and check the key for each signature, which takes longer than signing.
     ///
     /// # Errors
-    /// [`crate::error::Error::Bug`], never so far.
+    /// [`crate::error::Error::Bug`] when the key no longer signs.
     pub fn sign(&self, text: &[u8]) -> Result<Vec<u8>> {
         let pair = self.pair.as_ref();
-        let pair = pair.ok_or_else(|| bug("a key that signs no more was asked to"))?;
+        let pair = pair.ok_or_else(|| bug("a key that no longer signs was asked to"))?;
         let mut signature = vec![0; pair.public_modulus_len()];
         let rng = SystemRandom::new();
         let signed = pair.sign(&RSA_PKCS1_SHA256, &rng, text, &mut signature);
-        signed.map_err(|_| bug("a text was not signed"))?;
+        signed.map_err(|_| bug("signing failed"))?;
         Ok(signature)
     }
 
-    /// Whether the key signed a text, RS256; the signature is unpadded base64url.
+    /// Whether an RS256 signature in unpadded base64url is this key's signature of a text.
     #[must_use]
-    pub fn signed(&self, text: &[u8], signature: &str) -> bool {
+    pub fn verifies(&self, text: &[u8], signature: &str) -> bool {
         jsonwebtoken::crypto::verify(signature, text, &self.public, Algorithm::RS256)
             .unwrap_or(false)
     }

@@ -1,5 +1,5 @@
-//! Tokens that were verified, by their whole text: asking for one costs a look-up under a lock that is shared by few and
-//! written rarely. Bounded; knows no rule.
+//! The cache of verified tokens, by their whole text: a look-up takes a lock that few share and that is rarely written.
+//! Bounded.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -7,19 +7,19 @@ use std::sync::{PoisonError, RwLock};
 use super::verify::Verified;
 use crate::clock::Timestamp;
 
-/// How many tokens are remembered: shards, and tokens of each.
+/// How many tokens are cached: shards, and tokens of each.
 const SHARDS: usize = 16;
 const PER_SHARD: usize = 2_048;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct Remembered {
+pub(super) struct VerifiedTokens {
     shards: [RwLock<Shard>; SHARDS],
 }
 
 type Shard = HashMap<Box<str>, Verified, foldhash::quality::RandomState>;
 
-impl Remembered {
+impl VerifiedTokens {
     pub(super) fn get(&self, token: &str) -> Option<Verified> {
         let shard = self
             .shard(token)?
@@ -34,10 +34,10 @@ impl Remembered {
         };
         let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
         if shard.len() >= PER_SHARD {
-            shard.retain(|_, verified| verified.matters(now));
+            shard.retain(|_, verified| verified.is_usable(now));
         }
         if shard.len() >= PER_SHARD {
-            // Any half: their owners pay for one signature more.
+            // Any half will do: these are verified once more.
             let mut keep = false;
             shard.retain(|_, _| {
                 keep = !keep;
@@ -47,7 +47,7 @@ impl Remembered {
         shard.insert(token.into(), verified);
     }
 
-    /// Signatures are as good as random, and only tokens whose signature was right get in.
+    /// The shard of a token. Signatures are as good as random, and only tokens with a right one are cached.
     fn shard(&self, token: &str) -> Option<&RwLock<Shard>> {
         let tail = token.as_bytes().iter().rev().skip(1).take(4);
         let sum: usize = tail.map(|byte| usize::from(*byte)).sum();

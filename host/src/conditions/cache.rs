@@ -1,4 +1,4 @@
-//! The conditions and projects of one partition, in memory, as the store has them.
+//! The cache of one partition: its conditions and projects, in memory as the store has them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use tillgate_engine::condition::{EntityCondition, Scope};
-use tillgate_engine::json::{Document, Faults};
+use tillgate_engine::json::{self, Faults};
 use tillgate_engine::restriction::{Project, ProjectId};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::engine::Source;
+use crate::engine::Document;
 use crate::error::{Error, Result};
 use crate::etag::{self, Etag};
-use crate::follow::{Changed, Follow, Follower};
-use crate::store::{Partition, Store};
+use crate::feed::{Changed, Subscriber, Subscription};
+use crate::records::Records;
 
 const CONDITION: &str = "condition/";
 const PROJECT: &str = "project/";
@@ -56,11 +56,11 @@ impl StoredCondition {
     }
 
     fn read(json: Bytes, scope: Scope) -> Result<Self> {
-        let document = Document::parse(&json)?;
+        let document = json::Document::parse(&json)?;
         let mut faults = Faults::default();
         let read = EntityCondition::from_catalog(document.root(), scope, &mut faults);
         faults.none_or_error()?;
-        let condition = read.ok_or_else(|| Error::Bug("a stored condition is none".to_owned()))?;
+        let condition = read.ok_or_else(|| Error::Bug("a stored condition is malformed".to_owned()))?;
         let etag = etag::of_text(&json);
         Ok(Self {
             condition,
@@ -76,7 +76,7 @@ pub struct StoredProject {
     /// Its id.
     pub id: ProjectId,
     /// What the module prepares: its JSON, as stored and as answered.
-    pub source: Source,
+    pub document: Document,
     /// Its entity tag.
     pub etag: Etag,
 }
@@ -85,9 +85,9 @@ impl StoredProject {
     /// The project of a PUT's body, as it will be stored.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming what is wrong with the body.
+    /// [`Error::Invalid`] naming every fault of the body.
     pub fn from_put(id: ProjectId, body: &[u8]) -> Result<Self> {
-        let document = Document::parse(body)?;
+        let document = json::Document::parse(body)?;
         let project = Project::from_put(id, &document)?;
         to_json(&project).map(|json| Self::read(id, json))
     }
@@ -96,7 +96,7 @@ impl StoredProject {
         let etag = etag::of_text(&json);
         Self {
             id,
-            source: Source::project(json),
+            document: Document::project(json),
             etag,
         }
     }
@@ -104,7 +104,7 @@ impl StoredProject {
     /// The JSON of `{ "restrictions": [...] }`.
     ///
     /// # Errors
-    /// [`Error::Bug`] when what is stored is no project.
+    /// [`Error::Bug`] when the stored project is malformed.
     pub fn restrictions(&self) -> Result<Bytes> {
         #[derive(serde::Deserialize, serde::Serialize)]
         struct Restrictions<'a> {
@@ -119,7 +119,7 @@ impl StoredProject {
     /// Its JSON.
     #[must_use]
     pub const fn json(&self) -> &Bytes {
-        self.source.text()
+        self.document.text()
     }
 }
 
@@ -129,7 +129,7 @@ fn to_json(value: &impl serde::Serialize) -> Result<Bytes> {
         .map_err(|cause| Error::Bug(cause.to_string()))
 }
 
-/// What a partition holds.
+/// The conditions and projects of a partition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     /// By id.
@@ -139,7 +139,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Takes in what the store has under a key now.
+    /// Applies what the store has under a key now.
     fn set(&mut self, key: &str, value: Option<Bytes>, scope: Scope) {
         if let Some(id) = key.strip_prefix(CONDITION) {
             match value {
@@ -147,7 +147,7 @@ impl Content {
                     Ok(stored) => {
                         self.conditions.insert(id.to_owned(), Arc::new(stored));
                     }
-                    // It is not in force, and does not keep the others from being followed.
+                    // It is not in force, and does not keep the others from being read.
                     Err(cause) => {
                         tracing::error!(id, %cause, "a stored condition cannot be read");
                         self.conditions.remove(id);
@@ -167,39 +167,40 @@ impl Content {
     }
 }
 
-/// The conditions and projects of one partition.
+/// See the module's documentation.
 #[derive(Debug)]
-pub(super) struct Shelf {
-    store: Arc<dyn Store>,
-    follower: Follower,
+pub(super) struct PartitionCache {
+    records: Records,
+    subscription: Subscription,
     scope: Scope,
     content: ArcSwap<Content>,
     changed: watch::Sender<()>,
 }
 
-impl Shelf {
-    /// An empty shelf, to be filled by catching up.
-    pub(super) fn new(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        partition: Partition,
-        scope: Scope,
-    ) -> Self {
+impl PartitionCache {
+    /// An empty cache, to be filled by catching up.
+    pub(super) fn new(records: Records, clock: Arc<dyn Clock>, scope: Scope) -> Self {
+        let (store, partition) = (Arc::clone(records.store()), records.partition().clone());
         Self {
-            follower: Follower::new(Arc::clone(&store), partition, clock),
-            store,
+            subscription: Subscription::new(store, partition, clock),
+            records,
             scope,
             content: ArcSwap::default(),
             changed: watch::Sender::new(()),
         }
     }
 
-    /// What is on it.
+    /// The records that are cached.
+    pub(super) const fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// What the partition holds.
     pub(super) fn content(&self) -> Arc<Content> {
         self.content.load_full()
     }
 
-    /// Changes when what is on it does.
+    /// Changes when the content does.
     pub(super) fn watch(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -209,11 +210,7 @@ impl Shelf {
         for prefix in [CONDITION, PROJECT] {
             let mut after: Option<String> = None;
             loop {
-                let partition = self.follower.partition();
-                let page = self
-                    .store
-                    .scan(partition, prefix, after.as_deref(), PAGE)
-                    .await?;
+                let page = self.records.scan(prefix, after.as_deref(), PAGE).await?;
                 after = page.entries.last().map(|(key, _)| key.clone());
                 for (key, entry) in page.entries {
                     content.set(&key, Some(entry.value), self.scope);
@@ -229,7 +226,7 @@ impl Shelf {
     async fn read_keys(&self, mut keys: Vec<String>) -> Result<Content> {
         keys.sort_unstable();
         keys.dedup();
-        let entries = self.store.get(self.follower.partition(), &keys).await?;
+        let entries = self.records.entries(&keys).await?;
         let mut content = Content::clone(&self.content());
         for (key, entry) in keys.iter().zip(entries) {
             content.set(key, entry.map(|entry| entry.value), self.scope);
@@ -238,16 +235,16 @@ impl Shelf {
     }
 }
 
-impl Follow for Shelf {
-    fn follower(&self) -> &Follower {
-        &self.follower
+impl Subscriber for PartitionCache {
+    fn subscription(&self) -> &Subscription {
+        &self.subscription
     }
 
-    fn is_listened_to(&self) -> bool {
+    fn has_listeners(&self) -> bool {
         self.changed.receiver_count() > 0
     }
 
-    async fn take_in(&self, changed: Changed) -> Result<()> {
+    async fn apply(&self, changed: Changed) -> Result<()> {
         let content = match changed {
             Changed::Everything => self.read_all().await?,
             Changed::Keys(keys) => self.read_keys(keys).await?,

@@ -1,9 +1,9 @@
-//! The keys that sign tokens, as they are kept: which one signs, how one follows another, when one goes.
+//! A ring's keys as they are stored: which one signs, how one follows another, and when one is removed.
 //!
-//! RSA 2048, kept in the store as one record and shared by all hosts. A new key is published at once, signs once every
-//! cache of the JWKS has it, and the one before it goes when the last token it signed has expired (`tokens.md`, "Keys").
-//! All that follows from the record and the time; a job only removes what is of no use any more: the private half of a
-//! key once it does not sign, then the rest of it. Pure; `keyring.rs` makes the keys ready for use.
+//! RSA 2048, one record for all hosts. A new key is published at once, signs once every cache of the published keys has
+//! it, and the key before it is removed when the last token that it signed has expired (`tokens.md`, "Keys"). All of
+//! that follows from the record, the [`Schedule`] and the time; a job only removes what is of no use any more: the
+//! private half of a key once it no longer signs, then the rest of it. Pure; `ring.rs` makes the keys ready for use.
 
 use std::time::Duration;
 
@@ -19,20 +19,23 @@ use sha2::{Digest, Sha256};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
-/// How long a token is valid: `expires_in`.
-pub const TOKEN_LIFE: Duration = Duration::from_secs(3_599);
-
-/// How long others may keep the JWKS.
-pub const JWKS_MAX_AGE: Duration = Duration::from_secs(300);
-
-/// What is added to each span, since hosts' clocks differ and memory may be a second old.
+/// Added to each duration, since the hosts' clocks differ and their memory may be a second old.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// All signing keys, as they are kept; the newest last.
+/// What decides how long a key waits before it signs, and how long it stays afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// How long others may cache the published keys.
+    pub max_age: Duration,
+    /// How long a token that was signed is valid.
+    pub token_lifetime: Duration,
+}
+
+/// All keys of a ring as they are stored; the newest last.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct StoredKeys(Vec<StoredKey>);
 
-/// A signing key, as it is kept.
+/// A signing key as it is stored.
 #[derive(Clone, Deserialize, Serialize)]
 pub(super) struct StoredKey {
     pub(super) kid: String,
@@ -51,7 +54,7 @@ impl std::fmt::Debug for StoredKey {
     }
 }
 
-/// A key pair that nobody knows yet. Takes a tenth of a second or so to make.
+/// A key pair that is not stored yet. Generating one takes about a tenth of a second.
 pub struct NewKey {
     kid: String,
     public: Jwk,
@@ -67,15 +70,15 @@ impl std::fmt::Debug for NewKey {
 }
 
 impl NewKey {
-    /// Makes one.
+    /// Generates a key pair.
     ///
     /// # Errors
     /// When the system has no random numbers.
     pub fn generate() -> Result<Self> {
-        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| bug("no key was made"))?;
+        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| bug("generating a key failed"))?;
         let private: Pkcs8V1Der<'_> = pair
             .as_der()
-            .map_err(|_| bug("a key that was made has no form"))?;
+            .map_err(|_| bug("a generated key cannot be encoded"))?;
         let private = BASE64_URL_SAFE_NO_PAD.encode(private.as_ref());
         let public = Jwk::of(&pair);
         Ok(Self {
@@ -96,11 +99,11 @@ impl NewKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Published, so that others know it when it signs.
+    /// Published, so that verifiers know it before it signs.
     Published,
     /// New tokens are signed with it.
     Signing,
-    /// It signs no more; tokens that it signed may be valid.
+    /// It no longer signs; tokens that it signed may still be valid.
     Retiring,
 }
 
@@ -114,18 +117,18 @@ pub struct KeyState {
     pub status: Phase,
     /// From when it signs.
     pub signs_from: String,
-    /// When it goes; unknown while no other follows it.
+    /// When it is removed; unknown until another key follows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-/// What was removed of keys, by their ids.
+/// What was removed, by the ids of the keys.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Retired {
-    /// Those whose private half went.
-    pub silenced: Vec<String>,
-    /// Those that went.
-    pub gone: Vec<String>,
+    /// Keys whose private half was removed.
+    pub private_halves: Vec<String>,
+    /// Keys that were removed.
+    pub keys: Vec<String>,
 }
 
 impl StoredKeys {
@@ -140,17 +143,17 @@ impl StoredKeys {
     /// Publishes a key that will sign.
     ///
     /// # Errors
-    /// [`Error::Conflict`] while another that does not sign yet is published.
-    pub fn rotate(&mut self, key: &NewKey, now: Timestamp) -> Result<()> {
+    /// [`Error::Conflict`] while another key is published that does not sign yet.
+    pub fn rotate(&mut self, key: &NewKey, now: Timestamp, schedule: Schedule) -> Result<()> {
         if let Some(waiting) = self.0.last().filter(|newest| now < newest.signs_from) {
             let detail = format!(
-                "the key {} is published already and signs from {}",
+                "the key {} is already published and signs from {}",
                 waiting.kid,
                 waiting.signs_from.to_millis_text()
             );
             return Err(Error::Conflict(detail));
         }
-        self.push(key, now.plus(JWKS_MAX_AGE).plus(MARGIN));
+        self.push(key, now.plus(schedule.max_age).plus(MARGIN));
         Ok(())
     }
 
@@ -163,23 +166,23 @@ impl StoredKeys {
         });
     }
 
-    /// Removes what is of no use any more: the private half of a key that does not sign, and keys that no valid token
-    /// was signed with.
-    pub fn retire(&mut self, now: Timestamp) -> Retired {
-        let gone = (0..self.0.len())
-            .take_while(|index| self.until(*index).is_some_and(|until| until <= now))
+    /// Removes what is of no use any more: the private half of a key that no longer signs, and keys whose tokens have
+    /// all expired.
+    pub fn retire(&mut self, now: Timestamp, schedule: Schedule) -> Retired {
+        let expired = (0..self.0.len())
+            .take_while(|index| self.removal(*index, schedule).is_some_and(|at| at <= now))
             .count();
         let mut retired = Retired {
-            gone: self.0.drain(..gone).map(|key| key.kid).collect(),
+            keys: self.0.drain(..expired).map(|key| key.kid).collect(),
             ..Retired::default()
         };
         for index in 0..self.0.len() {
-            let silent = self.silent(index).is_some_and(|silent| silent <= now);
-            if silent
+            let is_over = self.end_of_signing(index).is_some_and(|end| end <= now);
+            if is_over
                 && let Some(key) = self.0.get_mut(index)
                 && key.private.take().is_some()
             {
-                retired.silenced.push(key.kid.clone());
+                retired.private_halves.push(key.kid.clone());
             }
         }
         retired
@@ -187,27 +190,30 @@ impl StoredKeys {
 
     /// When something is to be removed next.
     #[must_use]
-    pub fn next_retirement(&self) -> Option<Timestamp> {
+    pub fn next_retirement(&self, schedule: Schedule) -> Option<Timestamp> {
         let each = self.0.iter().enumerate();
         each.filter_map(|(index, key)| match key.private {
-            Some(_) => self.silent(index),
-            None => self.until(index),
+            Some(_) => self.end_of_signing(index),
+            None => self.removal(index, schedule),
         })
         .min()
     }
 
     /// The keys as operators see them, the newest last.
     #[must_use]
-    pub fn states(&self, now: Timestamp) -> Vec<KeyState> {
+    pub fn states(&self, now: Timestamp, schedule: Schedule) -> Vec<KeyState> {
         let each = self.0.iter().enumerate();
-        each.filter(|(index, _)| self.until(*index).is_none_or(|until| now < until))
-            .map(|(index, key)| KeyState {
+        each.filter_map(|(index, key)| {
+            let removal = self.removal(index, schedule);
+            let is_there = removal.is_none_or(|at| now < at);
+            is_there.then(|| KeyState {
                 kid: key.kid.clone(),
                 status: self.phase(index, key, now),
                 signs_from: key.signs_from.to_millis_text(),
-                until: self.until(index).map(Timestamp::to_millis_text),
+                until: removal.map(Timestamp::to_millis_text),
             })
-            .collect()
+        })
+        .collect()
     }
 
     fn phase(&self, index: usize, key: &StoredKey, now: Timestamp) -> Phase {
@@ -220,21 +226,25 @@ impl StoredKeys {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&StoredKey, Option<Timestamp>)> {
+    /// Each key, with the time when it is removed.
+    pub(super) fn iter(
+        &self,
+        schedule: Schedule,
+    ) -> impl Iterator<Item = (&StoredKey, Option<Timestamp>)> {
         let each = self.0.iter().enumerate();
-        each.map(|(index, key)| (key, self.until(index)))
+        each.map(move |(index, key)| (key, self.removal(index, schedule)))
     }
 
     /// When no host signs with a key any more.
-    fn silent(&self, index: usize) -> Option<Timestamp> {
+    fn end_of_signing(&self, index: usize) -> Option<Timestamp> {
         let next = self.0.get(index + 1)?;
         Some(next.signs_from.plus(MARGIN))
     }
 
     /// When the last token that a key signed has expired: some time after the next key signs.
-    fn until(&self, index: usize) -> Option<Timestamp> {
+    fn removal(&self, index: usize, schedule: Schedule) -> Option<Timestamp> {
         let next = self.0.get(index + 1)?;
-        Some(next.signs_from.plus(TOKEN_LIFE).plus(MARGIN))
+        Some(next.signs_from.plus(schedule.token_lifetime).plus(MARGIN))
     }
 }
 

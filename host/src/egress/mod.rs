@@ -1,0 +1,189 @@
+//! Outgoing HTTP: clients that are bounded in time and size, follow no redirects, use no proxies, and dial only the
+//! addresses that they may.
+//!
+//! Every request that this service sends goes through a [`Client`]. What matters for safety is the address that is
+//! dialled, not the name in the URL: each connection resolves the name, checks every address of the answer and dials
+//! one of these (`address.rs`). A name that resolves to an allowed address first and to another one later does not get
+//! around that.
+
+mod address;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Method, RequestBuilder, StatusCode, Url};
+
+pub use self::address::Destinations;
+
+/// How this service names itself, unless a client says otherwise.
+pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
+
+/// How long a connection may take to be opened, within the deadline of the request.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long an idle connection is kept for the next request.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// What bounds the requests of a client.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How long a request may take, from resolving the name to the end of the answer.
+    pub deadline: Duration,
+    /// The most bytes of an answer that are read, after decompression.
+    pub max_answer: usize,
+    /// The addresses that may be dialled.
+    pub destinations: Destinations,
+}
+
+/// A client, whose connections are reused.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    limits: Limits,
+}
+
+/// What was answered.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    /// The address may not be dialled.
+    #[error("{0} must not be dialled from here")]
+    Refused(IpAddr),
+    /// No connection could be opened.
+    #[error("no connection: {0}")]
+    Unreachable(String),
+    /// The deadline has passed.
+    #[error("no answer within {}", humantime::format_duration(*.0))]
+    Deadline(Duration),
+    /// The answer is too large.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The connection broke, or what came is not HTTP.
+    #[error("the answer could not be read: {0}")]
+    Broken(String),
+}
+
+impl Client {
+    /// A client with these limits.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
+    pub fn new(limits: Limits) -> Result<Self, EgressError> {
+        let resolver = CheckedResolver(Arc::new(limits.destinations.clone()));
+        let http = reqwest::Client::builder()
+            .timeout(limits.deadline)
+            .connect_timeout(CONNECT.min(limits.deadline))
+            .pool_idle_timeout(IDLE)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .user_agent(USER_AGENT)
+            .dns_resolver(Arc::new(resolver))
+            .build();
+        let http = http.map_err(|cause| EgressError::Broken(in_full(&cause)))?;
+        Ok(Self { http, limits })
+    }
+
+    /// A request, to be given headers and a body and then sent with [`Client::send`].
+    #[must_use]
+    pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
+        self.http.request(method, url)
+    }
+
+    /// Sends a request and reads the whole answer, whatever its status.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn send(&self, request: RequestBuilder) -> Result<Answer, EgressError> {
+        let failed = |cause: reqwest::Error| self.failure(&cause);
+        let request = request.build().map_err(failed)?;
+        // A name is checked where it is resolved; an address in the URL is dialled as it stands there.
+        if let Some(address) = literal(request.url())
+            && !self.limits.destinations.allow(address)
+        {
+            return Err(EgressError::Refused(address));
+        }
+        let mut response = self.http.execute(request).await.map_err(failed)?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > self.limits.max_answer {
+                return Err(EgressError::TooLarge(self.limits.max_answer));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let body = body.into();
+        Ok(Answer { status, body })
+    }
+
+    fn failure(&self, cause: &reqwest::Error) -> EgressError {
+        if let Some(address) = refused_address(cause) {
+            return EgressError::Refused(address);
+        }
+        if cause.is_timeout() {
+            return EgressError::Deadline(self.limits.deadline);
+        }
+        match cause.is_connect() {
+            true => EgressError::Unreachable(in_full(cause)),
+            false => EgressError::Broken(in_full(cause)),
+        }
+    }
+}
+
+/// The address that a URL names in place of a host name.
+fn literal(url: &Url) -> Option<IpAddr> {
+    let host = url.host_str()?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok()
+}
+
+/// Resolves names, and refuses an answer that has an address which may not be dialled.
+struct CheckedResolver(Arc<Destinations>);
+
+impl Resolve for CheckedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let destinations = Arc::clone(&self.0);
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let found: Vec<SocketAddr> = found.collect();
+            // An answer with both is refused whole: somebody tries to get around the check.
+            if let Some(refused) = found.iter().find(|at| !destinations.allow(at.ip())) {
+                return Err(EgressError::Refused(refused.ip()).into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The address that the resolver has refused, if that is what an error comes from.
+fn refused_address(error: &reqwest::Error) -> Option<IpAddr> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if let Some(EgressError::Refused(address)) = error.downcast_ref() {
+            return Some(*address);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// An error with its causes.
+fn in_full(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

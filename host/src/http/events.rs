@@ -1,0 +1,199 @@
+//! Server-sent events: one task for each stream that somebody listens to, however many do.
+//!
+//! The task hands each event to all listeners, greets a new one with the newest event, sends heartbeats, and twice a
+//! second drops those who may not listen any more. A listener that does not read is dropped when its queue is full: its
+//! connection ends, and it starts again with the newest event when it comes back.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{Stream, StreamExt, stream};
+use tokio::sync::{mpsc, watch};
+use tokio::time::MissedTickBehavior;
+use warp::Reply as _;
+use warp::sse;
+
+use super::reply::Reply;
+
+/// How often it is checked who may still listen, and after how many checks a heartbeat is sent: every 15 seconds.
+const CHECK: Duration = Duration::from_millis(500);
+const CHECKS_PER_HEARTBEAT: u32 = 30;
+
+/// How many events may wait for a listener to read them.
+const MAX_WAITING: usize = 16;
+
+/// An event of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its id, with which a listener says how far it has read.
+    pub id: Arc<str>,
+    /// What has happened, on one line.
+    pub data: Arc<str>,
+}
+
+/// Tells whether a listener may still listen.
+pub(super) type Authorization = Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+
+#[derive(Clone)]
+enum Sent {
+    Event(Event),
+    Heartbeat,
+}
+
+struct Listener {
+    authorization: Authorization,
+    queue: mpsc::Sender<Sent>,
+}
+
+impl Listener {
+    /// Sends to the listener; whether it is still there and reads.
+    fn send(&self, sent: &Sent) -> bool {
+        self.queue.try_send(sent.clone()).is_ok()
+    }
+}
+
+/// The streams that somebody listens to, by name.
+#[derive(Debug)]
+pub(super) struct Streams {
+    sources: Arc<Sources>,
+    stopping: watch::Receiver<bool>,
+}
+
+type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Listener>>>;
+
+impl Streams {
+    pub(super) fn new(stopping: watch::Receiver<bool>) -> Self {
+        Self {
+            sources: Arc::default(),
+            stopping,
+        }
+    }
+
+    /// The answer to a new listener of a stream.
+    pub(super) fn subscribe<U>(
+        &self,
+        name: &str,
+        authorization: Authorization,
+        updates: impl FnOnce() -> U,
+    ) -> Reply
+    where
+        U: Stream<Item = Event> + Send + 'static,
+    {
+        let (queue, received) = mpsc::channel(MAX_WAITING);
+        let mut listener = Listener {
+            authorization,
+            queue,
+        };
+        let mut sources = lock(&self.sources);
+        if let Some(source) = sources.get(name) {
+            match source.send(listener) {
+                Ok(()) => return reply(received),
+                // The source has just ended.
+                Err(unsent) => listener = unsent.0,
+            }
+        }
+        let (joining, joined) = mpsc::unbounded_channel();
+        sources.insert(name.to_owned(), joining);
+        let source = Source {
+            name: name.to_owned(),
+            sources: Arc::clone(&self.sources),
+            joining: joined,
+            listeners: vec![listener],
+            newest: None,
+        };
+        tokio::spawn(source.run(updates(), self.stopping.clone()));
+        reply(received)
+    }
+}
+
+/// The task of one stream.
+struct Source {
+    name: String,
+    sources: Arc<Sources>,
+    joining: mpsc::UnboundedReceiver<Listener>,
+    listeners: Vec<Listener>,
+    newest: Option<Event>,
+}
+
+impl Source {
+    async fn run(mut self, updates: impl Stream<Item = Event>, mut stopping: watch::Receiver<bool>) {
+        let mut updates = pin!(updates);
+        let mut checks = tokio::time::interval(CHECK);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut count = 0_u32;
+        loop {
+            tokio::select! {
+                event = updates.next() => match event {
+                    Some(event) => {
+                        self.send(&Sent::Event(event.clone()));
+                        self.newest = Some(event);
+                    }
+                    None => break,
+                },
+                Some(listener) = self.joining.recv() => {
+                    let greeting = self.newest.clone().map(Sent::Event);
+                    if greeting.is_none_or(|greeting| listener.send(&greeting)) {
+                        self.listeners.push(listener);
+                    }
+                }
+                _ = checks.tick() => {
+                    self.drop_unauthorized().await;
+                    count = count.wrapping_add(1);
+                    if count.is_multiple_of(CHECKS_PER_HEARTBEAT) {
+                        self.send(&Sent::Heartbeat);
+                    }
+                    if self.listeners.is_empty() && self.is_forgotten() {
+                        return;
+                    }
+                }
+                _ = stopping.wait_for(|stopping| *stopping) => break,
+            }
+        }
+        lock(&self.sources).remove(&self.name);
+    }
+
+    /// Sends to everyone, and drops those who are gone or do not read.
+    fn send(&mut self, sent: &Sent) {
+        self.listeners.retain(|listener| listener.send(sent));
+    }
+
+    async fn drop_unauthorized(&mut self) {
+        let mut authorized = Vec::with_capacity(self.listeners.len());
+        for listener in self.listeners.drain(..) {
+            if !listener.queue.is_closed() && (listener.authorization)().await {
+                authorized.push(listener);
+            }
+        }
+        self.listeners = authorized;
+    }
+
+    /// Takes the stream from the map, unless a listener has joined in the meantime.
+    fn is_forgotten(&self) -> bool {
+        let mut sources = lock(&self.sources);
+        if !self.joining.is_empty() {
+            return false;
+        }
+        sources.remove(&self.name);
+        true
+    }
+}
+
+fn lock(sources: &Sources) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Listener>>> {
+    sources.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The answer whose body is what a listener is sent.
+fn reply(received: mpsc::Receiver<Sent>) -> Reply {
+    let events = stream::unfold(received, |mut received| async {
+        let event = match received.recv().await? {
+            Sent::Event(Event { id, data }) => sse::Event::default().id(&*id).data(&*data),
+            Sent::Heartbeat => sse::Event::default().comment("heartbeat"),
+        };
+        Some((Ok::<_, Infallible>(event), received))
+    });
+    Reply::stream(sse::reply(events).into_response())
+}

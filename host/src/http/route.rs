@@ -1,0 +1,190 @@
+//! Routes: who may call a path and method, what body it takes, and the handler that answers it; and the table of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use http::{Method, StatusCode};
+use uuid::Uuid;
+
+use super::reply::Reply;
+use super::request::Request;
+use crate::error::{Error, Result};
+use crate::identity::{Caller, Permission};
+
+/// Who may call a route.
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    /// Anyone.
+    Public,
+    /// A caller with this permission.
+    With(Permission),
+    /// A caller with any of these.
+    Either(&'static [Permission]),
+    /// A caller with all of these.
+    All(&'static [Permission]),
+}
+
+impl Access {
+    /// Succeeds when a caller has the permissions that are needed.
+    ///
+    /// # Errors
+    /// [`Error::Denied`] naming a permission that is missing.
+    pub(super) fn check(self, caller: &Caller) -> Result<()> {
+        match self {
+            Self::Public => Ok(()),
+            Self::With(permission) => caller.require(permission),
+            Self::All(permissions) => permissions.iter().try_for_each(|p| caller.require(*p)),
+            Self::Either(permissions) => {
+                let mut each = permissions.iter().map(|p| caller.require(*p));
+                let first = each.next().unwrap_or(Ok(()));
+                first.or_else(|missing| each.find(Result::is_ok).unwrap_or(Err(missing)))
+            }
+        }
+    }
+}
+
+/// The body that a route takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Takes {
+    /// None; one that is sent is ignored.
+    Nothing,
+    /// JSON of at most that many bytes.
+    Json(usize),
+    /// Whatever comes, of at most that many bytes: the handler looks at its type.
+    Anything(usize),
+}
+
+/// How an error of HTTP itself is written: a status and a sentence.
+type WriteError = fn(StatusCode, &str, Uuid) -> Reply;
+
+type Handler<S> = dyn Fn(S, Request) -> BoxFuture<'static, Result<Reply>> + Send + Sync;
+
+/// A route. `S` is what its handler acts on; a route that is bound to that has nothing left to be given.
+pub struct Route<S = ()> {
+    /// The method.
+    pub method: Method,
+    /// The path, its parameters in braces.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    pub(super) takes: Takes,
+    pub(super) gives: &'static str,
+    pub(super) write_error: WriteError,
+    handler: Arc<Handler<S>>,
+}
+
+impl<S> fmt::Debug for Route<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:?}", self.method, self.path, self.access)
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Route<S> {
+    /// A route and its handler.
+    pub fn new<F, A>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        takes: Takes,
+        handler: F,
+    ) -> Self
+    where
+        F: Fn(S, Request) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Reply>> + Send + 'static,
+    {
+        let handler =
+            move |state, request| -> BoxFuture<'static, _> { Box::pin(handler(state, request)) };
+        Self {
+            method,
+            path,
+            access,
+            takes,
+            gives: "application/json",
+            write_error: Reply::problem,
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// The same route, whose errors of HTTP itself are written in another way: for the whole path, whatever the method.
+    #[must_use]
+    pub fn with_errors(mut self, write_error: WriteError) -> Self {
+        self.write_error = write_error;
+        self
+    }
+
+    /// The same route, answering another media type than JSON.
+    #[must_use]
+    pub const fn giving(mut self, media_type: &'static str) -> Self {
+        self.gives = media_type;
+        self
+    }
+
+    /// The route, acting on `state`.
+    pub fn bind(self, state: &S) -> Route {
+        let (state, handler) = (state.clone(), self.handler);
+        Route {
+            method: self.method,
+            path: self.path,
+            access: self.access,
+            takes: self.takes,
+            gives: self.gives,
+            write_error: self.write_error,
+            handler: Arc::new(move |(), request| handler(state.clone(), request)),
+        }
+    }
+}
+
+impl Route {
+    /// Answers a request.
+    pub(super) fn answer(&self, request: Request) -> BoxFuture<'static, Result<Reply>> {
+        (self.handler)((), request)
+    }
+}
+
+/// All routes, by path and method.
+#[derive(Debug)]
+pub struct Table {
+    paths: matchit::Router<Methods>,
+}
+
+/// The routes of a path.
+pub(super) type Methods = BTreeMap<&'static str, Route>;
+
+impl Table {
+    /// The table of these routes.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when two contradict each other.
+    pub fn new(routes: impl IntoIterator<Item = Route>) -> Result<Self> {
+        let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
+        for route in routes {
+            let name = match route.method {
+                Method::GET => "GET",
+                Method::PUT => "PUT",
+                Method::POST => "POST",
+                Method::DELETE => "DELETE",
+                _ => return Err(Error::Bug(format!("{route:?} has an unusual method"))),
+            };
+            let path = route.path;
+            let methods = by_path.entry(path).or_default();
+            if methods.insert(name, route).is_some() {
+                return Err(Error::Bug(format!("{name} {path} is a duplicate")));
+            }
+        }
+        let mut paths = matchit::Router::new();
+        for (path, methods) in by_path {
+            let inserted = paths.insert(path, methods);
+            inserted.map_err(|cause| Error::Bug(format!("{path}: {cause}")))?;
+        }
+        Ok(Self { paths })
+    }
+
+    /// The routes of a path, and the values of its parameters, percent-encoded.
+    pub(super) fn at<'t>(&'t self, path: &str) -> Option<(&'t Methods, Vec<String>)> {
+        let found = self.paths.at(path).ok()?;
+        let params = found.params.iter().map(|(_, value)| value.to_owned());
+        Some((found.value, params.collect()))
+    }
+}

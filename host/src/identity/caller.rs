@@ -1,0 +1,61 @@
+//! The caller of a request, and what they may do.
+
+use std::sync::Arc;
+
+use super::{Permission, Permissions, TenantId};
+use crate::error::{Error, Result};
+
+/// A client or user whose token was verified.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The tenant they act for; never a parameter of a request.
+    pub tenant: TenantId,
+    /// The client's id, or the issuer and the subject of a user.
+    pub subject: Arc<str>,
+    /// What they may do.
+    pub permissions: Permissions,
+    /// Whether they belong to the platform's own tenant.
+    pub platform: bool,
+}
+
+impl Caller {
+    /// Succeeds when the caller has a permission.
+    ///
+    /// # Errors
+    /// [`Error::Denied`] naming the permission.
+    pub fn require(&self, permission: Permission) -> Result<()> {
+        if self.permissions.contains(permission) {
+            return Ok(());
+        }
+        Err(lacks(permission))
+    }
+
+    /// Succeeds when the caller may act on a tenant: its own, or any tenant when the caller is the platform's.
+    ///
+    /// # Errors
+    /// [`Error::Denied`].
+    pub fn require_tenant(&self, tenant: &str) -> Result<()> {
+        if self.platform || self.tenant.as_str() == tenant {
+            return Ok(());
+        }
+        Err(Error::Denied(
+            "only the tenant's own administrators may do this".to_owned(),
+        ))
+    }
+
+    /// Succeeds when the caller may hand out these permissions, or act on a client that has them: a permission that is
+    /// the platform's alone is handed out only by those who hold it (`tokens.md`, "Permissions").
+    ///
+    /// # Errors
+    /// [`Error::Denied`] naming the first permission that is missing.
+    pub fn require_grantable(&self, permissions: Permissions) -> Result<()> {
+        let missing = permissions
+            .iter()
+            .find(|held| held.platform_only() && !self.permissions.contains(*held));
+        missing.map_or(Ok(()), |permission| Err(lacks(permission)))
+    }
+}
+
+fn lacks(permission: Permission) -> Error {
+    Error::Denied(format!("the permission {permission} is needed"))
+}

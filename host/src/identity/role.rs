@@ -1,0 +1,62 @@
+//! The roles that are always there, and what they hold (`tokens.md`, "Permissions").
+
+use super::{Permission as P, Permissions};
+
+/// The role that holds every permission, in every tenant; only clients of the platform's tenant can have it.
+pub const OPERATOR: &str = "platform.operator";
+
+const TEMPLATES: &[P] = &[P::TemplatesCreate, P::TemplatesRead, P::TemplatesDelete];
+const STATEMENTS: &[P] = &[P::StatementsCreate, P::StatementsRead, P::StatementsDelete];
+const CLIENTS: &[P] = &[P::ClientsRead, P::ClientsUpdate, P::ClientsDelete];
+
+/// Name and permissions of each; a role may be made of several lists.
+const BUILT_IN: &[(&str, &[&[P]])] = &[
+    ("ecs.viewer", &[ECS_READ]),
+    ("ecs.editor", &[ECS_READ, ECS_WRITE]),
+    (
+        "ecs.evaluator",
+        &[&[P::ConditionEvaluate, P::ProjectRestrictionEvaluate]],
+    ),
+    ("exr.viewer", &[&[P::RateRead]]),
+    ("exr.editor", &[&[P::RateRead], EXR_WRITE]),
+    (
+        "exr.subscriber",
+        &[&[P::RatesChangedSubscribe, P::InitialStateCreate]],
+    ),
+    ("exe.viewer", &[EXE_READ]),
+    (
+        "exe.editor",
+        &[EXE_READ, &[P::WebhookWrite, P::DeliveryReplay]],
+    ),
+    ("exe.publisher", &[&[P::EventPublish]]),
+    ("iam.template-admin", &[TEMPLATES]),
+    ("iam.statements-admin", &[STATEMENTS]),
+    ("iam.client-admin", &[CLIENTS]),
+    ("iam.clients-admin", &[CLIENTS]),
+    ("iam.admin", &[TEMPLATES, STATEMENTS, CLIENTS]),
+];
+
+const ECS_READ: &[P] = &[P::ConditionRead, P::ProjectRead];
+const ECS_WRITE: &[P] = &[P::ConditionWrite, P::ConditionDelete, P::ProjectWrite];
+const EXR_WRITE: &[P] = &[
+    P::RateWrite,
+    P::BusinessUnitRead,
+    P::BusinessUnitWrite,
+    P::ReferenceRateImport,
+];
+const EXE_READ: &[P] = &[P::WebhookRead, P::DeliveryRead];
+
+/// What a built-in role holds; `None` when no built-in role has this name.
+#[must_use]
+pub fn built_in(role: &str) -> Option<Permissions> {
+    if role == OPERATOR {
+        return Some(Permissions::all());
+    }
+    let (_, lists) = BUILT_IN.iter().find(|(name, _)| *name == role)?;
+    Some(lists.iter().copied().flatten().copied().collect())
+}
+
+/// The names of the built-in roles.
+pub fn built_in_roles() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).chain([OPERATOR])
+}

@@ -1,0 +1,242 @@
+//! Signing keys: making them, rotating them, publishing them and signing with them.
+//!
+//! Whoever signs has a [`Keys`] of its own, a ring with its own record, queue and schedule: the token service has one, an
+//! identity provider another. The record is shared by all hosts; which key signs and which are accepted follows from it
+//! and the time (`stored.rs`), and each host keeps it ready for use in memory (`ring.rs`).
+
+mod ring;
+mod signer;
+mod stored;
+
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use bytes::Bytes;
+use serde::Serialize;
+
+pub use self::ring::{KeyRing, PublicDocument, SigningKey};
+use self::signer::SigningPool;
+pub use self::stored::{KeyState, NewKey, Phase, Retired, Schedule, StoredKeys};
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::records::{Change, Records};
+use crate::runner::{CLOCK_SKEW, Work};
+
+/// What a ring is called in the store, and how long its keys live.
+#[derive(Clone, Copy, Debug)]
+pub struct RingConfig {
+    /// The key of its record.
+    pub record: &'static str,
+    /// The queue of its job, which removes what is left of old keys.
+    pub queue: &'static str,
+    /// How long its keys wait and stay.
+    pub schedule: Schedule,
+}
+
+/// The signing keys of one signer. Its change notices carry the key of its record.
+#[derive(Debug)]
+pub struct Keys {
+    records: Records,
+    clock: Arc<dyn Clock>,
+    config: RingConfig,
+    ring: ArcSwap<KeyRing>,
+    pool: Arc<SigningPool>,
+}
+
+impl Keys {
+    /// Reads the keys; generates the first one on an empty store.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn open(
+        records: Records,
+        clock: Arc<dyn Clock>,
+        config: RingConfig,
+    ) -> Result<Arc<Self>> {
+        let stored = read_or_create(&records, clock.as_ref(), config.record).await?;
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(Arc::new(Self {
+            ring: ArcSwap::from_pointee(KeyRing::new(&stored, config.schedule)?),
+            records,
+            clock,
+            config,
+            pool: SigningPool::new(threads),
+        }))
+    }
+
+    /// The key of their record, and of their change notices.
+    #[must_use]
+    pub const fn record(&self) -> &'static str {
+        self.config.record
+    }
+
+    /// The queue of their job.
+    #[must_use]
+    pub const fn queue(&self) -> &'static str {
+        self.config.queue
+    }
+
+    /// The keys, ready for use.
+    pub fn ring(&self) -> Guard<Arc<KeyRing>> {
+        self.ring.load()
+    }
+
+    /// Takes over the keys that the store has now.
+    ///
+    /// # Errors
+    /// When the store is away; [`Error::Bug`] when the keys are missing or damaged.
+    pub async fn reload(&self) -> Result<()> {
+        let ring = KeyRing::new(&self.stored().await?, self.config.schedule)?;
+        self.ring.store(Arc::new(ring));
+        Ok(())
+    }
+
+    /// The JWK set that is published now.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when no key is valid.
+    pub fn jwk_set(&self) -> Result<PublicDocument> {
+        let published = self.ring().jwk_set(self.clock.now()).cloned();
+        published.ok_or_else(|| Error::Bug("no key is published".to_owned()))
+    }
+
+    /// A JWT with this `typ` and these claims, signed with the key that signs now.
+    ///
+    /// # Errors
+    /// [`Error::Bug`].
+    pub async fn sign(&self, typ: &'static str, claims: &impl Serialize) -> Result<String> {
+        let key = self.ring().signing(self.clock.now()).cloned();
+        let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
+        let claims = serde_json::to_vec(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
+        self.pool.sign(key, typ, claims).await
+    }
+
+    /// The keys as operators see them, the newest last.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn states(&self) -> Result<Vec<KeyState>> {
+        let stored = self.stored().await?;
+        Ok(stored.states(self.clock.now(), self.config.schedule))
+    }
+
+    /// Publishes a new key, which signs once every cache of the published keys has it. `by` is named in the audit log.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] while a new key is waiting already.
+    pub async fn rotate(&self, by: &str) -> Result<KeyState> {
+        let RingConfig {
+            record,
+            queue,
+            schedule,
+        } = self.config;
+        let key = generate().await?;
+        let plan = async || {
+            let mut change = Change::default();
+            let read = self.records.get::<StoredKeys>(record).await?;
+            change.expect(record, read.as_ref());
+            let mut keys = read.map(|read| read.record).unwrap_or_default();
+            let now = self.clock.now();
+            keys.rotate(&key, now, schedule)?;
+            let retired = keys.retire(now, schedule);
+            change.put(record, &keys)?;
+            change.notify(record);
+            if let Some(due) = keys.next_retirement(schedule) {
+                // One job a ring: an earlier due time takes the place of a later one.
+                change.enqueue(queue, record, due, Bytes::new());
+            }
+            let newest = keys.states(now, schedule).pop();
+            let newest = newest.ok_or_else(|| Error::Bug("the new key is missing".to_owned()))?;
+            Ok((change, (newest, retired)))
+        };
+        let (newest, retired) = self.records.change(plan).await?;
+        tracing::info!(target: "audit", action = "key.rotated", kid = newest.kid, by);
+        audit_retired(&retired);
+        Ok(newest)
+    }
+
+    /// Removes what is left of keys that no longer sign; the job is due again for what remains.
+    ///
+    /// # Errors
+    /// When the store is away; [`Error::Conflict`] when the job's lease was lost.
+    pub async fn retire(&self, work: &Work) -> Result<()> {
+        let RingConfig {
+            record, schedule, ..
+        } = self.config;
+        let plan = async || {
+            let mut change = Change::default();
+            let now = self.clock.now();
+            let read = self.records.get::<StoredKeys>(record).await?;
+            let Some(read) = read else {
+                work.settle(&mut change);
+                return Ok((change, Retired::default()));
+            };
+            change.expect(record, Some(&read));
+            let mut keys = read.record;
+            let retired = keys.retire(now, schedule);
+            if retired != Retired::default() {
+                change.put(record, &keys)?;
+                change.notify(record);
+            }
+            // Where the store's clock is ahead of this host's, the job would be due again at once for nothing.
+            match keys.next_retirement(schedule) {
+                Some(next) => work.settle_until(&mut change, next.max(now.plus(CLOCK_SKEW))),
+                None => work.settle(&mut change),
+            }
+            Ok((change, retired))
+        };
+        let retired = self.records.change(plan).await?;
+        audit_retired(&retired);
+        Ok(())
+    }
+
+    async fn stored(&self) -> Result<StoredKeys> {
+        let read = self.records.get::<StoredKeys>(self.config.record).await?;
+        let read = read.ok_or_else(|| Error::Bug("the signing keys are missing".to_owned()))?;
+        Ok(read.record)
+    }
+}
+
+/// The stored keys. Several hosts may start at once on an empty store: one of them creates the keys, the others take
+/// them.
+async fn read_or_create(
+    records: &Records,
+    clock: &dyn Clock,
+    record: &'static str,
+) -> Result<StoredKeys> {
+    if let Some(stored) = records.get::<StoredKeys>(record).await? {
+        return Ok(stored.record);
+    }
+    let key = generate().await?;
+    let plan = async || {
+        let mut change = Change::default();
+        if let Some(stored) = records.get::<StoredKeys>(record).await? {
+            return Ok((change, (stored.record, false)));
+        }
+        let stored = StoredKeys::first(&key, clock.now());
+        change.expect::<StoredKeys>(record, None);
+        change.put(record, &stored)?;
+        change.notify(record);
+        Ok((change, (stored, true)))
+    };
+    let (stored, is_new) = records.change(plan).await?;
+    if is_new {
+        tracing::info!(target: "audit", action = "key.made", kid = key.kid(), by = "the host");
+    }
+    Ok(stored)
+}
+
+/// Generates a key off the threads that serve.
+async fn generate() -> Result<NewKey> {
+    let generated = tokio::task::spawn_blocking(NewKey::generate).await;
+    generated.map_err(|cause| Error::Bug(cause.to_string()))?
+}
+
+fn audit_retired(retired: &Retired) {
+    for kid in &retired.private_halves {
+        tracing::info!(target: "audit", action = "key.silenced", kid, by = "the host");
+    }
+    for kid in &retired.keys {
+        tracing::info!(target: "audit", action = "key.gone", kid, by = "the host");
+    }
+}

@@ -1,0 +1,125 @@
+//! Signs tokens away from the threads that serve, on at most as many threads as there are processors.
+//!
+//! Signing takes long enough to keep requests waiting, and many signatures at once must not take every thread. A thread
+//! goes on for as long as there is something to sign, so that under load a token waits for its turn and for nothing
+//! else: waking a thread for each one would cost a fifth of what signing costs.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use tokio::sync::oneshot;
+
+use super::ring::SigningKey;
+use crate::error::{Error, Result};
+
+/// How many tokens a thread sends back at once while more are waiting.
+const BATCH: usize = 4;
+
+/// The tokens that wait for their signature, and the threads that sign them.
+#[derive(Debug)]
+pub(super) struct SigningPool {
+    max_threads: usize,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Unsigned>,
+    /// How many threads sign now.
+    threads: usize,
+}
+
+#[derive(Debug)]
+struct Unsigned {
+    key: Arc<SigningKey>,
+    typ: &'static str,
+    claims: Vec<u8>,
+    signed: oneshot::Sender<Result<String>>,
+}
+
+impl SigningPool {
+    pub(super) fn new(max_threads: usize) -> Arc<Self> {
+        let queue = Mutex::default();
+        Arc::new(Self { max_threads, queue })
+    }
+
+    /// A signed JWT with this `typ` and these claims, a JSON object.
+    pub(super) async fn sign(
+        self: &Arc<Self>,
+        key: Arc<SigningKey>,
+        typ: &'static str,
+        claims: Vec<u8>,
+    ) -> Result<String> {
+        let (sender, signed) = oneshot::channel();
+        let needs_thread = {
+            let mut queue = self.queue();
+            queue.waiting.push_back(Unsigned {
+                key,
+                typ,
+                claims,
+                signed: sender,
+            });
+            let needs_thread = queue.threads < self.max_threads;
+            queue.threads += usize::from(needs_thread);
+            needs_thread
+        };
+        if needs_thread {
+            let pool = Arc::clone(self);
+            tokio::task::spawn_blocking(move || pool.sign_all());
+        }
+        signed
+            .await
+            .map_err(|_| Error::Bug("the signing thread ended early".to_owned()))?
+    }
+
+    /// Signs in order of arrival until nothing is left. Tokens are sent back a few at a time, since each time wakes a
+    /// thread that serves.
+    fn sign_all(&self) {
+        let mut signed = Vec::with_capacity(BATCH);
+        loop {
+            let next = self.next();
+            if next.is_none() || signed.len() == BATCH {
+                send_back(&mut signed);
+            }
+            let Some(next) = next else { return };
+            // Nobody waits for this token any more.
+            if !next.signed.is_closed() {
+                let token = jwt(&next.key, next.typ, &next.claims);
+                signed.push((next.signed, token));
+            }
+        }
+    }
+
+    /// What is to be signed next; when there is nothing, this thread is done.
+    fn next(&self) -> Option<Unsigned> {
+        let mut queue = self.queue();
+        let next = queue.waiting.pop_front();
+        queue.threads -= usize::from(next.is_none());
+        next
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends tokens to the requests that wait for them.
+fn send_back(signed: &mut Vec<(oneshot::Sender<Result<String>>, Result<String>)>) {
+    for (waiting, token) in signed.drain(..) {
+        let _ = waiting.send(token);
+    }
+}
+
+/// A signed JWT.
+fn jwt(key: &SigningKey, typ: &str, claims: &[u8]) -> Result<String> {
+    let header = format!(r#"{{"alg":"RS256","typ":"{typ}","kid":"{}"}}"#, key.kid());
+    let mut jwt = BASE64_URL_SAFE_NO_PAD.encode(header);
+    jwt.push('.');
+    BASE64_URL_SAFE_NO_PAD.encode_string(claims, &mut jwt);
+    let signature = key.sign(jwt.as_bytes())?;
+    jwt.push('.');
+    BASE64_URL_SAFE_NO_PAD.encode_string(signature, &mut jwt);
+    Ok(jwt)
+}

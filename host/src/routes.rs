@@ -1,0 +1,59 @@
+//! All features, and one table of all their routes.
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::conditions::Conditions;
+use crate::error::Result;
+use crate::http::{Route, Server, Table};
+use crate::tokens::Tokens;
+use crate::{conditions, page, tokens};
+
+/// The features, started on what they share.
+#[derive(Clone, Debug)]
+pub struct Features {
+    /// Clients, keys, tokens.
+    pub tokens: Arc<Tokens>,
+    /// Conditions, projects and decisions.
+    pub conditions: Arc<Conditions>,
+}
+
+impl Features {
+    /// Starts every feature.
+    ///
+    /// # Errors
+    /// When the store is away, or a setting is wrong.
+    pub async fn start(app: &Arc<App>) -> Result<Self> {
+        Ok(Self {
+            tokens: Arc::new(Tokens::start(app).await?),
+            conditions: Arc::new(Conditions::start(app).await?),
+        })
+    }
+
+    /// Every route.
+    #[must_use]
+    pub fn routes(&self, app: &Arc<App>) -> Vec<Route> {
+        let mut routes = Vec::new();
+        routes.extend(bind(conditions::http::routes(), &self.conditions));
+        routes.extend(bind(tokens::http::routes(), &self.tokens));
+        routes.extend(bind(page::routes(), app));
+        routes
+    }
+
+    /// What answers requests.
+    ///
+    /// # Errors
+    /// When two routes contradict each other.
+    pub fn server(&self, app: &Arc<App>) -> Result<Arc<Server>> {
+        let table = Table::new(self.routes(app))?;
+        Ok(Server::new(table, Arc::clone(&self.tokens), app))
+    }
+}
+
+/// A feature's routes, with the feature that they act on.
+fn bind<S: Clone + Send + Sync + 'static>(
+    routes: Vec<Route<S>>,
+    state: &S,
+) -> impl Iterator<Item = Route> {
+    routes.into_iter().map(|route| route.bind(state))
+}

@@ -1,0 +1,140 @@
+//! Which partition's jobs are claimed next: due times, limits and turns of one queue. Pure.
+//!
+//! Partitions take turns, and none may use more than its share of the queue's slots, so that a tenant with many or slow
+//! jobs does not hold up the others.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use crate::clock::Timestamp;
+use crate::store::Partition;
+
+/// The most jobs of one partition that are claimed at once, before the others have their turn.
+const TURN: usize = 16;
+
+/// The partitions of a queue that may have due jobs now or later, and the jobs that run.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    concurrency: usize,
+    per_partition: usize,
+    /// Partitions that may have due jobs, in the order of their turns.
+    turns: VecDeque<Partition>,
+    queued: HashSet<Partition>,
+    /// Partitions known to have due jobs that wait for a slot, and since when.
+    waiting: HashMap<Partition, Timestamp>,
+    /// When the next job of a partition is due.
+    timers: BTreeSet<(Timestamp, Partition)>,
+    timer_of: HashMap<Partition, Timestamp>,
+    running: HashMap<Partition, usize>,
+    running_total: usize,
+}
+
+impl Schedule {
+    pub(super) fn new(concurrency: usize, per_partition: usize) -> Self {
+        Self {
+            concurrency: concurrency.max(1),
+            per_partition: per_partition.max(1),
+            turns: VecDeque::new(),
+            queued: HashSet::new(),
+            waiting: HashMap::new(),
+            timers: BTreeSet::new(),
+            timer_of: HashMap::new(),
+            running: HashMap::new(),
+            running_total: 0,
+        }
+    }
+
+    /// A partition may have due jobs.
+    pub(super) fn look_at(&mut self, partition: Partition) {
+        if self.queued.insert(partition.clone()) {
+            self.turns.push_back(partition);
+        }
+    }
+
+    /// The next job of a partition is due at `at`.
+    pub(super) fn look_at_later(&mut self, partition: Partition, at: Timestamp) {
+        if let Some(before) = self.timer_of.insert(partition.clone(), at) {
+            self.timers.remove(&(before, partition.clone()));
+        }
+        self.timers.insert((at, partition));
+    }
+
+    /// When the next timer goes off.
+    pub(super) fn next_timer(&self) -> Option<Timestamp> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// The partition whose turn it is, and how many of its jobs may be claimed; `None` when there is nothing to look at
+    /// or no slot is free.
+    pub(super) fn next_turn(&mut self, now: Timestamp) -> Option<(Partition, usize)> {
+        while let Some((at, partition)) = self.timers.first().cloned()
+            && at <= now
+        {
+            self.timers.pop_first();
+            self.timer_of.remove(&partition);
+            self.look_at(partition);
+        }
+        let free = self.concurrency.saturating_sub(self.running_total);
+        if free == 0 {
+            return None;
+        }
+        // A partition that has used up its share is looked at again when one of its jobs has ended.
+        while let Some(partition) = self.turns.pop_front() {
+            self.queued.remove(&partition);
+            let running = self.running.get(&partition).copied().unwrap_or(0);
+            let share = self.per_partition.saturating_sub(running);
+            if share > 0 {
+                return Some((partition, free.min(share).min(TURN)));
+            }
+            self.waiting.entry(partition).or_insert(now);
+        }
+        None
+    }
+
+    /// What a claim of up to `max` jobs has got.
+    pub(super) fn claimed(
+        &mut self,
+        partition: &Partition,
+        max: usize,
+        jobs: usize,
+        next_due: Option<Timestamp>,
+        now: Timestamp,
+    ) {
+        if jobs > 0 {
+            *self.running.entry(partition.clone()).or_insert(0) += jobs;
+            self.running_total += jobs;
+        }
+        if jobs >= max {
+            self.waiting.entry(partition.clone()).or_insert(now);
+            self.look_at(partition.clone());
+            return;
+        }
+        self.waiting.remove(partition);
+        if let Some(at) = next_due {
+            self.look_at_later(partition.clone(), at);
+        }
+    }
+
+    /// A job of a partition has ended.
+    pub(super) fn ended(&mut self, partition: &Partition) {
+        self.running_total = self.running_total.saturating_sub(1);
+        if let Some(running) = self.running.get_mut(partition) {
+            *running -= 1;
+            if *running == 0 {
+                self.running.remove(partition);
+            }
+        }
+        if self.waiting.contains_key(partition) {
+            self.look_at(partition.clone());
+        }
+    }
+
+    /// How many partitions have due jobs that wait for a slot, and since when the longest.
+    pub(super) fn backlog(&self) -> (usize, Option<Timestamp>) {
+        (self.waiting.len(), self.waiting.values().min().copied())
+    }
+
+    /// Whether nothing runs and nothing is to be looked at now.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running_total == 0 && self.turns.is_empty()
+    }
+}
