@@ -418,7 +418,7 @@ async fn a_basket_may_have_a_hundred_thousand_results_and_not_one_more() {
         if status == 400 {
             assert_eq!(
                 answer["message"][0],
-                "$.items must make at most 100000 results"
+                "$.items must lead to at most 100000 results"
             );
         } else {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! What a decision costs natively: typed, and from JSON text to JSON text. `tests/bench` puts it beside the module's.
+//! The cost of a decision in native code: typed, and from JSON to JSON. `tests/bench` compares it with the module's.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ mod samples;
 fn decide(c: &mut Criterion) {
     let mut group = c.benchmark_group("native");
 
-    let catalog = Catalog::of(&[EntityCondition {
+    let catalog = Catalog::from_conditions(&[EntityCondition {
         id: ConditionId::new("alcohol").unwrap(),
         scope: Scope::Tenant,
         enabled: true,

@@ -1,7 +1,7 @@
-//! What a tenant sees: the conditions in force, the projects, and decisions over them, one item or a basket.
+//! What a tenant sees: the conditions in force and the projects, and decisions by them about one item or a basket.
 //!
 //! Resolution (`conditions.md`, "Conditions"): evaluation considers enabled conditions only, the tenant's first, then
-//! the global one. It is done once, when the catalog is made, so a decision is one look-up.
+//! the global one. It is done once, when the catalog is built, so a decision is one lookup.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::restriction::{Item, Project, ProjectId, ProjectRequest, read_project_
 /// The most items of a basket.
 pub const MAX_ITEMS: usize = 1_000;
 
-/// The most results of a basket: an answer that a till can still take.
+/// The most results of a basket: an answer that a till can still handle.
 pub const MAX_RESULTS: usize = 100_000;
 
 /// The most conditions of a basket's item.
@@ -27,10 +27,11 @@ pub const MAX_CONDITIONS: usize = 64;
 /// What a tenant sees.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    /// The conditions in force, and where each stands by its id.
+    /// The conditions in force.
     conditions: Vec<(ConditionId, Rule)>,
+    /// The position of each in `conditions`, by its id.
     by_id: Index,
-    /// By id.
+    /// Sorted by id.
     projects: Vec<(ProjectId, Checks)>,
 }
 
@@ -39,7 +40,7 @@ impl Catalog {
     /// `GET /api/v1/catalog`; other members are ignored.
     ///
     /// # Errors
-    /// [`Code::Invalid`] naming every member that is not what it must be.
+    /// [`Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'_>) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let mut conditions = Vec::new();
@@ -50,7 +51,7 @@ impl Catalog {
                 let Some(list) = list.and_then(|list| faults.array(list)) else {
                     continue;
                 };
-                refuse_repeats(list, &mut faults);
+                reject_duplicate_ids(list, &mut faults);
                 conditions
                     .extend(list.children().filter_map(|node| {
                         EntityCondition::from_catalog(node, scope, &mut faults)
@@ -68,21 +69,21 @@ impl Catalog {
                     continue;
                 };
                 match projects.binary_search_by_key(&id, |(id, _)| *id) {
-                    Ok(_) => faults.add(member, "is there twice"),
-                    Err(place) => projects.insert(place, (id, Checks::new(&project.restrictions))),
+                    Ok(_) => faults.add(member, "is a duplicate"),
+                    Err(index) => projects.insert(index, (id, Checks::new(&project.restrictions))),
                 }
             }
         }
         faults.none_or_error()?;
         Ok(Self {
             projects,
-            ..Self::of(&conditions)
+            ..Self::from_conditions(&conditions)
         })
     }
 
-    /// A catalog of conditions alone.
+    /// A catalog of conditions, without projects.
     #[must_use]
-    pub fn of(conditions: &[EntityCondition]) -> Self {
+    pub fn from_conditions(conditions: &[EntityCondition]) -> Self {
         let mut catalog = Self {
             by_id: Index::new(Seed::of(
                 conditions.iter().map(|condition| condition.id.as_str()),
@@ -95,7 +96,7 @@ impl Catalog {
                 .filter(|condition| condition.enabled && condition.scope == scope);
             for condition in in_force {
                 let next = catalog.conditions.len();
-                if catalog.by_id.get_or_add(condition.id.as_str(), next) == next {
+                if catalog.by_id.get_or_insert(condition.id.as_str(), next) == next {
                     catalog
                         .conditions
                         .push((condition.id.clone(), condition.rule));
@@ -108,7 +109,7 @@ impl Catalog {
     /// Decides about an item by one condition.
     ///
     /// # Errors
-    /// [`Code::NotFound`] when no enabled condition has that id; [`Code::Invalid`] when it is not an id.
+    /// [`Code::NotFound`] if no enabled condition has the id; [`Code::Invalid`] if it is not a valid id.
     pub fn decide<'a>(
         &'a self,
         condition_id: &str,
@@ -121,7 +122,7 @@ impl Catalog {
                     Error::new(
                         Code::NotFound,
                         "$.conditionId",
-                        "is the id of no condition in force",
+                        "matches no enabled condition",
                     )
                 } else {
                     Error::new(Code::Invalid, "$.conditionId", ConditionId::RULE)
@@ -146,16 +147,16 @@ impl Catalog {
         self.projects.get(found).map(|(_, checks)| checks)
     }
 
-    /// Decides about an item by a project's restrictions; a project that is not here is unreachable.
+    /// Decides about an item by a project's restrictions; a project that the catalog lacks is unreachable.
     #[must_use]
     pub fn decide_on_project<'a>(&'a self, request: &'a ProjectRequest<'_>) -> ItemDecision<'a> {
         decide_on(self.project(request.project_id), &request.item)
     }
 
-    /// Decides about a basket. `project` stands in for the project that the request names, when it was prepared alone.
+    /// Decides about a basket. `project`, prepared on its own, replaces the project that the request names.
     ///
     /// # Errors
-    /// [`Code::Invalid`] when there would be more than [`MAX_RESULTS`] results.
+    /// [`Code::Invalid`] if there would be more than [`MAX_RESULTS`] results.
     pub fn decide_basket<'a>(
         &'a self,
         request: &'a BasketRequest<'_>,
@@ -167,7 +168,7 @@ impl Catalog {
         let of_project = project.flatten().map_or(0, Checks::len);
         let of_item = |item: &BasketItem<'_>| item.condition_ids.len() + of_project;
         if request.items.iter().map(of_item).sum::<usize>() > MAX_RESULTS {
-            let message = "must make at most 100000 results";
+            let message = "must lead to at most 100000 results";
             return Err(Error::new(Code::Invalid, "$.items", message));
         }
         let items = request.items.iter().map(|basket_item| {
@@ -197,22 +198,22 @@ impl Catalog {
     }
 }
 
-/// Notes every condition that has the id of one before it: which of the two decides would be a guess.
-fn refuse_repeats(conditions: Node<'_, '_>, faults: &mut Faults) {
+/// An id that an earlier condition of the list has is a fault: which of the two should decide would be a guess.
+fn reject_duplicate_ids(conditions: Node<'_, '_>, faults: &mut Faults) {
     let ids = || conditions.children().filter_map(|node| node.member("id"));
     let texts = ids().filter_map(|id| id.text()).map(|text| text.as_ref());
     let mut seen = Index::new(Seed::of(texts));
     for (number, id) in ids().enumerate() {
         if id
             .text()
-            .is_some_and(|text| seen.get_or_add(text, number) != number)
+            .is_some_and(|text| seen.get_or_insert(text, number) != number)
         {
-            faults.add(id, "is there twice");
+            faults.add(id, "is a duplicate");
         }
     }
 }
 
-/// Decides about an item by the restrictions of a project; without one, it is unreachable.
+/// Decides about an item by the restrictions of a project; `None` is an unreachable project.
 #[must_use]
 pub fn decide_on<'a>(checks: Option<&'a Checks>, item: &'a Item<'_>) -> ItemDecision<'a> {
     let mut results = Vec::new();
@@ -238,18 +239,18 @@ fn decide_into<'a>(checks: Option<&'a Checks>, item: &Item<'_>, results: &mut Ve
 pub struct BasketItem<'a> {
     /// The item.
     pub item: Item<'a>,
-    /// The conditions to ask about it, at most [`MAX_CONDITIONS`].
+    /// The conditions to evaluate for it, at most [`MAX_CONDITIONS`].
     pub condition_ids: Vec<Cow<'a, str>>,
 }
 
-/// A question about a whole basket (`conditions.md`, "Basket evaluation").
+/// A question about a basket (`conditions.md`, "Basket evaluation").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketRequest<'a> {
     /// 1 to [`MAX_ITEMS`] items.
     pub items: Vec<BasketItem<'a>>,
     /// The project whose restrictions every item is checked against.
     pub project_id: Option<ProjectId>,
-    /// The customer, when there is one.
+    /// The customer, if known.
     pub customer: Option<Customer<'a>>,
 }
 
@@ -258,7 +259,7 @@ impl<'a> BasketRequest<'a> {
     /// members are ignored.
     ///
     /// # Errors
-    /// [`Code::Invalid`] naming every member that is not what it must be.
+    /// [`Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let Some(root) = faults.object(document.root()) else {
@@ -311,12 +312,12 @@ fn read_basket_item<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Baske
     })
 }
 
-/// The answer for one item of a basket: an item's decision, and `errors` when a condition is not in force.
+/// The answer for one item of a basket: an item's decision, and `errors` if a condition is not in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketItemDecision<'a> {
-    /// What the checks that ran say.
+    /// The results of the checks that ran.
     pub decision: ItemDecision<'a>,
-    /// Ids of conditions that are not in force, in the order sent.
+    /// The ids of conditions that are not in force, in the order of the request.
     pub unresolved: Vec<&'a str>,
 }
 
@@ -327,7 +328,7 @@ impl BasketItemDecision<'_> {
         self.unresolved.is_empty() && self.decision.allow()
     }
 
-    /// The worst of the results. A condition that is not in force was not asked, so it is a soft denial.
+    /// The worst of the results. A condition that is not in force is a soft denial, as it was not evaluated.
     #[must_use]
     pub fn decision(&self) -> Decision {
         let unresolved = if self.unresolved.is_empty() {
@@ -337,15 +338,13 @@ impl BasketItemDecision<'_> {
         };
         self.decision.decision().max(unresolved)
     }
-}
 
-impl BasketItemDecision<'_> {
     fn write(&self, out: &mut Vec<u8>) {
         self.decision.write_open(self.allow(), out);
         for (index, id) in self.unresolved.iter().enumerate() {
             let open: &[u8] = if index == 0 { b",\"errors\":[" } else { b"," };
             out.extend_from_slice(open);
-            // A condition's id has no character to escape.
+            // The id of a condition never needs escaping.
             out.extend_from_slice(b"{\"conditionId\":\"");
             out.extend_from_slice(id.as_bytes());
             out.extend_from_slice(b"\",\"status\":404}");
@@ -358,15 +357,15 @@ impl BasketItemDecision<'_> {
     }
 }
 
-/// The answer for a basket: `{ "allow", "decision", "items" }`, items in the order sent.
+/// The answer for a basket: `{ "allow", "decision", "items" }`, items in the order of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketDecision<'a> {
-    /// One decision an item.
+    /// One decision for each item.
     pub items: Vec<BasketItemDecision<'a>>,
 }
 
 impl BasketDecision<'_> {
-    /// Appends the decision's JSON text.
+    /// Appends the decision as JSON.
     pub fn write(&self, out: &mut Vec<u8>) {
         let allow = self.items.iter().all(BasketItemDecision::allow);
         let worst = self

@@ -1,8 +1,8 @@
-//! A project's restrictions prepared for look-up, and what they decide about an item.
+//! A project's restrictions prepared for lookup, and what they decide about an item.
 //!
-//! Restrictions of one type and target that are not exclusive are one check over the union of their values
-//! (`conditions.md`, "Project restrictions"), so [`Checks`] is made once per change and asked once per item: membership
-//! is by hash, and what a restriction costs does not depend on how many values it has.
+//! Restrictions with the same type and target that are not exclusive become one check over the union of their values
+//! (`conditions.md`, "Project restrictions"). [`Checks`] is built once per change and evaluated once per item; values
+//! are looked up by hash, so the cost of a check does not depend on how many values it has.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use crate::decision::{Outcome, Reason, Subject};
 use crate::index::{Index, Seed};
 use crate::restriction::{Demand, Item, Restriction, Value};
 
-/// What a restriction on the item itself says it looked at.
+/// The target of a restriction on the item itself.
 const ITEM_ID: &str = "itemId";
 
-/// Values to look up by hash.
+/// A set of values, looked up by hash.
 #[derive(Debug)]
 struct Values {
     texts: Index,
-    yes: bool,
-    no: bool,
+    has_true: bool,
+    has_false: bool,
 }
 
 impl Values {
     fn contains(&self, value: &Value<'_>) -> bool {
         match value {
             Value::Text(text) => self.texts.contains(text),
-            Value::Bool(true) => self.yes,
-            Value::Bool(false) => self.no,
+            Value::Bool(true) => self.has_true,
+            Value::Bool(false) => self.has_false,
             Value::Number => false,
         }
     }
@@ -34,10 +34,10 @@ impl Values {
     fn add(&mut self, value: &Value<'_>) {
         match value {
             Value::Text(text) => {
-                self.texts.get_or_add(text, 0);
+                self.texts.get_or_insert(text, 0);
             }
-            Value::Bool(true) => self.yes = true,
-            Value::Bool(false) => self.no = true,
+            Value::Bool(true) => self.has_true = true,
+            Value::Bool(false) => self.has_false = true,
             Value::Number => {}
         }
     }
@@ -52,30 +52,30 @@ enum Test {
     BlacklistedItems,
 }
 
-/// One check: a test of a property, or of the item itself, against the union of the values of its restrictions.
+/// A test of a property, or of the item's id, against the union of the values of its restrictions.
 #[derive(Debug)]
 struct Check {
     test: Test,
-    /// Whether it is of one restriction alone.
+    /// Whether it belongs to a single, exclusive restriction.
     exclusive: bool,
-    /// The property, or `itemId`.
+    /// The name of the property, or `itemId`.
     target: Box<str>,
-    /// The property's number in [`Checks::properties`].
+    /// The property's number in [`Checks::properties`]; `usize::MAX` if the item's id is tested.
     property: usize,
     values: Values,
 }
 
-/// A project's restrictions, prepared.
+/// A project's restrictions, prepared for lookup.
 #[derive(Debug)]
 pub struct Checks {
-    /// In the order in which their restrictions first appear.
+    /// In the order in which their first restrictions appear.
     checks: Vec<Check>,
-    /// The properties that any check looks at, numbered from 0.
+    /// The properties that are tested, numbered from 0.
     properties: Index,
 }
 
 impl Checks {
-    /// Prepares restrictions for look-up.
+    /// Prepares restrictions for lookup.
     #[must_use]
     pub fn new(restrictions: &[Restriction<'_>]) -> Self {
         let seed = Seed::of(
@@ -90,12 +90,12 @@ impl Checks {
         for Restriction { demand, exclusive } in restrictions {
             let (test, target) = demand.test();
             let property = checks.property(test, target);
-            let joined = checks.checks.iter().position(|check| {
+            let existing = checks.checks.iter().position(|check| {
                 check.test == test && check.property == property && !check.exclusive && !exclusive
             });
-            let index = joined.unwrap_or(checks.checks.len());
-            if joined.is_none() {
-                checks.open(test, target, property, *exclusive, seed);
+            let index = existing.unwrap_or(checks.checks.len());
+            if existing.is_none() {
+                checks.add(test, target, property, *exclusive, seed);
             }
             if let Some(check) = checks.checks.get_mut(index) {
                 demand.add_to(&mut check.values);
@@ -104,33 +104,33 @@ impl Checks {
         checks
     }
 
-    /// The number of the property that a test looks at; that of none when it looks at the item.
+    /// The number of the property that is tested; `usize::MAX` if the item's id is.
     fn property(&mut self, test: Test, target: &str) -> usize {
         match test {
             Test::WhitelistedItems | Test::BlacklistedItems => usize::MAX,
             Test::Whitelist | Test::Blacklist | Test::Boolean => {
-                self.properties.get_or_add(target, self.properties.len())
+                self.properties.get_or_insert(target, self.properties.len())
             }
         }
     }
 
-    /// How many checks there are: how many results an item gets.
+    /// How many checks there are, and so how many results an item gets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.checks.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no checks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.checks.is_empty()
     }
 
-    fn open(&mut self, test: Test, target: &str, property: usize, exclusive: bool, seed: Seed) {
+    fn add(&mut self, test: Test, target: &str, property: usize, exclusive: bool, seed: Seed) {
         let values = Values {
             texts: Index::new(seed),
-            yes: false,
-            no: false,
+            has_true: false,
+            has_false: false,
         };
         self.checks.push(Check {
             test,
@@ -141,16 +141,16 @@ impl Checks {
         });
     }
 
-    /// Runs every check on an item, adding a result for each.
+    /// Runs every check on an item and appends a result for each.
     pub fn decide<'a>(&'a self, item: &Item<'_>, results: &mut Vec<Outcome<'a>>) {
         let mut found: Vec<Option<&Value<'_>>> = vec![None; self.properties.len()];
         for (name, value) in &item.properties {
-            let place = self
+            let slot = self
                 .properties
                 .get(name)
                 .and_then(|number| found.get_mut(number));
-            if let Some(place) = place {
-                *place = Some(value);
+            if let Some(slot) = slot {
+                *slot = Some(value);
             }
         }
         results.reserve(self.checks.len());
@@ -184,7 +184,7 @@ impl Check {
 }
 
 impl Demand<'_> {
-    /// How a check of this demand tests, and what.
+    /// Which test it is, and of what.
     fn test(&self) -> (Test, &str) {
         match self {
             Self::Whitelist(name, _) => (Test::Whitelist, name),
@@ -204,13 +204,13 @@ impl Demand<'_> {
             Self::Boolean(_, value) => values.add(&Value::Bool(*value)),
             Self::WhitelistedItems(items) | Self::BlacklistedItems(items) => {
                 items.iter().for_each(|item| {
-                    values.texts.get_or_add(item, 0);
+                    values.texts.get_or_insert(item, 0);
                 });
             }
         }
     }
 
-    /// Every text in it.
+    /// Every string in it, the target included.
     fn texts(&self) -> impl Iterator<Item = &str> {
         let (listed, items): (&[Value<'_>], &[Cow<'_, str>]) = match self {
             Self::Whitelist(_, listed) | Self::Blacklist(_, listed) => (listed, &[]),

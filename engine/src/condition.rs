@@ -1,7 +1,7 @@
-//! Entity conditions: the two rules, how a condition is written and read, and what each decides.
+//! Entity conditions: the two rules, how a condition is read and written, and what each rule decides.
 //!
-//! The contract is `conditions.md`, "Conditions" and "Decisions". A condition decides alone; which one is asked is for
-//! [`crate::catalog`].
+//! The contract is `conditions.md`, "Conditions" and "Decisions". A condition decides on its own; [`crate::catalog`]
+//! selects the condition.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,21 +13,21 @@ use crate::error::Error;
 use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node, Scalar};
 
-/// The greatest age, in years, that a condition or a customer may have.
+/// The highest age, in years, that a condition or a customer may have.
 pub const MAX_AGE: u8 = 150;
 
 /// The longest id of an item, in characters.
 pub const MAX_ITEM_ID: usize = 256;
 
-/// The id of a condition: 1 to 64 of `[A-Za-z0-9_.:-]`. Of a license condition it is the license's id too.
+/// The id of a condition: 1 to 64 characters of `[A-Za-z0-9_.:-]`. For a license condition it is also the license's id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConditionId(Box<str>);
 
 impl ConditionId {
-    /// What an id must be, as a sentence.
+    /// What an id must be, as an error message.
     pub const RULE: &'static str = "must be 1 to 64 of A-Z a-z 0-9 _ . : -";
 
-    /// The id, when the text is one.
+    /// The id, if the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Self::is_id(text).then(|| Self(text.into()))
@@ -64,7 +64,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The scope as JSON carries it.
+    /// The scope as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,20 +74,20 @@ impl Scope {
     }
 }
 
-/// What a condition asks of the customer.
+/// What a condition requires of the customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// To be at least this old, in years.
+    /// A minimum age.
     AgeRestriction {
-        /// 0 to [`MAX_AGE`].
+        /// In years, 0 to [`MAX_AGE`].
         minimum_age: u8,
     },
-    /// To have the license whose id is the condition's.
+    /// The license whose id is the condition's id.
     LicenseRequirement,
 }
 
 impl Rule {
-    /// The rule as JSON carries it.
+    /// The rule as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Rule {
         }
     }
 
-    /// Decides about a customer, for the condition of that id.
+    /// Decides about a customer; `id` is the condition's.
     #[must_use]
     pub fn decide<'a>(self, id: &'a str, customer: Option<&Customer<'_>>) -> Outcome<'a> {
         match self {
@@ -129,22 +129,22 @@ impl Rule {
 /// A condition: `{ "id", "rule", "scope", "enabled", "condition_value" }` (`given.md` 2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityCondition {
-    /// Its id.
+    /// The id.
     pub id: ConditionId,
     /// Who owns it.
     pub scope: Scope,
     /// Whether it is in force.
     pub enabled: bool,
-    /// What it asks.
+    /// What it requires.
     pub rule: Rule,
 }
 
 impl EntityCondition {
-    /// Reads the body of a PUT: `rule`, `condition_value`, and `enabled` unless it is true. `id` and `scope` may stand
-    /// there when they agree with the path and the caller, so that a GET's body can be sent back.
+    /// Reads the body of a PUT: `rule`, `condition_value` and `enabled`, which defaults to true. `id` and `scope` may
+    /// be given if they match the path and the caller, so that the body of a GET can be sent back.
     ///
     /// # Errors
-    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn from_put(id: ConditionId, scope: Scope, body: &[u8]) -> Result<Self, Error> {
         let document = Document::parse(body)?;
         let mut faults = Faults::default();
@@ -152,12 +152,12 @@ impl EntityCondition {
             if let Some(member) = node.member("id")
                 && member.text().is_none_or(|text| text != id.as_str())
             {
-                faults.add(member, "must be the id of the path");
+                faults.add(member, "must be the id in the path");
             }
             if let Some(member) = node.member("scope")
                 && member.text().is_none_or(|text| text != scope.as_str())
             {
-                faults.add(member, format!("must be {} here", scope.as_str()));
+                faults.add(member, format!("must be {}", scope.as_str()));
             }
             let (rule, enabled) = read_rule(node, &mut faults)?;
             Some(Self {
@@ -170,7 +170,7 @@ impl EntityCondition {
         finish(read, faults)
     }
 
-    /// Reads a condition of a catalog, whose list says its scope. `None` when something is wrong, which is noted.
+    /// Reads a condition of a catalog; the list that it is in determines its scope. `None` if there is a fault.
     pub fn from_catalog(node: Node<'_, '_>, scope: Scope, faults: &mut Faults) -> Option<Self> {
         let node = faults.object(node)?;
         let id = faults.required(node, "id").and_then(|member| {
@@ -213,21 +213,21 @@ fn read_rule(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Rule, bool)> {
     let value = value.and_then(|value| faults.object(value));
     let rule = match (is_age?, value?) {
         (true, value) => {
-            refuse_others(value, Some("minimum_age"), faults);
+            reject_unknown_members(value, Some("minimum_age"), faults);
             let minimum_age = faults.required(value, "minimum_age");
             let minimum_age = minimum_age.and_then(|age| faults.integer(age, MAX_AGE))?;
             Rule::AgeRestriction { minimum_age }
         }
         (false, value) => {
-            refuse_others(value, None, faults);
+            reject_unknown_members(value, None, faults);
             Rule::LicenseRequirement
         }
     };
     Some((rule, enabled?))
 }
 
-/// An unknown member of `condition_value` is refused: a rule that is not understood must not look as if it held.
-fn refuse_others(value: Node<'_, '_>, known: Option<&str>, faults: &mut Faults) {
+/// An unknown member of `condition_value` is a fault: a rule that is not understood must not seem to be enforced.
+fn reject_unknown_members(value: Node<'_, '_>, known: Option<&str>, faults: &mut Faults) {
     for member in value.children() {
         if Some(member.key().as_ref()) != known {
             faults.add(member, "is not a member of this rule's condition_value");
@@ -259,41 +259,41 @@ impl Serialize for ConditionValue {
     }
 }
 
-/// What is known about a customer. `None` is not known, which is not the same as none.
+/// What is known about a customer. `None` means unknown, which differs from an empty list of licenses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Customer<'a> {
     /// Age in years, 0 to [`MAX_AGE`].
     pub age: Option<u8>,
-    /// Ids of the licenses the customer has, exact and case-sensitive.
+    /// The licenses that the customer holds.
     pub licenses: Option<Licenses<'a>>,
 }
 
-/// The ids of a customer's licenses. A basket asks for them many times over, so many of them are looked up by hash.
+/// The ids of a customer's licenses. A basket asks for them many times, so a long list is looked up by hash.
 #[derive(Clone, Debug, Default)]
 pub struct Licenses<'a> {
     ids: Vec<Cow<'a, str>>,
-    /// All of them, when there are more than [`FEW`].
+    /// All of them, if there are more than [`MAX_SCANNED`].
     index: Option<Index>,
 }
 
-/// How many licenses are looked through one by one.
-const FEW: usize = 16;
+/// The most licenses that are searched one by one.
+const MAX_SCANNED: usize = 16;
 
 impl<'a> Licenses<'a> {
-    /// These licenses.
+    /// The licenses with these ids.
     #[must_use]
     pub fn new(ids: Vec<Cow<'a, str>>) -> Self {
-        let index = (ids.len() > FEW).then(|| {
+        let index = (ids.len() > MAX_SCANNED).then(|| {
             let mut index = Index::new(Seed::of(ids.iter().map(|id| id.as_ref())));
             ids.iter().for_each(|id| {
-                index.get_or_add(id, 0);
+                index.get_or_insert(id, 0);
             });
             index
         });
         Self { ids, index }
     }
 
-    /// Whether this one is among them, exact and case-sensitive.
+    /// Whether one of them has this id; case-sensitive.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         match &self.index {
@@ -316,7 +316,7 @@ impl Eq for Licenses<'_> {}
 pub struct ConditionRequest<'a> {
     /// The item's id, 1 to [`MAX_ITEM_ID`] characters.
     pub item_id: Cow<'a, str>,
-    /// The customer, when there is one.
+    /// The customer, if known.
     pub customer: Option<Customer<'a>>,
 }
 
@@ -324,7 +324,7 @@ impl<'a> ConditionRequest<'a> {
     /// Reads `{ "item": { "id" }, "context": { "customer"? } }`; unknown members are ignored.
     ///
     /// # Errors
-    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let root = faults.object(document.root());
@@ -338,7 +338,7 @@ impl<'a> ConditionRequest<'a> {
     }
 }
 
-/// Reads the required `context` and the customer in it.
+/// Reads the required member `context` and the customer in it.
 pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Option<Customer<'a>> {
     let context = faults.required(root, "context")?;
     let customer = faults.object(context)?.member("customer")?;
@@ -361,13 +361,13 @@ pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Optio
     Some(Customer { age, licenses })
 }
 
-/// A license is its id as a string, or an object whose string member `id` is that id.
+/// A license is a string, its id, or an object with a string member `id`.
 fn read_license<'a>(element: Node<'_, 'a>, faults: &mut Faults) -> Option<Cow<'a, str>> {
     let id = match element.scalar() {
         Scalar::Text(_) => element,
         Scalar::Object => faults.required(element, "id")?,
         _ => {
-            faults.add(element, "must be a license id, or an object with one as id");
+            faults.add(element, "must be a license id, or an object with an id");
             return None;
         }
     };

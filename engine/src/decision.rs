@@ -1,24 +1,23 @@
 //! What an answer is: decisions, their reasons, and the results of the checks that ran on an item.
 //!
-//! Shapes and member order are those of `given.md` 2.4, "ItemDecisionDto". Called by everything that decides; decides
-//! nothing itself.
+//! Shapes and member order are those of `given.md` 2.4, "ItemDecisionDto". Nothing is decided here.
 
 use crate::json::write_text;
 
-/// What a check says. Ordered from best to worst.
+/// The verdict of a check, ordered from best to worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
     /// The item may be sold.
     #[default]
     Allow,
-    /// Something was not asked yet; asking it may turn the decision.
+    /// Something is not known yet; asking for it may change the decision.
     SoftDeny,
-    /// What is known denies it.
+    /// What is known is enough to deny it.
     HardDeny,
 }
 
 impl Decision {
-    /// The decision as JSON carries it.
+    /// The decision as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,11 +41,11 @@ pub enum Reason {
     LicenseMissing,
     /// The item's property, or the item, is not on the list it must be on.
     WhitelistNotMet,
-    /// The item's property has a value that is denied.
+    /// The item's property has a denied value.
     BlacklistMet,
     /// The item's property does not have the value it must have.
     BooleanNotMet,
-    /// The item is on the list of those denied.
+    /// The item is on the list of denied items.
     BlacklistedItem,
     /// The tenant has no such project.
     ProjectUnreachable,
@@ -97,13 +96,13 @@ impl Reason {
         }
     }
 
-    /// The reason of a code.
+    /// The reason with this code.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == code)
     }
 
-    /// Soft for what asking may turn, hard for what is known.
+    /// Soft if asking may change the decision, hard if not.
     #[must_use]
     pub const fn decision(self) -> Decision {
         match self {
@@ -131,31 +130,29 @@ pub enum Subject<'a> {
     Restriction(Option<&'a str>),
 }
 
-/// One check that ran. It allows when it has no reason not to.
+/// The result of one check. It allows the item if there is no reason against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome<'a> {
     /// What was checked.
     pub subject: Subject<'a>,
-    /// Why it does not allow.
+    /// Why it does not allow the item.
     pub reason: Option<Reason>,
 }
 
 impl Outcome<'_> {
-    /// What the check says.
+    /// The check's verdict.
     #[must_use]
     pub fn decision(&self) -> Decision {
         self.reason.map_or(Decision::Allow, Reason::decision)
     }
-}
 
-impl Outcome<'_> {
-    /// Appends the result's JSON text (`given.md` 2.4, "Entry of `results`").
+    /// Appends the result as JSON (`given.md` 2.4, "Entry of `results`").
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        // Few long pieces rather than many short ones: each piece has its price.
+        // Few long pieces rather than many short ones: each append has a cost.
         let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
         let rule = match self.subject {
             Subject::Age(id) | Subject::License(id) => {
-                // A condition's id has no character to escape.
+                // The id of a condition never needs escaping.
                 push("{\"id\":\"");
                 push(id);
                 push("\",");
@@ -206,7 +203,7 @@ pub struct ItemDecision<'a> {
 }
 
 impl ItemDecision<'_> {
-    /// True only if every result allows; with no results it is true.
+    /// True only if every result allows; true without results.
     #[must_use]
     pub fn allow(&self) -> bool {
         self.results.iter().all(|result| result.reason.is_none())
@@ -221,17 +218,15 @@ impl ItemDecision<'_> {
             .max()
             .unwrap_or_default()
     }
-}
 
-impl ItemDecision<'_> {
-    /// Appends the decision's JSON text. Answers are written by hand: it takes a third of the time that a serializer
-    /// takes, and this is what a till waits for.
+    /// Appends the decision as JSON. Written by hand, which takes a third of a serializer's time: a till waits for
+    /// this.
     pub fn write(&self, out: &mut Vec<u8>) {
         self.write_open(self.allow(), out);
         out.push(b'}');
     }
 
-    /// The same without the closing brace, with another `allow`.
+    /// The same with another `allow`, and without the closing brace.
     pub(crate) fn write_open(&self, allow: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");
         write_text(self.id, out);

@@ -1,29 +1,29 @@
-//! What goes wrong here: a code to act on, the place in the JSON, a sentence.
+//! Errors: a code to act on, and for each fault its path in the JSON and a sentence.
 //!
-//! Errors are values, on every face: `{ "code", "path", "message", "faults": [{ "path", "message" }] }`. Bad input lists
-//! **every** fault with its path (`platform.md`, "HTTP conventions"); `path` and `message` repeat the first.
+//! Errors are values, on every face: `{ "code", "path", "message", "faults": [{ "path", "message" }] }`. Bad input
+//! lists **every** fault with its path (`platform.md`, "HTTP conventions"); `path` and `message` repeat the first.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// The most faults that one error lists; a last one says that there are more.
+/// The most faults that one error lists; one more says that the list is cut off.
 pub const MAX_FAULTS: usize = 100;
 
 /// What the caller can do about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// The input is not what it must be: mend it.
+    /// The input is invalid: correct it.
     Invalid,
-    /// No such condition is in force: ask for another.
+    /// No enabled condition has the id: ask for another.
     NotFound,
-    /// The handle is of nothing that was prepared, or of the wrong kind: prepare first.
+    /// The handle is unknown, was released or is of the wrong kind: prepare first.
     UnknownHandle,
 }
 
 impl Code {
-    /// The code as faces carry it.
+    /// The code as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -34,12 +34,12 @@ impl Code {
     }
 }
 
-/// One thing that is wrong with an input.
+/// One fault of an input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fault {
-    /// Where, as a JSON path: `$.item.id`, `$.items[3]`, `$['odd name']`.
+    /// Where it is, as a JSON path: `$.item.id`, `$.items[3]`, `$['odd name']`.
     pub path: String,
-    /// What, as a sentence that the path begins: `must be a string`.
+    /// What is wrong; continues a sentence that the path begins: `must be a string`.
     pub message: Cow<'static, str>,
 }
 
@@ -54,9 +54,9 @@ impl fmt::Display for Fault {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What the caller can do.
+    /// What the caller can do about it.
     pub code: Code,
-    /// All that is wrong, never empty.
+    /// All faults; never empty.
     pub faults: Vec<Fault>,
 }
 

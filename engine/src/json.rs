@@ -1,9 +1,10 @@
-//! A JSON text, read once and strictly into a flat list of nodes, and what is found wrong while looking at it.
+//! A JSON text, read once and strictly into a flat list of nodes, and a collector for the faults found in it.
 //!
-//! Strict means: UTF-8, no member twice in an object, nothing after the value, at most [`MAX_DEPTH`] levels
-//! (`platform.md`, "HTTP conventions"). Strings are borrowed from the text where they have no escapes. A node knows its
-//! place, so the path of a fault costs nothing until there is one. Not a general JSON library: it reads what a caller
-//! sent, so that [`crate::condition`], [`crate::restriction`] and the host can name everything that is wrong with it.
+//! Strict means: UTF-8, no duplicate members in an object, nothing after the value, at most [`MAX_DEPTH`] levels
+//! (`platform.md`, "HTTP conventions"). Numbers keep their text, so that an amount stays exact from a request to the
+//! store and to the answer. Strings without escapes, and numbers, are borrowed from the text. Every entry records its
+//! parent, so a path is built only when there is a fault to report. Not a general JSON library: it exists so that
+//! everything wrong with an input can be named at once.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,22 +13,23 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 
 use crate::error::{Code, Error, Fault, MAX_FAULTS};
 use crate::index::{Index, Seed};
-use crate::words::{may_need_escape, same};
+use crate::swar::{equal, may_need_escape};
 
-/// How deep arrays and objects may lie in each other.
+/// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 32;
 
-/// A value without what is inside it.
+/// A value; of an array or an object, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar<'a> {
     /// `null`.
     Null,
     /// `true`, `false`.
     Bool(bool),
-    /// A number without fraction and exponent that an `i64` holds.
+    /// An integer written without fraction and exponent that fits an `i64`.
     Integer(i64),
-    /// Any other number. Its value is of no use here: nothing in the engine is a float.
-    Number,
+    /// Any other number, exactly as it is written: `1.10`, `1e2`, `-0`, `123456789012345678901`. It is never a float,
+    /// which would lose digits.
+    Number(&'a str),
     /// A string.
     Text(Cow<'a, str>),
     /// An array.
@@ -36,31 +38,34 @@ pub enum Scalar<'a> {
     Object,
 }
 
-/// Where a value stands in the one around it.
+/// How a value is addressed in its parent: one step of a JSON path.
 #[derive(Clone, Debug)]
-enum Place<'a> {
-    /// The member of that name.
+enum Segment<'a> {
+    /// The name of a member.
     Member(Cow<'a, str>),
-    /// The element at that position; the whole is one too.
+    /// The position of an element, from 0. The root is `Element(0)`.
     Element(usize),
 }
 
 #[derive(Clone, Debug)]
 struct Entry<'a> {
-    place: Place<'a>,
-    /// The index of the entry around this one; its own for the whole.
-    around: usize,
+    segment: Segment<'a>,
+    /// The index of the parent's entry; the root is its own parent.
+    parent: usize,
     scalar: Scalar<'a>,
-    /// The index after the last entry inside this one.
+    /// The index after this entry's last descendant.
     end: usize,
 }
 
-/// A JSON text that was read; never empty.
+/// A parsed JSON text; never empty.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
+    /// In the order of the text.
     entries: Vec<Entry<'a>>,
-    /// Whether an object may have a member twice; when not, none has.
-    may_repeat: bool,
+    /// Whether an object may have duplicate members; when false, none has.
+    may_have_duplicates: bool,
+    /// Whether there is a [`Scalar::Number`].
+    has_numbers: bool,
 }
 
 /// A value in a document.
@@ -70,52 +75,45 @@ pub struct Node<'d, 'a> {
     index: usize,
 }
 
-/// What was found wrong with a document, in the order it was found.
+/// The faults found in a document, in the order they were found.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);
 
 impl<'a> Document<'a> {
-    /// Reads a JSON text.
+    /// Parses a JSON text.
     ///
     /// # Errors
-    /// [`Code::Invalid`] when it is not JSON as this module means it.
+    /// [`Code::Invalid`] when it is not JSON, or not as strict as this module requires; every duplicate member is
+    /// named.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = std::str::from_utf8(text)
             .map_err(|_| Error::new(Code::Invalid, "$", "must be UTF-8"))?;
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let document = Self::read(&mut deserializer)
-            .and_then(|read| deserializer.end().map(|()| read))
-            .map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
-        document.without_repeats()
-    }
-
-    /// Reads a value of any serde format: a JavaScript value, for one.
-    ///
-    /// # Errors
-    /// What the format says; a member that is there twice is for [`Document::without_repeats`].
-    pub fn read<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         let mut document = Self {
             entries: Vec::with_capacity(16),
-            may_repeat: false,
+            may_have_duplicates: false,
+            has_numbers: false,
         };
-        let reader = Reader {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let root = Reader {
             document: &mut document,
-            place: Place::Element(0),
-            around: 0,
+            segment: Segment::Element(0),
+            parent: 0,
             depth: 0,
         };
-        reader.deserialize(deserializer)?;
+        root.deserialize(&mut deserializer)
+            .and_then(|()| deserializer.end())
+            .map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
+        if document.may_have_duplicates {
+            document.reject_duplicates()?;
+        }
+        if document.has_numbers {
+            document.fill_in_numbers(text);
+        }
         Ok(document)
     }
 
-    /// The document, when no object in it has a member twice.
-    ///
-    /// # Errors
-    /// [`Code::Invalid`] naming each repeated member.
-    pub fn without_repeats(self) -> Result<Self, Error> {
-        if !self.may_repeat {
-            return Ok(self);
-        }
+    #[cold]
+    fn reject_duplicates(&self) -> Result<(), Error> {
         let mut faults = Faults::default();
         for (index, entry) in self.entries.iter().enumerate() {
             if entry.scalar == Scalar::Object {
@@ -123,13 +121,29 @@ impl<'a> Document<'a> {
                     entries: &self.entries,
                     index,
                 };
-                object.each_repeated_member(&mut |member| faults.add(member, "is there twice"));
+                object.for_each_duplicate(&mut |member| faults.add(member, "appears twice"));
             }
         }
-        faults.none_or_error().map(|()| self)
+        faults.none_or_error()
     }
 
-    /// The whole value.
+    /// Takes the text of numbers from the JSON text that the entries were read from. `serde_json` passes on a float and
+    /// not the text; its feature that keeps the text would make every integer slower, in every crate of the build.
+    #[cold]
+    fn fill_in_numbers(&mut self, text: &'a str) {
+        let mut numbers = Numbers { rest: text };
+        for entry in &mut self.entries {
+            match &mut entry.scalar {
+                Scalar::Number(number) => *number = numbers.next().unwrap_or_default(),
+                Scalar::Integer(_) => {
+                    numbers.next();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The outermost value.
     #[must_use]
     pub fn root(&self) -> Node<'_, 'a> {
         Node {
@@ -145,19 +159,30 @@ impl<'d, 'a> Node<'d, 'a> {
         self.entries.get(self.index)
     }
 
-    /// The value, without what is inside it.
+    /// The value; of an array or an object, without its contents.
     #[must_use]
     #[inline(always)]
     pub fn scalar(self) -> &'d Scalar<'a> {
         self.entry().map_or(&Scalar::Null, |entry| &entry.scalar)
     }
 
-    /// The string, when it is one.
+    /// The string, if the value is one.
     #[must_use]
     #[inline(always)]
     pub fn text(self) -> Option<&'d Cow<'a, str>> {
         match self.scalar() {
             Scalar::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number's text, if the value is a number: exactly as it is written in the JSON text.
+    #[must_use]
+    pub fn number(self) -> Option<Cow<'a, str>> {
+        match self.scalar() {
+            // JSON has one way to write an integer, and `-0` is not an `Integer`.
+            Scalar::Integer(value) => Some(Cow::Owned(value.to_string())),
+            Scalar::Number(text) => Some(Cow::Borrowed(text)),
             _ => None,
         }
     }
@@ -176,7 +201,7 @@ impl<'d, 'a> Node<'d, 'a> {
         *self.scalar() == Scalar::Object
     }
 
-    /// What is inside an array or an object, in order.
+    /// The elements of an array or the members of an object, in order; empty for any other value.
     pub fn children(self) -> impl Iterator<Item = Self> {
         let mut next = self.index + 1;
         let end = self.entry().map_or(0, |entry| entry.end);
@@ -193,44 +218,44 @@ impl<'d, 'a> Node<'d, 'a> {
         })
     }
 
-    /// The member's name, when the node is a member.
+    /// The member's name; empty if the node is not a member of an object.
     #[must_use]
     #[inline(always)]
     pub fn key(self) -> &'d Cow<'a, str> {
         const NONE: &Cow<'static, str> = &Cow::Borrowed("");
-        match self.entry().map(|entry| &entry.place) {
-            Some(Place::Member(key)) => key,
-            Some(Place::Element(_)) | None => NONE,
+        match self.entry().map(|entry| &entry.segment) {
+            Some(Segment::Member(key)) => key,
+            Some(Segment::Element(_)) | None => NONE,
         }
     }
 
-    /// The member of that name, when the node is an object that has it.
+    /// The member of that name, if the node is an object that has one.
     #[must_use]
     pub fn member(self, key: &str) -> Option<Self> {
         if !self.is_object() {
             return None;
         }
-        self.children().find(|child| same(child.key(), key))
+        self.children().find(|child| equal(child.key(), key))
     }
 
-    fn each_repeated_member(self, report: &mut dyn FnMut(Self)) {
+    fn for_each_duplicate(self, report: &mut dyn FnMut(Self)) {
         let few = self.children().nth(16).is_none();
         let names = self.children().map(|member| member.key().as_ref());
         let mut seen = Index::new(Seed::of(names.filter(|_| !few)));
         for (number, member) in self.children().enumerate() {
             let mut earlier = self.children().take(number);
-            let repeated = if few {
-                earlier.any(|earlier| same(earlier.key(), member.key()))
+            let is_duplicate = if few {
+                earlier.any(|earlier| equal(earlier.key(), member.key()))
             } else {
-                seen.get_or_add(member.key(), number) != number
+                seen.get_or_insert(member.key(), number) != number
             };
-            if repeated {
+            if is_duplicate {
                 report(member);
             }
         }
     }
 
-    /// Where the node is, as a JSON path.
+    /// The node's JSON path: `$.items[3].id`.
     #[must_use]
     pub fn path(self) -> String {
         let mut path = String::from("$");
@@ -239,19 +264,19 @@ impl<'d, 'a> Node<'d, 'a> {
         while index > 0
             && let Some(entry) = self.entries.get(index)
         {
-            chain.push(&entry.place);
-            index = entry.around;
+            chain.push(&entry.segment);
+            index = entry.parent;
         }
-        for place in chain.into_iter().rev() {
-            match place {
-                Place::Member(key) => push_member(&mut path, key),
-                Place::Element(position) => push_index(&mut path, *position),
+        for segment in chain.into_iter().rev() {
+            match segment {
+                Segment::Member(key) => push_member(&mut path, key),
+                Segment::Element(position) => push_index(&mut path, *position),
             }
         }
         path
     }
 
-    /// Where a member of this node is or would be.
+    /// The JSON path of a member of this node, whether it exists or not.
     #[must_use]
     pub fn path_of(self, key: &str) -> String {
         let mut path = self.path();
@@ -287,7 +312,7 @@ fn push_member(path: &mut String, key: &str) {
 }
 
 impl Faults {
-    /// Notes what is wrong with a node.
+    /// Adds a fault of a node. `message` continues a sentence that the path begins: `must be a string`.
     #[cold]
     pub fn add(&mut self, node: Node<'_, '_>, message: impl Into<Cow<'static, str>>) {
         if self.has_room() {
@@ -298,7 +323,7 @@ impl Faults {
         }
     }
 
-    /// Notes what is wrong with a member of a node that is not there.
+    /// Adds a fault of a member that the node lacks.
     #[cold]
     pub fn add_member(&mut self, node: Node<'_, '_>, key: &str, message: &'static str) {
         if self.has_room() {
@@ -320,16 +345,16 @@ impl Faults {
         self.0.len() < MAX_FAULTS
     }
 
-    /// Whether nothing is wrong so far.
+    /// Whether there are no faults so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Nothing, when nothing is wrong.
+    /// `Ok` if there are no faults.
     ///
     /// # Errors
-    /// [`Code::Invalid`] with all that is.
+    /// [`Code::Invalid`] with all of them.
     pub fn none_or_error(self) -> Result<(), Error> {
         if self.0.is_empty() {
             return Ok(());
@@ -340,7 +365,7 @@ impl Faults {
         })
     }
 
-    /// A required member; noted when it is missing.
+    /// A required member; a fault if it is missing.
     pub fn required<'d, 'a>(&mut self, object: Node<'d, 'a>, key: &str) -> Option<Node<'d, 'a>> {
         let member = object.member(key);
         if member.is_none() {
@@ -349,7 +374,7 @@ impl Faults {
         member
     }
 
-    /// The node, when it is an object; noted when it is not.
+    /// The node, if it is an object; a fault if not.
     #[inline(always)]
     pub fn object<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
         if node.is_object() {
@@ -359,7 +384,7 @@ impl Faults {
         None
     }
 
-    /// The node, when it is an array; noted when it is not.
+    /// The node, if it is an array; a fault if not.
     pub fn array<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
         if *node.scalar() == Scalar::Array {
             return Some(node);
@@ -368,7 +393,7 @@ impl Faults {
         None
     }
 
-    /// The string, when it is one of 1 to `max` characters; noted when it is not.
+    /// The string, if it is one of 1 to `max` characters; a fault if not.
     pub fn name<'a>(&mut self, node: Node<'_, 'a>, max: usize) -> Option<Cow<'a, str>> {
         let text = node.text().filter(|text| {
             !text.is_empty() && (text.len() <= max || text.chars().nth(max).is_none())
@@ -379,7 +404,7 @@ impl Faults {
         text.cloned()
     }
 
-    /// The boolean, when it is one; noted when it is not.
+    /// The boolean, if it is one; a fault if not.
     pub fn boolean(&mut self, node: Node<'_, '_>) -> Option<bool> {
         if let Scalar::Bool(value) = node.scalar() {
             return Some(*value);
@@ -388,7 +413,7 @@ impl Faults {
         None
     }
 
-    /// The integer, when it is one from 0 to `max`; noted when it is not.
+    /// The integer, if it is one from 0 to `max`; a fault if not.
     pub fn integer(&mut self, node: Node<'_, '_>, max: u8) -> Option<u8> {
         if let Scalar::Integer(value) = node.scalar()
             && let Ok(value) = u8::try_from(*value)
@@ -401,7 +426,7 @@ impl Faults {
     }
 }
 
-/// Appends a string's JSON text.
+/// Appends a string as JSON.
 pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     if may_need_escape(text) {
         // Writing a string to memory cannot fail.
@@ -413,11 +438,41 @@ pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads one value, and what is inside it, to the end of a document's entries.
+/// The numbers of a valid JSON text, in order, each exactly as it is written.
+struct Numbers<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Numbers<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (mut in_string, mut is_escaped) = (false, false);
+        let start = self.rest.bytes().position(|byte| {
+            let after_backslash = std::mem::take(&mut is_escaped);
+            match byte {
+                b'"' => in_string ^= !after_backslash,
+                b'\\' => is_escaped = !after_backslash,
+                b'-' | b'0'..=b'9' => return !in_string,
+                _ => {}
+            }
+            false
+        });
+        let (_, rest) = self.rest.split_at_checked(start?)?;
+        let length = rest
+            .bytes()
+            .position(|byte| !matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'e' | b'E'));
+        let (number, rest) = rest.split_at_checked(length.unwrap_or(rest.len()))?;
+        self.rest = rest;
+        Some(number)
+    }
+}
+
+/// Reads one value and its contents to the end of a document's entries.
 struct Reader<'r, 'a> {
     document: &'r mut Document<'a>,
-    place: Place<'a>,
-    around: usize,
+    segment: Segment<'a>,
+    parent: usize,
     depth: usize,
 }
 
@@ -426,37 +481,43 @@ impl<'a> Reader<'_, 'a> {
     fn leaf<E>(self, scalar: Scalar<'a>) -> Result<(), E> {
         let end = self.document.entries.len() + 1;
         self.document.entries.push(Entry {
-            place: self.place,
-            around: self.around,
+            segment: self.segment,
+            parent: self.parent,
             scalar,
             end,
         });
         Ok(())
     }
 
-    /// Opens an array or object; its `end` is set when it is closed.
+    /// A number whose text [`Document::fill_in_numbers`] fills in.
+    fn number<E>(self) -> Result<(), E> {
+        self.document.has_numbers = true;
+        self.leaf(Scalar::Number(""))
+    }
+
+    /// Begins an array or object; [`Reader::close`] sets its `end`.
     #[inline(always)]
     fn open<E: de::Error>(&mut self, scalar: Scalar<'a>) -> Result<usize, E> {
         if self.depth == MAX_DEPTH {
-            return Err(E::custom("deeper than 32 levels"));
+            return Err(E::custom("nested deeper than 32 levels"));
         }
         let index = self.document.entries.len();
         self.document.entries.push(Entry {
-            place: std::mem::replace(&mut self.place, Place::Element(0)),
-            around: self.around,
+            segment: std::mem::replace(&mut self.segment, Segment::Element(0)),
+            parent: self.parent,
             scalar,
             end: index + 1,
         });
         Ok(index)
     }
 
-    /// A reader of what stands there in the array or object at `index`.
+    /// A reader of a value in the array or object at `index`.
     #[inline(always)]
-    fn inside<'s>(&'s mut self, index: usize, place: Place<'a>) -> Reader<'s, 'a> {
+    fn inside<'s>(&'s mut self, index: usize, segment: Segment<'a>) -> Reader<'s, 'a> {
         Reader {
             document: &mut *self.document,
-            place,
-            around: index,
+            segment,
+            parent: index,
             depth: self.depth + 1,
         }
     }
@@ -471,9 +532,9 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// One of 64 bits for a name: names with different bits are different.
+/// A name's bit in a Bloom filter of 64 bits with one hash: names with different bits are different.
 #[inline(always)]
-fn mark(name: &str) -> u64 {
+fn bloom_bit(name: &str) -> u64 {
     let name = name.as_bytes();
     let (first, last) = (name.first().unwrap_or(&0), name.last().unwrap_or(&0));
     let length = name.len().to_le_bytes()[0];
@@ -509,11 +570,14 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<(), E> {
-        self.leaf(i64::try_from(value).map_or(Scalar::Number, Scalar::Integer))
+        match i64::try_from(value) {
+            Ok(value) => self.leaf(Scalar::Integer(value)),
+            Err(_) => self.number(),
+        }
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        self.leaf(Scalar::Number)
+        self.number()
     }
 
     fn visit_borrowed_str<E>(self, value: &'a str) -> Result<(), E> {
@@ -524,15 +588,11 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
         self.leaf(Scalar::Text(Cow::Owned(value.to_owned())))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<(), E> {
-        self.leaf(Scalar::Text(Cow::Owned(value)))
-    }
-
     fn visit_seq<A: SeqAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
         let index = self.open(Scalar::Array)?;
         let mut position = 0;
         while access
-            .next_element_seed(self.inside(index, Place::Element(position)))?
+            .next_element_seed(self.inside(index, Segment::Element(position)))?
             .is_some()
         {
             position += 1;
@@ -544,10 +604,10 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
         let index = self.open(Scalar::Object)?;
         let mut seen = 0;
         while let Some(key) = access.next_key_seed(Key)? {
-            let mark = mark(&key);
-            self.document.may_repeat |= seen & mark != 0;
-            seen |= mark;
-            access.next_value_seed(self.inside(index, Place::Member(key)))?;
+            let bit = bloom_bit(&key);
+            self.document.may_have_duplicates |= seen & bit != 0;
+            seen |= bit;
+            access.next_value_seed(self.inside(index, Segment::Member(key)))?;
         }
         self.close(index)
     }

@@ -1,11 +1,12 @@
 //! Tillgate's engine: may this item be sold to this customer, on this project, and at which exchange rate.
 //!
 //! The pure part of the product: no I/O, no clock, no randomness. It builds as this library and as one WebAssembly
-//! module whose bytes decide in the host, in the npm package and in the page, so a preview is the decision.
+//! module; the same bytes decide in the host, in the npm package and in the page, so a preview is the decision.
 //!
-//! Read it in this order: [`decision`] (what an answer is), [`condition`], [`restriction`] and [`check`] (what decides),
-//! [`catalog`] (what a tenant sees, and the basket), [`rate`] and [`signature`] (the rest of the math), [`json`] and
-//! [`error`] (how input is read and refused), `face` (the same calls over bytes and over JavaScript values).
+//! Read it in this order: [`decision`] (what an answer is), [`condition`], [`restriction`] and [`check`] (what
+//! decides), [`catalog`] (what a tenant sees, and the basket), [`rate`] and [`signature`] (the rest of the math),
+//! [`json`] and [`error`] (how input is read, and how its faults are reported), `face` (the same calls over bytes and
+//! over JavaScript strings).
 
 pub mod catalog;
 pub mod check;
@@ -18,11 +19,11 @@ pub mod json;
 pub mod rate;
 pub mod restriction;
 pub mod signature;
-mod words;
+mod swar;
 
 pub use self::error::{Code, Error, Fault};
 
-/// The programs in the engine's README, as tests.
+/// The examples in the engine's README, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,9 +1,9 @@
-//! Rates, exactly: what a rate is, its opposite, a markup, an amount in another currency, which rates a shop uses and how
-//! they differ from those it used before (`rates.md`).
+//! Exact rate math: rates, their opposites, markups, amounts in another currency, which rates a shop uses and how they
+//! differ from those it used before (`rates.md`).
 //!
-//! Reading: a rate from S to T of R says that 1 T = R S; an amount in T times R is in S. Every result is computed on
-//! scaled integers and rounded once, half away from zero; nothing here is a float. Who may set a rate, where it is kept
-//! and to whom a difference is told is the host's business.
+//! A rate from S to T of R means 1 T = R S: an amount in T times R is in S. Every result is computed on scaled integers
+//! and rounded once, half away from zero; there are no floats. Who may set a rate, where rates are stored and who is
+//! notified of a difference is left to the host.
 //!
 //! ```
 //! use tillgate_engine::rate::{Percentage, Rate};
@@ -13,11 +13,11 @@
 //! assert_eq!(rate.opposite().map(|it| it.to_string()).as_deref(), Some("0.090498"));
 //! assert_eq!(rate.with_markup(markup).to_string(), "10.77375");
 //! assert_eq!(rate.opposite_with_markup(markup).to_string(), "0.088235");
-//! # Ok::<(), tillgate_engine::rate::Wrong>(())
+//! # Ok::<(), tillgate_engine::rate::Invalid>(())
 //! ```
 //!
-//! In reading order: [`number`], [`currency`], this page, [`used`], [`difference`](mod@difference) and [`text`], the
-//! protocol of the faces.
+//! Read it in this order: [`number`], [`currency`], this file, [`used`], [`difference`](mod@difference) and [`text`],
+//! the same from JSON to JSON.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -34,10 +34,10 @@ mod write;
 
 pub use currency::Currency;
 pub use difference::{Difference, HeldRate, difference};
-pub use number::{Amount, Percentage, Rate, Value, Wrong, convert};
-pub use used::{Level, Refused, SetRate, UsedRate, Why, used_rates};
+pub use number::{Amount, Invalid, Percentage, Rate, Value, convert};
+pub use used::{Level, SetRate, SetRateError, SetRateErrorKind, UsedRate, used_rates};
 
-/// What a rate is for, in the order in which rates are listed (that of the texts).
+/// What a rate is for; ordered by name, as rates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RateType {
     /// Between companies of one group.
@@ -59,19 +59,19 @@ impl RateType {
         }
     }
 
-    /// Reads a type.
+    /// Parses a type; case-sensitive.
     ///
     /// # Errors
-    /// When it is none of the three, letter for letter.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
+    /// If it is none of the three.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
         [Self::Intercompany, Self::Purchase, Self::Sales]
             .into_iter()
             .find(|each| each.as_str() == text)
-            .ok_or(Wrong("must be SALES, PURCHASE or INTERCOMPANY"))
+            .ok_or(Invalid("must be SALES, PURCHASE or INTERCOMPANY"))
     }
 }
 
-/// Two currencies, which differ, in one direction.
+/// Two different currencies, in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
     from: Currency,
@@ -82,21 +82,21 @@ impl Pair {
     /// The pair of two currencies.
     ///
     /// # Errors
-    /// When both are the same.
-    pub fn new(from: Currency, to: Currency) -> Result<Self, Wrong> {
+    /// If they are the same currency.
+    pub fn new(from: Currency, to: Currency) -> Result<Self, Invalid> {
         if from == to {
-            return Err(Wrong("must differ from currencyIdFrom"));
+            return Err(Invalid("must differ from currencyIdFrom"));
         }
         Ok(Self { from, to })
     }
 
-    /// The source: the currency that the rate is counted in (`currencyIdFrom`, `sourceCurrencyCode`).
+    /// The source, the currency that the price is in (`currencyIdFrom`, `sourceCurrencyCode`).
     #[must_use]
     pub const fn from(self) -> Currency {
         self.from
     }
 
-    /// The target: the currency that is priced (`currencyIdTo`, `targetCurrencyCode`).
+    /// The target, the currency that is priced (`currencyIdTo`, `targetCurrencyCode`).
     #[must_use]
     pub const fn to(self) -> Currency {
         self.to
@@ -112,17 +112,17 @@ impl Pair {
     }
 }
 
-/// What tells a shop's rates apart; ordered by type, from, to, as rates are listed.
+/// What identifies a rate of a shop; ordered by type, source and target, as rates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RateKey {
     /// What the rate is for.
     pub rate_type: RateType,
-    /// Its currencies.
+    /// The currencies.
     pub pair: Pair,
 }
 
 impl RateKey {
-    /// The other direction, for the same use.
+    /// The other direction of the same type.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self {
@@ -132,15 +132,15 @@ impl RateKey {
     }
 }
 
-/// The keys at so many places, each with its place, by key, then by place.
+/// The keys at indices 0 to `count`, each with its index, sorted by key and then by index.
 ///
-/// A heap, and for every list the same one: an instance of the standard sort takes eight kilobytes of the module.
+/// A heap, and one for every kind of list: each instance of the standard sort takes eight kilobytes of the module.
 #[inline(never)]
-fn in_order(
-    places: usize,
+fn sorted_keys(
+    count: usize,
     key_at: &dyn Fn(usize) -> Option<RateKey>,
 ) -> impl Iterator<Item = (RateKey, usize)> + use<> {
-    let keys = (0..places).filter_map(|place| Some((key_at(place)?, place)));
+    let keys = (0..count).filter_map(|index| Some((key_at(index)?, index)));
     BinaryHeap::from(keys.collect::<Vec<_>>())
         .into_sorted_vec()
         .into_iter()

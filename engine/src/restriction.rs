@@ -1,6 +1,6 @@
-//! Project restrictions and the questions about them: how they are written and read.
+//! Project restrictions and the requests about them: how they are read and written.
 //!
-//! The contract is `conditions.md`, "Project restrictions". What they decide is for [`crate::check`], which prepares them.
+//! The contract is `conditions.md`, "Project restrictions". What they decide is in [`crate::check`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::condition::MAX_ITEM_ID;
 use crate::error::Error;
 use crate::json::{Document, Faults, Node, Scalar};
-use crate::words::hex;
+use crate::swar::parse_hex;
 
 /// The most restrictions of a project.
 pub const MAX_RESTRICTIONS: usize = 1_000;
@@ -27,13 +27,13 @@ pub const MAX_VALUE_BYTES: usize = 256;
 pub struct ProjectId(Uuid);
 
 impl ProjectId {
-    /// What an id must be, as a sentence.
+    /// What an id must be, as an error message.
     pub const RULE: &'static str = "must be a UUID";
 
-    /// The id, when the text is a hyphenated UUID of either case.
+    /// The id, if the text is a hyphenated UUID in lower or upper case.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        // 8-4-4-4-12 digits, read eight at a time.
+        // 8-4-4-4-12 digits, parsed eight at a time.
         let (first, rest) = text.as_bytes().split_first_chunk::<8>()?;
         let (second, rest) = rest.split_first_chunk::<10>()?;
         let (third, rest) = rest.split_first_chunk::<10>()?;
@@ -42,15 +42,15 @@ impl ProjectId {
         else {
             return None;
         };
-        let words = [
-            hex(*first)?,
-            hex([b, c, d, e, f, g, h, i])?,
-            hex([j, k, l, m, n, o, p, q])?,
-            hex(*rest.as_array()?)?,
+        let quarters = [
+            parse_hex(*first)?,
+            parse_hex([b, c, d, e, f, g, h, i])?,
+            parse_hex([j, k, l, m, n, o, p, q])?,
+            parse_hex(*rest.as_array()?)?,
         ];
-        let number = words
+        let number = quarters
             .into_iter()
-            .fold(0, |all, word| all << 32 | u128::from(word));
+            .fold(0, |all, quarter| all << 32 | u128::from(quarter));
         Some(Self(Uuid::from_u128(number)))
     }
 }
@@ -68,14 +68,14 @@ impl Serialize for ProjectId {
     }
 }
 
-/// A value that a restriction lists or an item has. Values match by type and value: `true` is not `"true"`.
+/// A value in a restriction's list or of an item's property. Values match by type and value: `true` is not `"true"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A string.
     Text(Cow<'a, str>),
     /// A boolean.
     Bool(bool),
-    /// A number, which an item may have and which matches nothing.
+    /// A number: a property may have one, but it matches nothing.
     Number,
 }
 
@@ -92,15 +92,15 @@ impl Serialize for Value<'_> {
 /// What a restriction demands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand<'a> {
-    /// The property is one of the values.
+    /// The property has one of the values.
     Whitelist(Cow<'a, str>, Vec<Value<'a>>),
-    /// The property is none of the values.
+    /// The property has none of the values.
     Blacklist(Cow<'a, str>, Vec<Value<'a>>),
-    /// The property is this boolean.
+    /// The property has this boolean value.
     Boolean(Cow<'a, str>, bool),
-    /// The item is one of these.
+    /// The item has one of these ids.
     WhitelistedItems(Vec<Cow<'a, str>>),
-    /// The item is none of these.
+    /// The item has none of these ids.
     BlacklistedItems(Vec<Cow<'a, str>>),
 }
 
@@ -109,7 +109,7 @@ pub enum Demand<'a> {
 pub struct Restriction<'a> {
     /// What it demands.
     pub demand: Demand<'a>,
-    /// Whether it is a check of its own, rather than one with others of its type and target.
+    /// Whether it is a check of its own, and not joined with others that have its type and target.
     pub exclusive: bool,
 }
 
@@ -124,7 +124,7 @@ impl Demand<'_> {
         }
     }
 
-    /// How many values it lists.
+    /// The number of values in its list.
     pub(crate) const fn count(&self) -> usize {
         match self {
             Self::Whitelist(_, values) | Self::Blacklist(_, values) => values.len(),
@@ -163,35 +163,35 @@ impl Serialize for Restriction<'_> {
 /// A project: `{ "projectId", "name"?, "restrictions" }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project<'a> {
-    /// Its id; `None` in a document that is prepared alone.
+    /// The id; `None` in a document that is prepared on its own.
     pub id: Option<ProjectId>,
-    /// What people call it.
+    /// The display name.
     pub name: Option<Cow<'a, str>>,
-    /// Its restrictions, in the order they were given.
+    /// The restrictions, in the order of the document.
     pub restrictions: Vec<Restriction<'a>>,
 }
 
 impl<'a> Project<'a> {
-    /// Reads the body of a PUT: `restrictions`, and perhaps a `name`. `projectId` may stand there when it agrees with
-    /// the path, so that a GET's body can be sent back.
+    /// Reads the body of a PUT: `restrictions` and an optional `name`. `projectId` may be given if it matches the path,
+    /// so that the body of a GET can be sent back.
     ///
     /// # Errors
-    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn from_put(id: ProjectId, document: &Document<'a>) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let mut project = Self::read(document.root(), &mut faults);
-        let named = document.root().member("projectId");
-        if let Some(named) = named
-            && named.text().and_then(|text| ProjectId::new(text)) != Some(id)
+        let member = document.root().member("projectId");
+        if let Some(member) = member
+            && member.text().and_then(|text| ProjectId::new(text)) != Some(id)
         {
-            faults.add(named, "must be the id of the path");
+            faults.add(member, "must be the id in the path");
         }
         faults.none_or_error()?;
         project.id = Some(id);
         Ok(project)
     }
 
-    /// Reads a project; what is wrong is noted.
+    /// Reads a project, collecting faults.
     pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Self {
         let mut project = Self {
             id: None,
@@ -324,17 +324,17 @@ fn read_listed_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Valu
     }
 }
 
-/// An item as restrictions see it.
+/// An item with the properties that restrictions test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// Its id, 1 to [`MAX_ITEM_ID`] characters.
+    /// The id, 1 to [`MAX_ITEM_ID`] characters.
     pub id: Cow<'a, str>,
-    /// Its properties.
+    /// The properties, by name.
     pub properties: Vec<(Cow<'a, str>, Value<'a>)>,
 }
 
 impl<'a> Item<'a> {
-    /// Reads `{ "id", "additionalProperties"? }`. `None` when something is wrong, which is noted.
+    /// Reads `{ "id", "additionalProperties"? }`. `None` if there is a fault.
     pub(crate) fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
         let node = faults.object(node)?;
         let id = faults
@@ -359,7 +359,7 @@ fn read_property_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Va
     match node.scalar() {
         Scalar::Text(text) => Some(Value::Text(text.clone())),
         Scalar::Bool(value) => Some(Value::Bool(*value)),
-        Scalar::Integer(_) | Scalar::Number => Some(Value::Number),
+        Scalar::Integer(_) | Scalar::Number(_) => Some(Value::Number),
         Scalar::Null | Scalar::Array | Scalar::Object => {
             faults.add(node, "must be a string, true, false or a number");
             None
@@ -370,7 +370,7 @@ fn read_property_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Va
 /// A question about one item and one project (`given.md` 2.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectRequest<'a> {
-    /// The project asked.
+    /// The project.
     pub project_id: ProjectId,
     /// The item.
     pub item: Item<'a>,
@@ -380,7 +380,7 @@ impl<'a> ProjectRequest<'a> {
     /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`; unknown members are ignored.
     ///
     /// # Errors
-    /// [`crate::Code::Invalid`] naming every member that is not what it must be.
+    /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let root = faults.object(document.root());
@@ -398,7 +398,7 @@ impl<'a> ProjectRequest<'a> {
     }
 }
 
-/// The project id that a node holds. `None` when it holds none, which is noted.
+/// Reads a project's id. `None` if there is a fault.
 pub(crate) fn read_project_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<ProjectId> {
     let id = node.text().and_then(|text| ProjectId::new(text));
     if id.is_none() {

@@ -1,11 +1,12 @@
-//! What a webhook signature covers, making one and checking one (`webhooks.md`, "A delivery").
+//! Webhook signatures: what they cover, signing and verifying (`webhooks.md`, "A delivery").
 //!
 //! - `X-Service-Signature: HS256=<hex>` covers the text of the envelope's `data` member as it is sent.
-//! - `X-Service-Body-Signature: t=<unix seconds>,HS256=<hex>` covers `<id>.<t>.<raw body>`, so also when and what else.
-//!   The body is a JSON object that holds the id: no other id and time can be cut out of what was signed.
+//! - `X-Service-Body-Signature: t=<unix seconds>,HS256=<hex>` covers `<id>.<t>.<raw body>`, and so the time and the
+//!   whole envelope too. The body is a JSON object that contains the id, so the signed bytes cannot be split into another
+//!   id, time and body.
 //!
-//! Both are HMAC-SHA-256 in lowercase hexadecimal, the key being the UTF-8 bytes of the shared key. The host signs with
-//! this, a receiver checks with it. Tokens and certificates are not its business, nor is a clock: time comes in.
+//! Both are HMAC-SHA-256 in lowercase hexadecimal; the key is the UTF-8 bytes of the shared key. There is no clock
+//! here: the time is an argument.
 
 use std::fmt;
 
@@ -16,21 +17,21 @@ use sha2::Sha256;
 use crate::error::Error;
 use crate::json::{Document, Faults, Node, Scalar, write_text};
 
-/// How far a body signature's time may be from now, either way, where nothing else is asked for: five minutes.
+/// How far the time of a body signature may be from now by default, in either direction: five minutes.
 pub const TOLERANCE_S: u64 = 300;
 
 const MIN_KEY: usize = 16;
 const MAX_KEY: usize = 128;
 const MAX_ID: usize = 256;
 
-/// A webhook's shared key: 16 to 128 printable characters (`webhooks.md`, "Resource"). Its text is not kept and never
+/// A webhook's shared key: 16 to 128 printable characters (`webhooks.md`, "Resource"). Its text is neither kept nor
 /// shown.
 #[derive(Clone)]
 pub struct SharedKey(Hmac<Sha256>);
 
 impl SharedKey {
-    /// Reads a shared key; `None` when it is too short, too long, or has a control character or white space other than
-    /// the space.
+    /// Parses a shared key; `None` if it is too short or too long, or has a control character or white space other than
+    /// a space.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut length = 0;
@@ -44,7 +45,7 @@ impl SharedKey {
         Hmac::new_from_slice(text.as_bytes()).ok().map(Self)
     }
 
-    /// The code over all parts, one after the other; two codes are compared in constant time.
+    /// The authentication code of the concatenated parts. Two codes are compared in constant time.
     #[inline(never)]
     fn code(&self, parts: &[&[u8]]) -> CtOutput<Hmac<Sha256>> {
         let mut mac = self.0.clone();
@@ -54,11 +55,11 @@ impl SharedKey {
         mac.finalize()
     }
 
-    fn verify(&self, parts: &[&[u8]], code: [u8; 32]) -> Result<(), Refusal> {
+    fn verify(&self, parts: &[&[u8]], code: [u8; 32]) -> Result<(), VerifyError> {
         if self.code(parts) == CtOutput::new(code.into()) {
             return Ok(());
         }
-        Err(Refusal::Mismatch)
+        Err(VerifyError::Mismatch)
     }
 }
 
@@ -68,21 +69,21 @@ impl fmt::Debug for SharedKey {
     }
 }
 
-/// Why a signature is not accepted.
+/// Why a signature is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The header has not the form it must have.
+pub enum VerifyError {
+    /// The header is malformed.
     Malformed,
-    /// It is not the signature of this content under this key.
+    /// The signature does not match the content and the key.
     Mismatch,
-    /// It was made longer ago than is tolerated.
+    /// The signature is older than the tolerance allows.
     TooOld,
-    /// It was made later than is tolerated: one of the clocks is wrong.
+    /// The signature is from further in the future than the tolerance allows: one of the clocks is wrong.
     TooNew,
 }
 
-impl Refusal {
-    /// The reason as it is written.
+impl VerifyError {
+    /// The reason as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -94,20 +95,21 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "the signature header is malformed",
-            Self::Mismatch => "the signature is not of this content under this key",
+            Self::Mismatch => "the signature does not match the content and the key",
             Self::TooOld => "the signature is too old",
             Self::TooNew => "the signature is from the future",
         })
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for VerifyError {}
 
-/// `X-Service-Signature` for the text of an envelope's `data` member, without quotes and as it is sent.
+/// `X-Service-Signature` for the text of an envelope's `data` member exactly as it is sent, without the quotes around
+/// it.
 #[must_use]
 pub fn sign_data(key: &SharedKey, data: &[u8]) -> String {
     let mut header = String::with_capacity(70);
@@ -115,7 +117,7 @@ pub fn sign_data(key: &SharedKey, data: &[u8]) -> String {
     header
 }
 
-/// `X-Service-Body-Signature` for an event's id, the time of the attempt in seconds since 1970, and the body as it is
+/// `X-Service-Body-Signature` for an event's id, the time of the attempt in Unix seconds, and the body exactly as it is
 /// sent.
 #[must_use]
 pub fn sign_body(key: &SharedKey, id: &str, t: u64, body: &[u8]) -> String {
@@ -129,19 +131,19 @@ pub fn sign_body(key: &SharedKey, id: &str, t: u64, body: &[u8]) -> String {
     header
 }
 
-/// Checks `X-Service-Signature`, in constant time.
+/// Verifies `X-Service-Signature`, in constant time.
 ///
 /// # Errors
-/// [`Refusal::Malformed`] or [`Refusal::Mismatch`].
-pub fn verify_data(key: &SharedKey, data: &[u8], header: &str) -> Result<(), Refusal> {
-    key.verify(&[data], code(header).ok_or(Refusal::Malformed)?)
+/// [`VerifyError::Malformed`] or [`VerifyError::Mismatch`].
+pub fn verify_data(key: &SharedKey, data: &[u8], header: &str) -> Result<(), VerifyError> {
+    key.verify(&[data], parse_code(header).ok_or(VerifyError::Malformed)?)
 }
 
-/// Checks `X-Service-Body-Signature`, in constant time: first the signature, then that its time is at most
-/// `tolerance_s` from `now`, both in seconds. `id` is that of the envelope in the body.
+/// Verifies `X-Service-Body-Signature`, in constant time: first the signature, then that its time is at most
+/// `tolerance_s` seconds from `now`, in Unix seconds. `id` is the id of the envelope in the body.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Why the signature is rejected.
 pub fn verify_body(
     key: &SharedKey,
     id: &str,
@@ -149,32 +151,32 @@ pub fn verify_body(
     header: &str,
     now: u64,
     tolerance_s: u64,
-) -> Result<(), Refusal> {
-    let (t, time, code) = timed_code(header).ok_or(Refusal::Malformed)?;
+) -> Result<(), VerifyError> {
+    let (t, time, code) = parse_timed_code(header).ok_or(VerifyError::Malformed)?;
     key.verify(&[id.as_bytes(), b".", t.as_bytes(), b".", body], code)?;
     if now.saturating_sub(time) > tolerance_s {
-        return Err(Refusal::TooOld);
+        return Err(VerifyError::TooOld);
     }
     if time.saturating_sub(now) > tolerance_s {
-        return Err(Refusal::TooNew);
+        return Err(VerifyError::TooNew);
     }
     Ok(())
 }
 
-/// The parts of a body signature: its time, as text and in seconds, and its code.
-fn timed_code(header: &str) -> Option<(&str, u64, [u8; 32])> {
+/// The parts of a body signature: its time, as text and in Unix seconds, and its code.
+fn parse_timed_code(header: &str) -> Option<(&str, u64, [u8; 32])> {
     let (t, rest) = header.strip_prefix("t=")?.split_once(',')?;
-    // Digits alone, no zero before them: as it is signed.
-    let is_plain = t.bytes().all(|byte| byte.is_ascii_digit());
+    // Only digits, without leading zeros: one time has one signed text.
+    let is_digits = t.bytes().all(|byte| byte.is_ascii_digit());
     let time = t
         .parse()
         .ok()
-        .filter(|_| is_plain && (t == "0" || !t.starts_with('0')))?;
-    Some((t, time, code(rest)?))
+        .filter(|_| is_digits && (t == "0" || !t.starts_with('0')))?;
+    Some((t, time, parse_code(rest)?))
 }
 
-/// The 32 bytes of `HS256=` and 64 lowercase hexadecimal digits.
-fn code(text: &str) -> Option<[u8; 32]> {
+/// Parses `HS256=` and 64 lowercase hexadecimal digits.
+fn parse_code(text: &str) -> Option<[u8; 32]> {
     let (pairs, rest) = text.strip_prefix("HS256=")?.as_bytes().as_chunks::<2>();
     let mut code = [0; 32];
     if !rest.is_empty() || pairs.len() != code.len() {
@@ -207,7 +209,7 @@ fn push_code(header: &mut String, code: &CtOutput<Hmac<Sha256>>) {
     }
 }
 
-/// One call, from text to text.
+/// Signs or verifies, from JSON to JSON.
 ///
 /// | `op` | members | answer |
 /// |---|---|---|
@@ -216,9 +218,9 @@ fn push_code(header: &mut String, code: &CtOutput<Hmac<Sha256>>) {
 /// | `verify` | `sharedKey`, `data`, `signature` | `{ valid: true }` or `{ valid: false, reason }` |
 /// | `verifyBody` | `sharedKey`, `id`, `body`, `signature`, `now`, `toleranceSeconds?` (300) | the same |
 ///
-/// Times are whole seconds; `reason` is a [`Refusal`], and a malformed signature is no fault of the call.
+/// Times are Unix seconds; `reason` is a [`VerifyError`]. A malformed signature is an answer, not an error.
 ///
-/// The answer is appended, nothing when there is an error.
+/// The answer is appended to `out`; nothing if there is an error.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the call.
@@ -235,15 +237,15 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
 
 enum Answer {
     Signature(String),
-    Verdict(Result<(), Refusal>),
+    Verification(Result<(), VerifyError>),
 }
 
 impl Answer {
     fn write(&self, out: &mut Vec<u8>) {
         let (start, text) = match self {
             Self::Signature(signature) => ("{\"signature\":", signature.as_str()),
-            Self::Verdict(Ok(())) => return out.extend_from_slice(b"{\"valid\":true}"),
-            Self::Verdict(Err(refusal)) => ("{\"valid\":false,\"reason\":", refusal.as_str()),
+            Self::Verification(Ok(())) => return out.extend_from_slice(b"{\"valid\":true}"),
+            Self::Verification(Err(error)) => ("{\"valid\":false,\"reason\":", error.as_str()),
         };
         out.extend_from_slice(start.as_bytes());
         write_text(text, out);
@@ -256,34 +258,46 @@ fn answer_to(call: Node<'_, '_>, faults: &mut Faults) -> Option<Answer> {
     let op = faults.required(call, "op")?;
     match op.text().map(AsRef::as_ref) {
         Some("sign") => {
-            let (key, data) = (shared_key(call, faults), text(call, "data", faults));
+            let (key, data) = (
+                read_shared_key(call, faults),
+                read_text(call, "data", faults),
+            );
             Some(Answer::Signature(sign_data(&key?, data?.as_bytes())))
         }
         Some("signBody") => {
-            let (key, id) = (shared_key(call, faults), id(call, faults));
-            let (t, body) = (time(call, "t", faults), text(call, "body", faults));
+            let (key, id) = (read_shared_key(call, faults), read_id(call, faults));
+            let (t, body) = (
+                read_time(call, "t", faults),
+                read_text(call, "body", faults),
+            );
             let signature = sign_body(&key?, id?, t?, body?.as_bytes());
             Some(Answer::Signature(signature))
         }
         Some("verify") => {
-            let (key, data) = (shared_key(call, faults), text(call, "data", faults));
-            let signature = text(call, "signature", faults);
-            Some(Answer::Verdict(verify_data(
+            let (key, data) = (
+                read_shared_key(call, faults),
+                read_text(call, "data", faults),
+            );
+            let signature = read_text(call, "signature", faults);
+            Some(Answer::Verification(verify_data(
                 &key?,
                 data?.as_bytes(),
                 signature?,
             )))
         }
         Some("verifyBody") => {
-            let (key, id) = (shared_key(call, faults), id(call, faults));
-            let (body, signature) = (text(call, "body", faults), text(call, "signature", faults));
-            let now = time(call, "now", faults);
+            let (key, id) = (read_shared_key(call, faults), read_id(call, faults));
+            let (body, signature) = (
+                read_text(call, "body", faults),
+                read_text(call, "signature", faults),
+            );
+            let now = read_time(call, "now", faults);
             let tolerance_s = match call.member("toleranceSeconds") {
-                Some(node) if !node.is_null() => time(call, "toleranceSeconds", faults),
+                Some(node) if !node.is_null() => read_time(call, "toleranceSeconds", faults),
                 _ => Some(TOLERANCE_S),
             };
             let body = body?.as_bytes();
-            Some(Answer::Verdict(verify_body(
+            Some(Answer::Verification(verify_body(
                 &key?,
                 id?,
                 body,
@@ -299,7 +313,7 @@ fn answer_to(call: Node<'_, '_>, faults: &mut Faults) -> Option<Answer> {
     }
 }
 
-fn shared_key(call: Node<'_, '_>, faults: &mut Faults) -> Option<SharedKey> {
+fn read_shared_key(call: Node<'_, '_>, faults: &mut Faults) -> Option<SharedKey> {
     let node = faults.required(call, "sharedKey")?;
     let key = node.text().and_then(|text| SharedKey::parse(text));
     if key.is_none() {
@@ -308,13 +322,13 @@ fn shared_key(call: Node<'_, '_>, faults: &mut Faults) -> Option<SharedKey> {
     key
 }
 
-fn id<'d>(call: Node<'d, '_>, faults: &mut Faults) -> Option<&'d str> {
+fn read_id<'d>(call: Node<'d, '_>, faults: &mut Faults) -> Option<&'d str> {
     let node = faults.required(call, "id")?;
     faults.name(node, MAX_ID)?;
     node.text().map(AsRef::as_ref)
 }
 
-fn text<'d>(call: Node<'d, '_>, member: &str, faults: &mut Faults) -> Option<&'d str> {
+fn read_text<'d>(call: Node<'d, '_>, member: &str, faults: &mut Faults) -> Option<&'d str> {
     let node = faults.required(call, member)?;
     if node.text().is_none() {
         faults.add(node, "must be a string");
@@ -322,14 +336,14 @@ fn text<'d>(call: Node<'d, '_>, member: &str, faults: &mut Faults) -> Option<&'d
     node.text().map(AsRef::as_ref)
 }
 
-fn time(call: Node<'_, '_>, member: &str, faults: &mut Faults) -> Option<u64> {
+fn read_time(call: Node<'_, '_>, member: &str, faults: &mut Faults) -> Option<u64> {
     let node = faults.required(call, member)?;
     let seconds = match node.scalar() {
         Scalar::Integer(seconds) => u64::try_from(*seconds).ok(),
         _ => None,
     };
     if seconds.is_none() {
-        faults.add(node, "must be whole seconds, 0 or more");
+        faults.add(node, "must be a whole number of seconds, 0 or more");
     }
     seconds
 }

@@ -31,7 +31,7 @@ fn ten_thousand_calls_are_answered_and_one_more_is_not() {
     let answers = answer(&request(10_000)).unwrap();
     assert_eq!(answers.matches("0.090498").count(), 10_000);
     let error = answer(&request(10_001)).unwrap_err();
-    assert_eq!(error.to_string(), "$.calls must hold 1 to 10,000 calls");
+    assert_eq!(error.to_string(), "$.calls must have 1 to 10,000 calls");
 }
 
 #[test]

@@ -63,7 +63,7 @@ export class Host {
       if (!(error instanceof TillgateError) || error.code !== "not_found") throw error;
       // In the engine's words, so that both ways to a decision fail alike.
       const { status, engine, correlationId } = error;
-      const message = "is the id of no condition in force";
+      const message = "matches no enabled condition";
       const same = new TillgateError({ code: "not_found", path: "$.conditionId", message, status });
       throw Object.assign(same, { engine, correlationId });
     }

@@ -1,7 +1,7 @@
-//! The vectors of `tests/vectors`, read for a runner: what to send and what to expect, as bytes (`vectors/README.md`).
+//! The vectors of `tests/vectors`: what to send and what to expect, as bytes (`vectors/README.md`).
 //!
-//! Objects keep their members in the order they stand, whatever the features `serde_json` is built with: what is sent
-//! and what is expected are texts, and a feature for this alone would change the crates under test.
+//! Objects keep the order of their members, whatever features `serde_json` is built with: what is sent and what is
+//! expected are texts, and a feature for this purpose would change the crates under test.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// What to ask of the module.
+/// A call of the module.
 #[derive(Debug)]
 pub enum Call {
-    /// A document to prepare, and perhaps a question about it: its line and its request.
+    /// A document to prepare, and optionally an evaluation: its line and its request.
     Prepare {
         line: String,
         document: Vec<u8>,
@@ -25,8 +25,8 @@ pub enum Call {
     Signature(Vec<u8>),
 }
 
-/// Runs every vector, and fails with the names of those whose answer is not the expected bytes. An answer is `0` and
-/// the text of what is ok, or `1` and that of the error; the handle of what was prepared is `0null`.
+/// Runs every vector, and fails with the names of those whose answer differs from the expected bytes. An answer is `0`
+/// and the text of `ok`, or `1` and the text of the error; a handle counts as `0null`.
 pub fn check(mut run: impl FnMut(&Call) -> Vec<u8>) {
     let mut wrong = Vec::new();
     let mut passed = 0;
@@ -60,15 +60,15 @@ pub fn check(mut run: impl FnMut(&Call) -> Vec<u8>) {
     );
 }
 
-/// The folder of the workspace.
+/// The directory of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the vectors are there") {
-        let path = entry.expect("the vectors are there").path();
+    for entry in std::fs::read_dir(folder).expect("the vectors exist") {
+        let path = entry.expect("the vectors exist").path();
         if path.is_dir() {
             found.extend(files(&path));
         } else if path
@@ -90,23 +90,23 @@ fn call(call: &Json) -> Call {
         return Call::Signature(request);
     }
     let request = |line: &Json| {
-        let request = sent(call, "request").expect("what is evaluated has a request");
+        let request = sent(call, "request").expect("an evaluation has a request");
         (line.text().to_owned(), request)
     };
     Call::Prepare {
         line: call.member("prepare").text().to_owned(),
-        document: sent(call, "document").expect("what is prepared has a document"),
+        document: sent(call, "document").expect("a preparation has a document"),
         evaluate: call.find("evaluate").map(request),
     }
 }
 
-/// The bytes of a member of a call, however it is written.
+/// The bytes of a member of a call, in any of its three forms.
 fn sent(call: &Json, member: &str) -> Option<Vec<u8>> {
     if let Some(bytes) = call.find(&format!("{member}Base64")) {
         return Some(
             BASE64_STANDARD
                 .decode(bytes.text())
-                .expect("it is in Base64"),
+                .expect("the bytes are in Base64"),
         );
     }
     if let Some(text) = call.find(&format!("{member}Text")) {
@@ -129,7 +129,7 @@ fn compact(value: &Json) -> Vec<u8> {
     serde_json::to_vec(value).expect("a JSON value is JSON")
 }
 
-/// A JSON value whose objects keep their order.
+/// A JSON value whose objects keep the order of their members.
 enum Json {
     Null,
     Bool(bool),
@@ -142,7 +142,7 @@ enum Json {
 impl Json {
     fn find(&self, key: &str) -> Option<&Json> {
         let Json::Object(members) = self else {
-            panic!("an object with {key} stands here");
+            panic!("expected an object with {key}");
         };
         members
             .iter()
@@ -152,19 +152,19 @@ impl Json {
 
     fn member(&self, key: &str) -> &Json {
         self.find(key)
-            .unwrap_or_else(|| panic!("{key} stands here"))
+            .unwrap_or_else(|| panic!("expected a member {key}"))
     }
 
     fn elements(&self) -> &[Json] {
         let Json::Array(elements) = self else {
-            panic!("an array stands here");
+            panic!("expected an array");
         };
         elements
     }
 
     fn text(&self) -> &str {
         let Json::Text(text) = self else {
-            panic!("a string stands here");
+            panic!("expected a string");
         };
         text
     }

@@ -1,30 +1,30 @@
 //! The C ABI: bytes in, bytes out, through linear memory. Stable; `engine/README.md` is its manual.
 //!
-//! The caller asks for the input buffer, writes a call into it, and calls. The answer stays where the returned pointer
-//! says until the next call; nothing is to be freed. Handles are never used again after their release, so a stale one
-//! is an error and never another tenant's catalog. One thread, one caller at a time: a WebAssembly instance has no
-//! other kind, and elsewhere each thread has a module of its own.
+//! The caller gets the input buffer, writes a call into it, and makes the call. The answer stays at the returned
+//! pointer until the next call; there is nothing to free. Handles are not reused after their release, so a stale handle
+//! is an error and never another tenant's catalog. Only one thread calls at a time: a WebAssembly instance has only
+//! one, and in native code each thread has a module of its own.
 //!
-//! There is no unsafe block here: memory is handed out as numbers, and only the exported names need `unsafe`
-//! attributes, since two libraries of one program could export the same name.
+//! There is no unsafe block: memory is passed as addresses, and only the exported names need `unsafe` attributes, as
+//! two libraries of one program could export the same name.
 #![expect(unsafe_code, reason = "exported names are unsafe attributes")]
 
 use std::cell::RefCell;
 
 use super::{FAILED, OK, Prepared};
 use crate::error::{Code, Error};
-use crate::words::find;
+use crate::swar::find;
 
-/// The version of this ABI: raised when a call changes its meaning, not when one is added.
+/// The version of this ABI: incremented when the meaning of a call changes, not when a call is added.
 pub const VERSION: u32 = 1;
 
-/// Buffers that grew beyond this are given back after the call.
-const KEEP: usize = 1 << 20;
+/// Buffers larger than this many bytes are freed after the call.
+const MAX_KEPT: usize = 1 << 20;
 
 struct Module {
     input: Vec<u8>,
     output: Vec<u8>,
-    /// By handle.
+    /// Sorted by handle.
     prepared: Vec<(u32, Box<Prepared>)>,
     last_handle: u32,
 }
@@ -46,8 +46,9 @@ pub extern "C" fn tillgate_abi_version() -> u32 {
     VERSION
 }
 
-/// A buffer of at least `len` bytes for the next call's input, valid until that call. When there is no memory for that
-/// many it is the last address, where a caller who does not look cannot write; at null, in WebAssembly, one could.
+/// A buffer of at least `len` bytes for the input of the next call, valid until that call. If there is not enough
+/// memory, the highest address: a caller that does not check cannot write there, while in WebAssembly it could write to
+/// null.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
     MODULE.with_borrow_mut(|module| {
@@ -61,25 +62,25 @@ pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Prepares a catalog or a project: `catalog` or `project`, a newline, the document. Answers its handle as a JSON
+/// Prepares a catalog or a project: `catalog` or `project`, a newline, the document. The answer is its handle, a JSON
 /// number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
     call(len, |module, line, document, out| {
         let prepared = Prepared::new(line, document)?;
-        super::write(&module.keep(prepared), out);
+        super::write(&module.store(prepared), out);
         Ok(())
     })
 }
 
 /// Decides: a line that names the call, a newline, the request. `basket HANDLE` decides a basket with a project that
-/// was prepared alone.
+/// was prepared on its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     call(len, |module, line, request, out| {
         let prepared = module.get(handle)?;
         let (line, project) = match line.strip_prefix("basket ") {
-            Some(project) => ("basket", Some(module.get_text(project)?)),
+            Some(project) => ("basket", Some(module.get_by_text(project)?)),
             None => (line, None),
         };
         prepared.evaluate(line, request, project, out);
@@ -87,67 +88,68 @@ pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     })
 }
 
-/// Rate math, many calls at a time: a request as [`crate::rate::text`] has it, without a line before it.
+/// Rate math, many calls at a time: a request of [`crate::rate::text`], without a line before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_rates(len: usize) -> u64 {
     exchange(len, |_, request, out| super::rates(request, out))
 }
 
-/// Makes or checks a webhook's signature: a request as [`crate::signature`] has it, without a line before it.
+/// Makes or verifies a webhook's signature: a request of [`crate::signature`], without a line before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_signature(len: usize) -> u64 {
     exchange(len, |_, request, out| super::signature(request, out))
 }
 
-/// Forgets what a handle stands for; nothing when it stands for nothing.
+/// Releases a handle; an unknown handle is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_release(handle: u32) {
     MODULE.with_borrow_mut(|module| {
-        if let Ok(place) = module.place(handle) {
-            module.prepared.remove(place);
+        if let Ok(index) = module.search(handle) {
+            module.prepared.remove(index);
         }
     });
 }
 
 impl Module {
-    /// Where a handle stands, or would.
-    fn place(&self, handle: u32) -> Result<usize, usize> {
+    /// The index of a handle, or the index where it would be inserted.
+    fn search(&self, handle: u32) -> Result<usize, usize> {
         self.prepared
             .binary_search_by_key(&handle, |(handle, _)| *handle)
     }
 
     fn get(&self, handle: u32) -> Result<&Prepared, Error> {
         let found = self
-            .place(handle)
+            .search(handle)
             .ok()
-            .and_then(|place| self.prepared.get(place));
+            .and_then(|index| self.prepared.get(index));
         found.map(|(_, prepared)| prepared.as_ref()).ok_or_else(|| {
             Error::new(
                 Code::UnknownHandle,
                 "$",
-                "the handle is of nothing that was prepared",
+                "the handle is unknown or was released",
             )
         })
     }
 
-    fn get_text(&self, handle: &str) -> Result<&Prepared, Error> {
+    fn get_by_text(&self, handle: &str) -> Result<&Prepared, Error> {
         self.get(handle.parse().unwrap_or_default())
     }
 
-    /// Keeps what was prepared under a handle that was not in use for four thousand million preparations; never 0.
-    fn keep(&mut self, prepared: Prepared) -> u32 {
+    /// Stores what was prepared, and returns its handle. Handles count up, so one is reused only after four billion
+    /// preparations; none is 0.
+    fn store(&mut self, prepared: Prepared) -> u32 {
         loop {
             self.last_handle = self.last_handle.wrapping_add(1).max(1);
-            if let Err(place) = self.place(self.last_handle) {
+            if let Err(index) = self.search(self.last_handle) {
                 self.prepared
-                    .insert(place, (self.last_handle, Box::new(prepared)));
+                    .insert(index, (self.last_handle, Box::new(prepared)));
                 return self.last_handle;
             }
         }
     }
 }
 
-/// Runs a call that begins with a line.
+/// Runs a call whose input starts with a line.
 fn call(
     len: usize,
     run: impl FnOnce(&mut Module, &str, &[u8], &mut Vec<u8>) -> Result<(), Error>,
@@ -158,8 +160,8 @@ fn call(
     })
 }
 
-/// Runs something on the first `len` bytes of the input, and says where its answer is: the pointer in the upper half,
-/// the length in the lower.
+/// Runs a call on the first `len` bytes of the input. Returns the location of the answer: the pointer in the upper
+/// half, the length in the lower half.
 fn exchange(
     len: usize,
     run: impl FnOnce(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>,
@@ -173,20 +175,20 @@ fn exchange(
             .ok_or_else(|| Error::new(Code::Invalid, "$", "is longer than the input buffer"));
         if let Err(error) = given.and_then(|given| run(module, given, &mut output)) {
             output.clear();
-            super::answer(Err(error), &mut output);
+            super::write_error(Err(error), &mut output);
         }
         debug_assert!(
             matches!(output.first(), Some(&(OK | FAILED))),
-            "an answer has a first byte"
+            "an answer starts with a status"
         );
-        module.input = if input.len() > KEEP {
+        module.input = if input.len() > MAX_KEPT {
             Vec::new()
         } else {
             input
         };
         module.output = output;
-        if module.output.capacity() > 4 * KEEP && module.output.len() < KEEP {
-            module.output.shrink_to(KEEP);
+        if module.output.capacity() > 4 * MAX_KEPT && module.output.len() < MAX_KEPT {
+            module.output.shrink_to(MAX_KEPT);
         }
         let at = u64::try_from(module.output.as_ptr().addr()).unwrap_or_default();
         at << 32 | u64::try_from(module.output.len()).unwrap_or_default()
@@ -194,18 +196,19 @@ fn exchange(
 }
 
 fn split(input: &[u8]) -> Result<(&str, &[u8]), Error> {
-    let refuse = |message| Error::new(Code::Invalid, "$", message);
+    let invalid = |message| Error::new(Code::Invalid, "$", message);
     let (line, text) = find(input, b'\n')
         .and_then(|at| input.split_at_checked(at))
-        .ok_or_else(|| refuse("the call must begin with a line that names it"))?;
-    let line = std::str::from_utf8(line).map_err(|_| refuse("the call's line must be UTF-8"))?;
+        .ok_or_else(|| invalid("the call must start with a line that names it"))?;
+    let line =
+        std::str::from_utf8(line).map_err(|_| invalid("the line of the call must be UTF-8"))?;
     Ok((line, text.get(1..).unwrap_or_default()))
 }
 
 #[cfg(test)]
 mod tests {
-    //! The ABI in the machine's own code. An answer's pointer does not fit there, so it is read where the module
-    //! keeps it; what a caller reads through the pointer is for `tests/vectors.rs`, under wasmtime.
+    //! The ABI in native code. The returned pointer is too short there, so the tests read the answer from the module
+    //! itself; `tests/vectors.rs` reads through the pointer, under wasmtime.
 
     use proptest::prelude::*;
     use serde::de::IgnoredAny;
@@ -220,8 +223,8 @@ mod tests {
     fn write(input: &[u8]) {
         tillgate_input(input.len());
         MODULE.with_borrow_mut(|module| {
-            for (place, byte) in module.input.iter_mut().zip(input) {
-                *place = *byte;
+            for (target, byte) in module.input.iter_mut().zip(input) {
+                *target = *byte;
             }
         });
     }
@@ -283,14 +286,14 @@ mod tests {
                         prop_assert!(known.iter().all(|(other, _)| *other != handle));
                         known.push((handle, true));
                     }
-                    Step::Release(place) => {
-                        if let Some((handle, alive)) = known.get_mut(place) {
+                    Step::Release(index) => {
+                        if let Some((handle, alive)) = known.get_mut(index) {
                             tillgate_release(*handle);
                             *alive = false;
                         }
                     }
-                    Step::Evaluate(place) => {
-                        let (handle, alive) = known.get(place).copied().unwrap_or_default();
+                    Step::Evaluate(index) => {
+                        let (handle, alive) = known.get(index).copied().unwrap_or_default();
                         let answer = evaluate(handle, QUESTION);
                         let stale = br#"1{"code":"unknown_handle""#;
                         prop_assert_eq!(answer.starts_with(stale), !alive);
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_that_run_out_begin_again_and_pass_over_those_in_use() {
+    fn handles_wrap_around_and_skip_those_in_use() {
         let first = handle(&prepare(PROJECT));
         MODULE.with_borrow_mut(|module| module.last_handle = u32::MAX - 1);
         let last = handle(&prepare(PROJECT));
@@ -336,8 +339,8 @@ mod tests {
     }
 
     #[test]
-    fn a_large_input_is_given_back_after_its_call() {
-        let large = vec![b' '; 3 * KEEP];
+    fn a_large_input_is_freed_after_its_call() {
+        let large = vec![b' '; 3 * MAX_KEPT];
         prepare(&large);
         MODULE.with_borrow(|module| assert_eq!(module.input.capacity(), 0));
     }

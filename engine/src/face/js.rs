@@ -1,9 +1,8 @@
-//! The JavaScript face: strings in and out, for the npm package and the page. Errors are values here too: nothing
-//! throws out of the module.
+//! The JavaScript face: strings in, strings out. Errors are return values: the module throws nothing.
 //!
-//! Requests and answers cross as JSON texts: an object with an open map, such as an item's properties, crosses several
-//! times faster that way, and reading objects here would be a fifth of the module's size for half a microsecond a call.
-//! What crosses rarely, an error of a preparation, crosses as an object.
+//! Requests and answers are passed as JSON texts. An object with arbitrary members, such as an item's properties, is
+//! passed several times faster that way; reading objects would add a fifth to the module's size and save half a
+//! microsecond a call. Only the error of a preparation, which is rare, is passed as an object.
 
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
@@ -12,7 +11,7 @@ use super::{FAILED, Prepared};
 use crate::decision::Reason;
 use crate::error::Error;
 
-/// A catalog or a project that was prepared.
+/// A catalog or a project, prepared for many evaluations.
 #[wasm_bindgen(js_name = Prepared)]
 #[derive(Debug)]
 pub struct JsPrepared(Prepared);
@@ -43,13 +42,13 @@ pub fn rates(request: &str) -> String {
     exchange(request, super::rates)
 }
 
-/// Makes or checks a webhook's signature: `0` and the answer's text, or `1` and the error's.
+/// Makes or verifies a webhook's signature: `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn signature(request: &str) -> String {
     exchange(request, super::signature)
 }
 
-/// A sentence for an operator about a reason's code, `undefined` when it is none.
+/// A sentence for an operator about a reason's code; `undefined` if there is no such reason.
 #[wasm_bindgen]
 pub fn describe(reason: &str) -> Option<String> {
     Reason::from_code(reason).map(|reason| reason.description().to_owned())
@@ -58,7 +57,7 @@ pub fn describe(reason: &str) -> Option<String> {
 fn exchange(request: &str, run: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>) -> String {
     let mut out = Vec::with_capacity(512);
     let answered = run(request.as_bytes(), &mut out);
-    super::answer(answered, &mut out);
+    super::write_error(answered, &mut out);
     text(out)
 }
 

@@ -1,4 +1,4 @@
-//! The calls of the module over bytes: what every face says, in its own shape.
+//! The calls of the module over bytes, which every face offers in its own form.
 //!
 //! A call is a line that names it, a newline, and a JSON text:
 //!
@@ -10,11 +10,11 @@
 //! | | `project` | `given.md` 2.3 | `ItemDecisionDto` |
 //! | | `basket` | a basket | a basket's decision |
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
-//! | rates | none | rate math, many calls | their answers |
-//! | signature | none | what to sign or check | the signature, or whether it is one |
+//! | rates | none | many calls of rate math | their answers |
+//! | signature | none | what to sign or verify | the signature, or whether it is valid |
 //!
-//! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] puts that into linear
-//! memory, `js` into strings.
+//! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] passes both in linear
+//! memory, `js` in strings.
 
 pub mod abi;
 #[cfg(target_arch = "wasm32")]
@@ -35,7 +35,7 @@ pub const OK: u8 = b'0';
 /// The first byte of an error.
 pub const FAILED: u8 = b'1';
 
-/// What was prepared, to be asked many times.
+/// A catalog or a project, prepared for many evaluations.
 #[derive(Debug)]
 pub enum Prepared {
     /// A catalog.
@@ -48,7 +48,7 @@ impl Prepared {
     /// Prepares a document.
     ///
     /// # Errors
-    /// [`Code::Invalid`] naming all that is wrong with it.
+    /// [`Code::Invalid`] with all its faults.
     pub fn new(line: &str, document: &[u8]) -> Result<Self, Error> {
         match line {
             "catalog" => Catalog::read(&Document::parse(document)?).map(Self::Catalog),
@@ -67,16 +67,16 @@ impl Prepared {
         }
     }
 
-    /// Decides; the answer is appended to `out`. `project` stands in for the project that a basket names.
+    /// Decides; the answer is appended to `out`. `project` replaces the project that a basket names.
     pub fn evaluate(&self, line: &str, request: &[u8], project: Option<&Self>, out: &mut Vec<u8>) {
         let document = Document::parse(request);
-        answer(
+        write_error(
             document.and_then(|read| self.decide(line, &read, project, out)),
             out,
         );
     }
 
-    /// Decides about a request that was read; writes the answer unless it is an error.
+    /// Decides about a parsed request; appends the answer unless there is an error.
     fn decide(
         &self,
         line: &str,
@@ -101,7 +101,7 @@ impl Prepared {
                     None => None,
                     Some(Self::Project(checks)) => Some(checks),
                     Some(Self::Catalog(_)) => {
-                        let message = "the handle of the basket's project is of a catalog";
+                        let message = "the handle of the basket's project refers to a catalog";
                         return Err(Error::new(Code::UnknownHandle, "$", message));
                     }
                 };
@@ -130,29 +130,30 @@ impl Prepared {
 /// Rate math, many calls at a time ([`crate::rate::text`]); the answer is appended to `out`.
 ///
 /// # Errors
-/// [`Code::Invalid`] naming all that is wrong with the request.
+/// [`Code::Invalid`] with all faults of the request.
 pub fn rates(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    framed(request, out, crate::rate::text::answer)
+    with_status(request, out, crate::rate::text::answer)
 }
 
-/// Makes or checks a webhook's signature ([`crate::signature`]); the answer is appended to `out`.
+/// Makes or verifies a webhook's signature ([`crate::signature`]); the answer is appended to `out`.
 ///
 /// # Errors
-/// [`Code::Invalid`] naming all that is wrong with the request.
+/// [`Code::Invalid`] with all faults of the request.
 pub fn signature(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    framed(request, out, crate::signature::answer)
+    with_status(request, out, crate::signature::answer)
 }
 
-fn framed(
+/// Appends [`OK`] and the answer of `run`; nothing if there is an error.
+fn with_status(
     request: &[u8],
     out: &mut Vec<u8>,
     run: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let begin = out.len();
+    let start = out.len();
     out.push(OK);
     let answered = run(request, out);
     if answered.is_err() {
-        out.truncate(begin);
+        out.truncate(start);
     }
     answered
 }
@@ -160,12 +161,12 @@ fn framed(
 /// Appends an answer.
 fn write(answer: &impl Serialize, out: &mut Vec<u8>) {
     out.push(OK);
-    // Writing to memory a value without maps of odd keys cannot fail.
+    // Writing to memory cannot fail, nor can a value without maps.
     let _ = serde_json::to_writer(out, answer);
 }
 
-/// Appends the error, when it is one.
-fn answer(result: Result<(), Error>, out: &mut Vec<u8>) {
+/// Appends [`FAILED`] and the error, if there is one.
+fn write_error(result: Result<(), Error>, out: &mut Vec<u8>) {
     if let Err(error) = result {
         out.push(FAILED);
         let _ = serde_json::to_writer(out, &error);

@@ -1,19 +1,19 @@
 //! Currencies: the codes of ISO 4217 and how many decimals an amount in each has.
 //!
-//! A code is a currency here when list one gives it minor units: 165 of its 178 codes, the funds among them (a Chilean
-//! lease is priced in CLF). The 13 others are no prices in a shop: metals (XAU, XAG, XPD, XPT), bond units (XBA to XBD),
-//! units of account (XDR, XSU, XUA), test and none (XTS, XXX).
+//! A code is accepted if list one gives it a minor unit: 165 of its 178 codes, funds included (leases in Chile are
+//! priced in CLF). The other 13 are not used for prices in shops: metals (XAU, XAG, XPD, XPT), bond market units (XBA
+//! to XBD), units of account (XDR, XSU, XUA), and the codes for testing and for no currency (XTS, XXX).
 //!
-//! Not the crate `iso_currency`: it takes VES, in which Venezuela's shops price, for superseded, knows codes that were
-//! withdrawn, and would take two kilobytes more of the module.
+//! Not the crate `iso_currency`: it treats VES, which shops in Venezuela use, as superseded, accepts withdrawn codes
+//! and would add two kilobytes to the module.
 
 use std::fmt;
 
-use super::Wrong;
+use super::Invalid;
 
 /// ISO 4217 list one as published on 2026-01-01 (SIX, maintenance agency), by code: code and minor unit.
 ///
-/// A code that stood here once stays: rates that were set in it must still be read after an update. New ones are added.
+/// Codes are added but never removed: rates that were set in a currency must still be readable after an update.
 const LIST_ONE: &str = "\
 AED2 AFN2 ALL2 AMD2 AOA2 ARS2 AUD2 AWG2 AZN2 BAM2 BBD2 BDT2 BHD3 BIF0 BMD2 \
 BND2 BOB2 BOV2 BRL2 BSD2 BTN2 BWP2 BYN2 BZD2 CAD2 CDF2 CHE2 CHF2 CHW2 CLF4 \
@@ -27,42 +27,42 @@ SCR2 SDG2 SEK2 SGD2 SHP2 SLE2 SOS2 SRD2 SSP2 STN2 SVC2 SYP2 SZL2 THB2 TJS2 \
 TMT2 TND3 TOP2 TRY2 TTD2 TWD2 TZS2 UAH2 UGX0 USD2 USN2 UYI0 UYU2 UYW4 UZS2 \
 VED2 VES2 VND0 VUV0 WST2 XAD2 XAF0 XCD2 XCG2 XOF0 XPF0 YER2 ZAR2 ZMW2 ZWG2 ";
 
-/// The characters of an entry in the list.
+/// The length of an entry in the list, in bytes.
 const ENTRY: usize = 5;
 
 /// A currency; ordered by code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency {
-    /// Where it stands in the list.
-    place: u8,
+    /// The index of its entry in the list.
+    index: u8,
 }
 
 impl Currency {
-    /// Reads a code: three capitals.
+    /// Parses a code of three capital letters.
     ///
     /// # Errors
-    /// When list one has no such currency.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
+    /// If list one has no such currency.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
         let (listed, _) = LIST_ONE.as_bytes().as_chunks::<ENTRY>();
         listed
             .binary_search_by(|[a, b, c, ..]| [*a, *b, *c].as_slice().cmp(text.as_bytes()))
             .ok()
-            .and_then(|place| u8::try_from(place).ok())
-            .map(|place| Self { place })
-            .ok_or(Wrong("must be the ISO 4217 code of a currency"))
+            .and_then(|index| u8::try_from(index).ok())
+            .map(|index| Self { index })
+            .ok_or(Invalid("must be the ISO 4217 code of a currency"))
     }
 
     /// The code: `SEK`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        let start = usize::from(self.place) * ENTRY;
+        let start = usize::from(self.index) * ENTRY;
         LIST_ONE.get(start..start + 3).unwrap_or_default()
     }
 
-    /// How many decimals an amount has: 0 to 4.
+    /// The number of decimals of an amount, 0 to 4.
     #[must_use]
     pub fn minor_unit(self) -> u8 {
-        let digit = LIST_ONE.as_bytes().get(usize::from(self.place) * ENTRY + 3);
+        let digit = LIST_ONE.as_bytes().get(usize::from(self.index) * ENTRY + 3);
         digit.map_or(0, |digit| digit - b'0')
     }
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_order_and_every_code_in_it_is_found() {
+    fn the_list_is_sorted_and_every_code_in_it_is_found() {
         let (listed, rest) = LIST_ONE.as_bytes().as_chunks::<ENTRY>();
         assert_eq!((listed.len(), rest.len()), (165, 0));
         assert!(listed.is_sorted());

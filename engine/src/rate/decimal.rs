@@ -1,22 +1,26 @@
-//! Reading decimal text, exactly and in one pass, and the integers behind a [`Decimal`].
+//! Parsing decimal text, exactly and in one pass, and the integers that a [`Decimal`] is made of.
 //!
-//! A text is a JSON number (RFC 8259, 6): Python writes 0.000049 as `4.9e-05`, the European Central Bank 0.8595 as
-//! `0.85950`. Decimal's own reader takes more than that (`+1`, `1_000`, `.5`) and may round. How many decimals and
-//! digits a number may have is for [`super::number`] to say.
+//! The text is a JSON number (RFC 8259, 6): Python writes 0.000049 as `4.9e-05`, the European Central Bank 0.8595 as
+//! `0.85950`. The parser of `Decimal` accepts more (`+1`, `1_000`, `.5`) and may round. How many decimals and digits a
+//! number may have is decided in [`super::number`].
 
 use rust_decimal::Decimal;
 
-/// Why a text is not a decimal of that many decimals and digits.
-pub(super) enum Misfit {
+/// Why a text is not a decimal within the limits.
+pub(super) enum DecimalError {
     NotADecimal,
-    Decimals,
-    Digits,
+    TooManyDecimals,
+    TooManyDigits,
 }
 
-/// Reads a JSON number of at most so many decimals and digits (at most 21, so that it stays exact), in one pass over a
-/// text of any length: zeros that do not change the value count neither as decimals nor as digits.
-pub(super) fn decimal(text: &str, max_decimals: u32, max_digits: u32) -> Result<Decimal, Misfit> {
-    let number = Number::parse(text.as_bytes()).ok_or(Misfit::NotADecimal)?;
+/// Parses a JSON number of at most so many decimals and digits (at most 21, so that it stays exact), in one pass over a
+/// text of any length. Zeros that do not change the value count neither as decimals nor as digits.
+pub(super) fn parse_decimal(
+    text: &str,
+    max_decimals: u32,
+    max_digits: u32,
+) -> Result<Decimal, DecimalError> {
+    let number = Number::parse(text.as_bytes()).ok_or(DecimalError::NotADecimal)?;
     let mut mantissa: i128 = 0;
     let mut digits: i64 = 0;
     let mut zeros: i64 = 0;
@@ -26,9 +30,9 @@ pub(super) fn decimal(text: &str, max_decimals: u32, max_digits: u32) -> Result<
             continue;
         }
         digits += zeros + 1;
-        // Whoever has more digits is refused below, so their mantissa does not matter.
+        // With more digits than that the number is rejected below, so its mantissa does not matter.
         if digits <= i64::from(max_digits) {
-            mantissa = mantissa * power(zeros + 1) + i128::from(digit - b'0');
+            mantissa = mantissa * power_of_ten(zeros + 1) + i128::from(digit - b'0');
         }
         zeros = 0;
     }
@@ -42,20 +46,18 @@ pub(super) fn decimal(text: &str, max_decimals: u32, max_digits: u32) -> Result<
         .saturating_add(zeros)
         .saturating_sub(decimals);
     if shift < -i64::from(max_decimals) {
-        return Err(Misfit::Decimals);
+        return Err(DecimalError::TooManyDecimals);
     }
     if digits.saturating_add(shift.max(0)) > i64::from(max_digits) {
-        return Err(Misfit::Digits);
+        return Err(DecimalError::TooManyDigits);
     }
-    let mantissa = mantissa * power(shift);
+    mantissa *= power_of_ten(shift);
     let scale = u32::try_from(-shift).unwrap_or(0);
-    Ok(carried(
-        if number.negative { -mantissa } else { mantissa },
-        scale,
-    ))
+    let mantissa = if number.negative { -mantissa } else { mantissa };
+    Ok(decimal_from_parts(mantissa, scale))
 }
 
-/// A JSON number (RFC 8259, 6), taken apart.
+/// The parts of a JSON number (RFC 8259, 6).
 struct Number<'a> {
     negative: bool,
     whole: &'a [u8],
@@ -89,7 +91,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Takes the first byte off a text when it is one of these.
+/// Takes the first byte off a text if it is one of these.
 fn take(text: &mut &[u8], bytes: &[u8]) -> bool {
     match text.split_first() {
         Some((first, rest)) if bytes.contains(first) => {
@@ -100,7 +102,7 @@ fn take(text: &mut &[u8], bytes: &[u8]) -> bool {
     }
 }
 
-/// Takes all digits off a text that begins with one.
+/// Takes the leading digits off a text, at least one.
 fn take_digits<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at_checked(count)?;
@@ -108,7 +110,7 @@ fn take_digits<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     (count > 0).then_some(digits)
 }
 
-/// Takes an exponent, clamped far beyond what the digits of any text make up for.
+/// Takes an exponent off a text, clamped far beyond what the digits of any text can compensate.
 fn take_exponent(text: &mut &[u8]) -> Option<i64> {
     let negative = take(text, b"-");
     if !negative {
@@ -122,12 +124,13 @@ fn take_exponent(text: &mut &[u8]) -> Option<i64> {
 
 /// 10 to a power of at most 38; 1 for a negative one.
 #[inline(never)]
-pub(super) fn power(exponent: i64) -> i128 {
+pub(super) fn power_of_ten(exponent: i64) -> i128 {
     (0..exponent).fold(1, |power, _| power * 10)
 }
 
-/// `mantissa` ÷ 10^`scale`, for less than 2^96 and 28: all that is computed here is below 10^28.
-pub(super) fn carried(mantissa: i128, scale: u32) -> Decimal {
+/// `mantissa` ÷ 10^`scale`. The mantissa must be less than 2^96 and the scale at most 28; the results of the rate math
+/// are all less than 10^28.
+pub(super) fn decimal_from_parts(mantissa: i128, scale: u32) -> Decimal {
     let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = mantissa.unsigned_abs().to_le_bytes();
     let low = u32::from_le_bytes([a, b, c, d]);
     let middle = u32::from_le_bytes([e, f, g, h]);

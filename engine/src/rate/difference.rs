@@ -1,43 +1,43 @@
-//! How the rates that a shop uses differ from those it used before, and what it holds from then on.
+//! How the rates that a shop uses differ from those it used before, and the rates that it holds from then on.
 //!
-//! Pure: `before` is what the shop held, `after` what [`used_rates`](super::used_rates) says now, the time comes in as
-//! text. The host turns the three lists into a rates-changed message (`given.md`, 6.1) and keeps the fourth.
+//! Pure: `before` is what the shop held, `after` is the result of [`used_rates`](super::used_rates), and the time is an
+//! argument. The first three lists make a rates-changed message (`given.md`, 6.1); the fourth is what the shop holds.
 
-use super::{RateKey, UsedRate, in_order};
+use super::{RateKey, UsedRate, sorted_keys};
 
-/// A rate that a shop holds: used, and since when.
+/// A rate that a shop uses, with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldRate<'a> {
-    /// As it is used.
+    /// The rate.
     pub used: UsedRate<'a>,
     /// When the shop first got it; RFC 3339.
     pub created_date: &'a str,
-    /// When its value, with or without markup, last changed; RFC 3339. A rate that is new was changed when it came.
+    /// When its value, with or without markup, last changed; RFC 3339. For a new rate, when the shop got it.
     pub last_modified: Option<&'a str>,
 }
 
-/// What changed for a shop. Lists are by type, from and to.
+/// What changed for a shop. Every list is sorted by type, source and target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference<'a> {
-    /// Rates the shop did not have.
+    /// Rates that the shop did not have before.
     pub created: Vec<HeldRate<'a>>,
-    /// Rates the shop had, of a pair of which either direction now has another value, with or without markup.
+    /// Rates that the shop had, of pairs in which either direction now has another value, with or without markup.
     pub updated: Vec<HeldRate<'a>>,
-    /// Rates the shop no longer has, as it last used them.
+    /// Rates that the shop no longer has, as it last used them.
     pub deleted: Vec<HeldRate<'a>>,
-    /// All that the shop holds now.
+    /// All rates that the shop holds now.
     pub rates: Vec<HeldRate<'a>>,
 }
 
 impl Difference<'_> {
-    /// Whether nothing changed that a shop would notice: no message then.
+    /// Whether nothing changed for the shop, so that there is no message.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.created.is_empty() && self.updated.is_empty() && self.deleted.is_empty()
     }
 }
 
-/// What a shop had and has of one key.
+/// The rate of one key, before and after.
 struct Change<'r, 'a> {
     key: RateKey,
     before: Option<&'r HeldRate<'a>>,
@@ -45,10 +45,10 @@ struct Change<'r, 'a> {
 }
 
 impl Change<'_, '_> {
-    /// Whether it was there, still is, and has another value. Who set it and where does not count: a shop's own rate
-    /// that gives way to an equal one of its company is no change (`rates.md`, "The topic").
-    fn is_another_value(&self) -> bool {
-        // Neither has trailing zeros, so equal values are equal bytes; Decimal's own comparison would first rescale.
+    /// Whether it exists before and after, with different values. Who set it and where does not count: a shop's own
+    /// rate that is replaced by an equal one of its company is no change (`rates.md`, "The topic").
+    fn is_modified(&self) -> bool {
+        // Neither has trailing zeros, so equal values have equal bytes; the comparison of Decimal would rescale first.
         let bytes = |rate: &UsedRate<'_>| {
             [rate.value.value(), rate.value_with_markup.value()].map(|value| value.serialize())
         };
@@ -58,12 +58,12 @@ impl Change<'_, '_> {
     }
 }
 
-/// The difference between what a shop held and what it uses now; of several rates with one key the first counts.
+/// The difference between what a shop held and what it uses now. Of several rates with the same key the first counts.
 ///
-/// `createdDate` stays while a rate changes and is `at` for one that is new, also after it was gone; `lastModified`
-/// becomes `at` where the rate's own value changed (`rates.md`, "Which rates a shop uses"). An updated pair is told in
-/// both directions, as "both directions are always present" (`given.md`, 6.1): the opposite of a rate in the thousands
-/// often stays the same in six decimals, and only one of the two is then modified.
+/// `created_date` stays the same while a rate changes; it is `at` for a new rate, even one that existed earlier.
+/// `last_modified` becomes `at` if the rate's own value changed (`rates.md`, "Which rates a shop uses"). An updated
+/// pair is listed in both directions, as "both directions are always present" (`given.md`, 6.1), although often only
+/// one is modified: the opposite of a rate in the thousands rarely changes in six decimals.
 #[must_use]
 pub fn difference<'a>(
     before: &[HeldRate<'a>],
@@ -74,8 +74,8 @@ pub fn difference<'a>(
     let mut difference = Difference::default();
     for change in &changes {
         let used = match (change.before, change.after) {
-            (Some(gone), None) => {
-                difference.deleted.push(*gone);
+            (Some(deleted), None) => {
+                difference.deleted.push(*deleted);
                 continue;
             }
             (_, Some(used)) => *used,
@@ -91,7 +91,7 @@ pub fn difference<'a>(
             difference.rates.push(new);
             continue;
         };
-        let is_modified = change.is_another_value();
+        let is_modified = change.is_modified();
         let last_modified = if is_modified {
             Some(at)
         } else {
@@ -110,14 +110,14 @@ pub fn difference<'a>(
     difference
 }
 
-/// What there was and is of every key, by key.
+/// The rates of every key before and after, sorted by key.
 fn changes<'r, 'a>(before: &'r [HeldRate<'a>], after: &'r [UsedRate<'a>]) -> Vec<Change<'r, 'a>> {
-    let key_at = |place: usize| match before.get(place) {
+    let key_at = |index: usize| match before.get(index) {
         Some(rate) => Some(rate.used.key),
-        None => after.get(place - before.len()).map(|rate| rate.key),
+        None => after.get(index - before.len()).map(|rate| rate.key),
     };
     let mut changes: Vec<Change<'r, 'a>> = Vec::new();
-    for (key, place) in in_order(before.len() + after.len(), &key_at) {
+    for (key, index) in sorted_keys(before.len() + after.len(), &key_at) {
         if changes.last().is_none_or(|last| last.key != key) {
             changes.push(Change {
                 key,
@@ -128,9 +128,9 @@ fn changes<'r, 'a>(before: &'r [HeldRate<'a>], after: &'r [UsedRate<'a>]) -> Vec
         let Some(change) = changes.last_mut() else {
             continue;
         };
-        match place.checked_sub(before.len()) {
-            None => change.before = change.before.or_else(|| before.get(place)),
-            Some(place) => change.after = change.after.or_else(|| after.get(place)),
+        match index.checked_sub(before.len()) {
+            None => change.before = change.before.or_else(|| before.get(index)),
+            Some(index) => change.after = change.after.or_else(|| after.get(index)),
         }
     }
     changes
@@ -140,6 +140,6 @@ fn is_opposite_modified(changes: &[Change<'_, '_>], key: RateKey) -> bool {
     changes
         .binary_search_by(|change| change.key.cmp(&key.opposite()))
         .ok()
-        .and_then(|place| changes.get(place))
-        .is_some_and(Change::is_another_value)
+        .and_then(|index| changes.get(index))
+        .is_some_and(Change::is_modified)
 }

@@ -1,85 +1,85 @@
 //! Rates, markups and amounts as numbers: read from decimal text, computed on scaled integers, written as decimal text.
 //!
-//! [`Decimal`] carries a value, integers compute: every result is one integer division (`divided`), which rounds once.
-//! Decimal's own product and quotient round to 28 digits first, and a second rounding would have to be proved harmless.
-//! The bounds below keep everything within an `i128`.
+//! Values are stored as [`Decimal`] but computed on integers: every result is one integer division, `div_round`, which
+//! rounds once. The multiplication and division of `Decimal` round to 28 digits first, and a second rounding would have
+//! to be proved harmless. The bounds below keep everything within an `i128`.
 //!
-//! A text is a number as JSON writes it, exponent and trailing zeros included: what counts is the value. It is written
-//! without either: 1.1 comes back as 1.1 (`rates.md`, "Setting rates").
+//! Input is a number as JSON writes it, with an exponent or trailing zeros perhaps: only its value counts. Output has
+//! neither: 1.10 becomes 1.1 (`rates.md`, "Setting rates").
 
 use std::fmt;
 
 use rust_decimal::Decimal;
 
-use super::decimal::{Misfit, carried, decimal, power};
+use super::decimal::{DecimalError, decimal_from_parts, parse_decimal, power_of_ten};
 
 /// The most decimals of a rate (`given.md`, 8).
 const DECIMALS: u32 = 6;
-/// A rate of 1 in millionths, the unit that rates are computed in.
+/// 1 in millionths, the unit that rates are computed in.
 const ONE: i128 = 1_000_000;
-/// The most significant digits of a rate or an amount: what any JSON reader keeps (`rates.md`, "Setting rates").
+/// The most significant digits of a rate or an amount: no JSON parser loses any of them (`rates.md`, "Setting rates").
 const DIGITS: u32 = 15;
-/// The decimals of a markup (`rates.md`, "Business units").
+/// The most decimals of a markup (`rates.md`, "Business units").
 const MARKUP_DECIMALS: u32 = 4;
 /// The most decimals that an amount is rounded to.
 pub const MAX_MINOR_UNIT: u8 = 6;
-/// What a [`Value`] in millionths stays below.
-const VALUES: i128 = 10_i128.pow(DIGITS + DECIMALS);
-/// What a converted amount stays below, without its decimal point: 28 digits, which any [`Decimal`] holds.
-const AMOUNTS: i128 = 10_i128.pow(28);
+/// A [`Value`] in millionths is less than this.
+const VALUE_LIMIT: i128 = 10_i128.pow(DIGITS + DECIMALS);
+/// The digits of a converted amount, as an integer, are less than this: 28 digits, which any [`Decimal`] holds.
+const AMOUNT_LIMIT: i128 = 10_i128.pow(28);
 
-/// Why a text is not what it should be, as a sentence that the place begins: `must be greater than 0`.
+/// Why a value is invalid; continues a sentence that its path begins: `must be greater than 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wrong(pub(super) &'static str);
+pub struct Invalid(pub(super) &'static str);
 
-impl Wrong {
-    /// The sentence.
+impl Invalid {
+    /// The message.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for Invalid {}
 
-const NOT_A_DECIMAL: Wrong = Wrong("must be a decimal such as 11.05");
-const SIX_DECIMALS: Wrong = Wrong("must have at most six decimals");
-const FIFTEEN_DIGITS: Wrong = Wrong("must have at most 15 significant digits");
+const NOT_A_DECIMAL: Invalid = Invalid("must be a decimal such as 11.05");
+const SIX_DECIMALS: Invalid = Invalid("must have at most six decimals");
+const FIFTEEN_DIGITS: Invalid = Invalid("must have at most 15 significant digits");
 
-/// A rate as it is set: positive, at most six decimals and 15 significant digits. Zeros that a whole number ends with
-/// are significant, zeros at either end of a fraction are not.
+/// A rate as it is set: positive, at most six decimals and 15 significant digits. Trailing zeros of an integer are
+/// significant, zeros at either end of a fraction are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(Decimal);
 
-/// What a rate comes to once a markup is taken off: at most six decimals, less than 10^15. It is 0 where a markup leaves
-/// less than 0.0000005, and may have more digits than a rate that is set.
+/// A rate after a markup was subtracted: at most six decimals, less than 10^15. It is 0 if less than 0.0000005 remains,
+/// and may have more digits than a rate that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(Decimal);
 
-/// A markup in percent: 0 to less than 100, at most four decimals (`rates.md`, "Business units"). None is 0.
+/// A markup in percent: 0 to less than 100, at most four decimals (`rates.md`, "Business units"). The default is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percentage(Decimal);
 
-/// An amount of money, negative for what is given back: at most six decimals and 15 significant digits, as unit prices
-/// have more decimals than a currency's coins.
+/// An amount of money, negative for a refund: at most six decimals and 15 significant digits. Unit prices have more
+/// decimals than a currency's minor unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Amount(Decimal);
 
 impl Rate {
-    /// Reads a rate.
+    /// Parses a rate.
     ///
     /// # Errors
-    /// When it is not a decimal, not positive, or longer than a rate may be: nothing is rounded silently.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        let value = six_decimals(text, DIGITS).map_err(|wrong| wrong.unwrap_or(FIFTEEN_DIGITS))?;
+    /// If it is not a decimal, not positive or has too many digits: nothing is rounded silently.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let value = parse_six_decimals(text, DIGITS, FIFTEEN_DIGITS)?;
         if value.mantissa() <= 0 {
-            return Err(Wrong("must be greater than 0"));
+            return Err(Invalid("must be greater than 0"));
         }
         Ok(Self(value))
     }
@@ -90,11 +90,11 @@ impl Rate {
         self.0
     }
 
-    /// 1 ÷ the rate, rounded once to six decimals, half away from zero; `None` where that is 0.000000, for rates
-    /// above 2,000,000 (`rates.md`, "Which rates a shop uses").
+    /// 1 ÷ the rate, rounded once to six decimals, half away from zero; `None` if that is 0.000000, for rates above
+    /// 2,000,000 (`rates.md`, "Which rates a shop uses").
     #[must_use]
     pub fn opposite(self) -> Option<Self> {
-        let millionths = self.share_of_opposite(ONE);
+        let millionths = self.opposite_times(ONE);
         // At most 1,000,000.000000, the opposite of 0.000001: 13 digits.
         (millionths != 0).then(|| Self(from_millionths(millionths)))
     }
@@ -102,37 +102,38 @@ impl Rate {
     /// rate × (100 − markup) ÷ 100, rounded once to six decimals, half away from zero.
     #[must_use]
     pub fn with_markup(self, markup: Percentage) -> Value {
-        Value(from_millionths(divided(
-            millionths(self.0) * markup.kept(),
-            ONE,
-        )))
+        let product = millionths(self.0) * markup.factor();
+        Value(from_millionths(div_round(product, ONE)))
     }
 
-    /// The same for the opposite direction: (1 ÷ rate) × (100 − markup) ÷ 100, rounded once and at the end only.
+    /// The same for the opposite direction: (1 ÷ rate) × (100 − markup) ÷ 100, rounded only once, at the end.
     #[must_use]
     pub fn opposite_with_markup(self, markup: Percentage) -> Value {
-        Value(from_millionths(self.share_of_opposite(markup.kept())))
+        Value(from_millionths(self.opposite_times(markup.factor())))
     }
 
-    /// (1 ÷ rate) × (`share` ÷ 1,000,000) in millionths. The rate being m ÷ 10^s, that is `share` × 10^s ÷ m.
-    fn share_of_opposite(self, share: i128) -> i128 {
-        divided(share * power(self.0.scale().into()), self.0.mantissa())
+    /// (1 ÷ rate) × `factor`, both in millionths. For a rate of m ÷ 10^s that is `factor` × 10^s ÷ m.
+    fn opposite_times(self, factor: i128) -> i128 {
+        div_round(
+            factor * power_of_ten(self.0.scale().into()),
+            self.0.mantissa(),
+        )
     }
 }
 
 impl Value {
-    /// Reads a value: a rate as it was written, or with markup.
+    /// Parses a rate, with or without markup.
     ///
     /// # Errors
-    /// When it is not a decimal, negative, has more than six decimals or is 10^15 or more.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        const LESS: Wrong = Wrong("must be less than 1,000,000,000,000,000");
-        let value = six_decimals(text, DIGITS + DECIMALS).map_err(|wrong| wrong.unwrap_or(LESS))?;
+    /// If it is not a decimal, is negative, has more than six decimals or is 10^15 or more.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        const TOO_LARGE: Invalid = Invalid("must be less than 1,000,000,000,000,000");
+        let value = parse_six_decimals(text, DIGITS + DECIMALS, TOO_LARGE)?;
         if value.mantissa() < 0 {
-            return Err(Wrong("must not be negative"));
+            return Err(Invalid("must not be negative"));
         }
-        if millionths(value) >= VALUES {
-            return Err(LESS);
+        if millionths(value) >= VALUE_LIMIT {
+            return Err(TOO_LARGE);
         }
         Ok(Self(value))
     }
@@ -151,19 +152,19 @@ impl From<Rate> for Value {
 }
 
 impl Percentage {
-    /// Reads a markup.
+    /// Parses a markup.
     ///
     /// # Errors
-    /// When it is not a decimal, less than 0, 100 or more, or has more than four decimals.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        const RANGE: Wrong = Wrong("must be 0 or more and less than 100");
-        let value = decimal(text, MARKUP_DECIMALS, DIGITS).map_err(|misfit| match misfit {
-            Misfit::NotADecimal => NOT_A_DECIMAL,
-            Misfit::Decimals => Wrong("must have at most four decimals"),
-            Misfit::Digits => RANGE,
+    /// If it is not a decimal, is less than 0, is 100 or more or has more than four decimals.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        const RANGE: Invalid = Invalid("must be 0 or more and less than 100");
+        let value = parse_decimal(text, MARKUP_DECIMALS, DIGITS).map_err(|error| match error {
+            DecimalError::NotADecimal => NOT_A_DECIMAL,
+            DecimalError::TooManyDecimals => Invalid("must have at most four decimals"),
+            DecimalError::TooManyDigits => RANGE,
         })?;
         let markup = Self(value);
-        if value.mantissa() < 0 || markup.kept() <= 0 {
+        if value.mantissa() < 0 || markup.factor() <= 0 {
             return Err(RANGE);
         }
         Ok(markup)
@@ -175,21 +176,19 @@ impl Percentage {
         self.0
     }
 
-    /// (100 − markup) ÷ 100 in millionths: 1 to 1,000,000.
-    fn kept(self) -> i128 {
+    /// What a rate is multiplied by, (100 − markup) ÷ 100, in millionths: 1 to 1,000,000.
+    fn factor(self) -> i128 {
         ONE - at_scale(self.0, MARKUP_DECIMALS)
     }
 }
 
 impl Amount {
-    /// Reads an amount.
+    /// Parses an amount.
     ///
     /// # Errors
-    /// When it is not a decimal or longer than an amount may be.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        six_decimals(text, DIGITS)
-            .map(Self)
-            .map_err(|wrong| wrong.unwrap_or(FIFTEEN_DIGITS))
+    /// If it is not a decimal or has too many digits.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        parse_six_decimals(text, DIGITS, FIFTEEN_DIGITS).map(Self)
     }
 
     /// The amount as a decimal.
@@ -199,29 +198,29 @@ impl Amount {
     }
 }
 
-/// amount × rate, rounded once to `minor_unit` decimals, half away from zero, and written with exactly so many
-/// (`rates.md`, "Which rates a shop uses"). An amount in the rate's target becomes one in its source; −0 is 0.
+/// amount × rate, rounded once to exactly `minor_unit` decimals, half away from zero (`rates.md`, "Which rates a shop
+/// uses"). An amount in the rate's target currency becomes one in its source currency; −0 becomes 0.
 ///
 /// # Errors
-/// When the result has more than 28 digits, or more than [`MAX_MINOR_UNIT`] decimals are asked for.
-pub fn convert(amount: Amount, rate: Value, minor_unit: u8) -> Result<Decimal, Wrong> {
+/// If the result has more than 28 digits, or `minor_unit` is more than [`MAX_MINOR_UNIT`].
+pub fn convert(amount: Amount, rate: Value, minor_unit: u8) -> Result<Decimal, Invalid> {
     if minor_unit > MAX_MINOR_UNIT {
-        return Err(Wrong("must be rounded to at most six decimals"));
+        return Err(Invalid("must be rounded to at most six decimals"));
     }
-    // Below 10^15 × 10^21, in units of 10^-(scale + 6); minor_unit of these decimals stay.
+    // Less than 10^15 × 10^21, with scale + 6 decimals, of which minor_unit remain.
     let product = amount.0.mantissa() * millionths(rate.0);
     let decimals = u32::from(minor_unit);
     let dropped = amount.0.scale() + DECIMALS - decimals;
-    let converted = divided(product, power(dropped.into()));
-    if converted.abs() >= AMOUNTS {
-        return Err(Wrong("must come to at most 28 digits"));
+    let converted = div_round(product, power_of_ten(dropped.into()));
+    if converted.abs() >= AMOUNT_LIMIT {
+        return Err(Invalid("must convert to at most 28 digits"));
     }
-    Ok(carried(converted, decimals))
+    Ok(decimal_from_parts(converted, decimals))
 }
 
-/// The quotient, rounded half away from zero. The divisor is positive, and twice either fits an `i128`.
+/// The quotient, rounded half away from zero. The divisor is positive; twice either number fits an `i128`.
 #[inline(never)]
-fn divided(dividend: i128, divisor: i128) -> i128 {
+fn div_round(dividend: i128, divisor: i128) -> i128 {
     let half = if dividend < 0 { -divisor } else { divisor };
     (2 * dividend + half) / (2 * divisor)
 }
@@ -229,7 +228,7 @@ fn divided(dividend: i128, divisor: i128) -> i128 {
 /// A value of at most `scale` decimals, in units of 10^-`scale`.
 #[inline(never)]
 fn at_scale(value: Decimal, scale: u32) -> i128 {
-    value.mantissa() * power(i64::from(scale) - i64::from(value.scale()))
+    value.mantissa() * power_of_ten(i64::from(scale) - i64::from(value.scale()))
 }
 
 fn millionths(value: Decimal) -> i128 {
@@ -239,19 +238,23 @@ fn millionths(value: Decimal) -> i128 {
 /// Millionths as a decimal without trailing zeros.
 #[inline(never)]
 fn from_millionths(millionths: i128) -> Decimal {
-    carried(millionths, DECIMALS).normalize()
+    decimal_from_parts(millionths, DECIMALS).normalize()
 }
 
-/// A decimal of at most six decimals; what is wrong when it has too many digits is for the caller to say.
-fn six_decimals(text: &str, digits: u32) -> Result<Decimal, Option<Wrong>> {
-    decimal(text, DECIMALS, digits).map_err(|misfit| match misfit {
-        Misfit::NotADecimal => Some(NOT_A_DECIMAL),
-        Misfit::Decimals => Some(SIX_DECIMALS),
-        Misfit::Digits => None,
+/// A decimal of at most six decimals and so many digits; `too_many_digits` is the error if it has more.
+fn parse_six_decimals(
+    text: &str,
+    digits: u32,
+    too_many_digits: Invalid,
+) -> Result<Decimal, Invalid> {
+    parse_decimal(text, DECIMALS, digits).map_err(|error| match error {
+        DecimalError::NotADecimal => NOT_A_DECIMAL,
+        DecimalError::TooManyDecimals => SIX_DECIMALS,
+        DecimalError::TooManyDigits => too_many_digits,
     })
 }
 
-macro_rules! written_as_decimal_text {
+macro_rules! display_as_decimal {
     ($($number:ident),*) => {$(
         impl fmt::Display for $number {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -261,4 +264,4 @@ macro_rules! written_as_decimal_text {
     )*};
 }
 
-written_as_decimal_text!(Rate, Value, Percentage, Amount);
+display_as_decimal!(Rate, Value, Percentage, Amount);

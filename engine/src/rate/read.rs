@@ -1,95 +1,95 @@
-//! Reading the rates of a request and naming what is wrong with them; [`super::text`] says what they look like.
+//! Reading the rates of a request, in the shapes of [`super::text`], and collecting their faults.
 //!
-//! Each function reads a member of an object, or an object, and answers nothing when it noted a fault. One that has to
-//! read several members reads them all before it gives up, so that every fault is named.
+//! Each function reads a member of an object, or an object, and returns `None` if it found a fault. One that reads
+//! several members reads all of them before it returns, so that every fault is found.
 
 use super::{
-    Currency, HeldRate, Level, Pair, Rate, RateKey, RateType, Refused, SetRate, UsedRate, Value,
-    Why, Wrong, in_order,
+    Currency, HeldRate, Invalid, Level, Pair, Rate, RateKey, RateType, SetRate, SetRateError,
+    SetRateErrorKind, UsedRate, Value, sorted_keys,
 };
 use crate::json::{Faults, Node};
 
-/// The most characters of a business unit's id, or of who set a rate.
+/// The most characters of a business unit's id, or of the name of who set a rate.
 const MAX_NAME: usize = 256;
 
-const NO_STRING: Wrong = Wrong("must be a string");
-const NO_DECIMAL: Wrong = Wrong("must be a decimal in a string");
+const NOT_A_STRING: Invalid = Invalid("must be a string");
+const NOT_A_DECIMAL: Invalid = Invalid("must be a decimal in a string");
 
 /// A level, with the id of its business unit.
-pub(super) fn level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
-    let id = name(node, "businessUnitId", faults);
-    let level = level_of(id.unwrap_or_default(), node, faults);
+pub(super) fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
+    let id = read_name(node, "businessUnitId", faults);
+    let level = read_rates(node, id.unwrap_or_default(), faults);
     id.and(level)
 }
 
-/// The level of the rates in an object's member `rates`.
+/// The member `rates` of an object, as the level of that business unit.
 #[inline(never)]
-pub(super) fn level_of<'d>(
-    id: &'d str,
+pub(super) fn read_rates<'d>(
     object: Node<'d, 'd>,
+    business_unit_id: &'d str,
     faults: &mut Faults,
 ) -> Option<Level<'d>> {
-    let list = list(object, "rates", faults)?;
-    let (nodes, rates) = objects(list, set_rate, faults);
-    let refused = match Level::new(id, &rates) {
+    let list = read_list(object, "rates", faults)?;
+    let (nodes, rates) = read_objects(list, read_set_rate, faults);
+    let errors = match Level::new(business_unit_id, &rates) {
         Ok(level) => return Some(level),
-        Err(refused) => refused,
+        Err(errors) => errors,
     };
     // A rate that could not be read may be the opposite that another one lacks.
     let are_all_read = list.children().count() == nodes.len();
-    for Refused { place, why } in refused {
-        let Some(node) = nodes.get(place).copied() else {
+    for SetRateError { index, kind } in errors {
+        let Some(node) = nodes.get(index).copied() else {
             continue;
         };
-        match why {
-            Why::SetTwice => faults.add(node, why.wrong().as_str()),
-            Why::OppositeVanishes if are_all_read => note(node, "rateValue", why.wrong(), faults),
-            Why::OppositeVanishes => {}
+        match kind {
+            SetRateErrorKind::Duplicate => faults.add(node, kind.message().as_str()),
+            SetRateErrorKind::OppositeIsZero if are_all_read => {
+                add_fault(node, "rateValue", kind.message(), faults);
+            }
+            SetRateErrorKind::OppositeIsZero => {}
         }
     }
     None
 }
 
-/// The rates of a list in which each key is there once.
-pub(super) fn distinct<'d, R>(
+/// A list of rates with different keys.
+pub(super) fn read_distinct<'d, R>(
     object: Node<'d, 'd>,
     member: &str,
     read: fn(Node<'d, 'd>, &mut Faults) -> Option<R>,
     key: fn(&R) -> RateKey,
     faults: &mut Faults,
 ) -> Option<Vec<R>> {
-    let (nodes, rates) = objects(list(object, member, faults)?, read, faults);
-    note_repeats(&nodes, &|place| rates.get(place).map(key), faults);
+    let (nodes, rates) = read_objects(read_list(object, member, faults)?, read, faults);
+    reject_duplicates(&nodes, &|index| rates.get(index).map(key), faults);
     Some(rates)
 }
 
-fn note_repeats(
+fn reject_duplicates(
     nodes: &[Node<'_, '_>],
     key_at: &dyn Fn(usize) -> Option<RateKey>,
     faults: &mut Faults,
 ) {
-    let mut is_repeat = vec![false; nodes.len()];
+    let mut is_duplicate = vec![false; nodes.len()];
     let mut previous = None;
-    for (key, place) in in_order(nodes.len(), key_at) {
+    for (key, index) in sorted_keys(nodes.len(), key_at) {
         if previous.replace(key) == Some(key)
-            && let Some(flag) = is_repeat.get_mut(place)
+            && let Some(flag) = is_duplicate.get_mut(index)
         {
             *flag = true;
         }
     }
-    for (node, _) in nodes
-        .iter()
-        .zip(is_repeat)
-        .filter(|(_, is_repeat)| *is_repeat)
-    {
-        faults.add(*node, "is there twice");
+    for (node, is_duplicate) in nodes.iter().zip(is_duplicate) {
+        if is_duplicate {
+            faults.add(*node, "is a duplicate");
+        }
     }
 }
 
-fn set_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<SetRate<'d>> {
-    let key = key(node, faults);
-    let rate = decimal(node, "rateValue", Rate::parse, faults);
-    let created_by = optional(node, "createdBy", name, faults);
+fn read_set_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<SetRate<'d>> {
+    let key = read_key(node, faults);
+    let rate = read_decimal(node, "rateValue", Rate::parse, faults);
+    let created_by = read_optional(node, "createdBy", read_name, faults);
     Some(SetRate {
         key: key?,
         rate: rate?,
@@ -97,10 +97,10 @@ fn set_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<SetRate<'d>> 
     })
 }
 
-pub(super) fn used_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<UsedRate<'d>> {
-    let set = set_rate(node, faults);
-    let value_with_markup = decimal(node, "rateValueWithMarkup", Value::parse, faults);
-    let set_at = name(node, "setAt", faults);
+pub(super) fn read_used_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<UsedRate<'d>> {
+    let set = read_set_rate(node, faults);
+    let value_with_markup = read_decimal(node, "rateValueWithMarkup", Value::parse, faults);
+    let set_at = read_name(node, "setAt", faults);
     let SetRate {
         key,
         rate: value,
@@ -116,10 +116,10 @@ pub(super) fn used_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<U
     })
 }
 
-pub(super) fn held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<HeldRate<'d>> {
-    let used = used_rate(node, faults);
-    let created_date = time(node, "createdDate", faults);
-    let last_modified = optional(node, "lastModified", time, faults);
+pub(super) fn read_held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<HeldRate<'d>> {
+    let used = read_used_rate(node, faults);
+    let created_date = read_time(node, "createdDate", faults);
+    let last_modified = read_optional(node, "lastModified", read_time, faults);
     let (used, created_date) = (used?, created_date?);
     Some(HeldRate {
         used,
@@ -128,96 +128,106 @@ pub(super) fn held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<H
     })
 }
 
-fn key(node: Node<'_, '_>, faults: &mut Faults) -> Option<RateKey> {
-    let rate_type = parsed(node, "exchangeRateType", NO_STRING, RateType::parse, faults);
-    let from = currency(node, "currencyIdFrom", faults);
-    let to = currency(node, "currencyIdTo", faults);
+fn read_key(node: Node<'_, '_>, faults: &mut Faults) -> Option<RateKey> {
+    let rate_type = read_parsed(
+        node,
+        "exchangeRateType",
+        NOT_A_STRING,
+        RateType::parse,
+        faults,
+    );
+    let from = read_currency(node, "currencyIdFrom", faults);
+    let to = read_currency(node, "currencyIdTo", faults);
     match Pair::new(from?, to?) {
         Ok(pair) => Some(RateKey {
             rate_type: rate_type?,
             pair,
         }),
-        Err(wrong) => refuse(node, "currencyIdTo", wrong, faults),
+        Err(invalid) => reject(node, "currencyIdTo", invalid, faults),
     }
 }
 
 #[inline(never)]
-pub(super) fn currency(
+pub(super) fn read_currency(
     object: Node<'_, '_>,
     member: &str,
     faults: &mut Faults,
 ) -> Option<Currency> {
-    parsed(object, member, NO_STRING, Currency::parse, faults)
+    read_parsed(object, member, NOT_A_STRING, Currency::parse, faults)
 }
 
 #[inline(never)]
-pub(super) fn decimal<T>(
+pub(super) fn read_decimal<T>(
     object: Node<'_, '_>,
     member: &str,
-    parse: fn(&str) -> Result<T, Wrong>,
+    parse: fn(&str) -> Result<T, Invalid>,
     faults: &mut Faults,
 ) -> Option<T> {
-    parsed(object, member, NO_DECIMAL, parse, faults)
+    read_parsed(object, member, NOT_A_DECIMAL, parse, faults)
 }
 
-/// A required member, read from its text; `not_text` is what is wrong with one that is no string.
-fn parsed<T>(
+/// A required string member, parsed; `not_a_string` is the fault of any other type.
+fn read_parsed<T>(
     object: Node<'_, '_>,
     member: &str,
-    not_text: Wrong,
-    parse: fn(&str) -> Result<T, Wrong>,
+    not_a_string: Invalid,
+    parse: fn(&str) -> Result<T, Invalid>,
     faults: &mut Faults,
 ) -> Option<T> {
-    match parse(text(object, member, not_text, faults)?) {
+    match parse(read_text(object, member, not_a_string, faults)?) {
         Ok(value) => Some(value),
-        Err(wrong) => refuse(object, member, wrong, faults),
+        Err(invalid) => reject(object, member, invalid, faults),
     }
 }
 
 #[inline(never)]
-fn text<'d>(
+fn read_text<'d>(
     object: Node<'d, '_>,
     member: &str,
-    not_text: Wrong,
+    not_a_string: Invalid,
     faults: &mut Faults,
 ) -> Option<&'d str> {
     match faults.required(object, member)?.text() {
         Some(text) => Some(text),
-        None => refuse(object, member, not_text, faults),
+        None => reject(object, member, not_a_string, faults),
     }
 }
 
 #[inline(never)]
-fn name<'d>(object: Node<'d, 'd>, member: &str, faults: &mut Faults) -> Option<&'d str> {
+fn read_name<'d>(object: Node<'d, 'd>, member: &str, faults: &mut Faults) -> Option<&'d str> {
     let node = faults.required(object, member)?;
     faults.name(node, MAX_NAME)?;
     node.text().map(AsRef::as_ref)
 }
 
 #[inline(never)]
-pub(super) fn time<'d>(object: Node<'d, 'd>, member: &str, faults: &mut Faults) -> Option<&'d str> {
-    const NO_TIME: Wrong = Wrong("must be a time such as 2026-11-20T17:40:00.000Z");
-    let time = text(object, member, NO_TIME, faults)?;
+pub(super) fn read_time<'d>(
+    object: Node<'d, 'd>,
+    member: &str,
+    faults: &mut Faults,
+) -> Option<&'d str> {
+    const NOT_A_TIME: Invalid = Invalid("must be a time such as 2026-11-20T17:40:00.000Z");
+    let time = read_text(object, member, NOT_A_TIME, faults)?;
     if is_time(time) {
         Some(time)
     } else {
-        refuse(object, member, NO_TIME, faults)
+        reject(object, member, NOT_A_TIME, faults)
     }
 }
 
-/// Whether it has the form of a time; that its month has that day is for the clock that made it.
+/// Whether the text has the form of a time. Whether the month has that day is not checked: a clock made the time.
 fn is_time(text: &str) -> bool {
-    const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
-    let has_form = text.len() == FORM.len()
-        && text.bytes().zip(FORM).all(|(byte, form)| match form {
+    const FORMAT: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+    let has_format = text.len() == FORMAT.len()
+        && text.bytes().zip(FORMAT).all(|(byte, format)| match format {
             b'0' => byte.is_ascii_digit(),
-            sign => byte == *sign,
+            separator => byte == *separator,
         });
-    let is_within = |start, least, greatest| {
+    let is_within = |start, min, max| {
         text.get(start..start + 2)
-            .is_some_and(|part| (least..=greatest).contains(&part))
+            .is_some_and(|part| (min..=max).contains(&part))
     };
-    has_form
+    has_format
         && is_within(5, "01", "12")
         && is_within(8, "01", "31")
         && is_within(11, "00", "23")
@@ -225,8 +235,8 @@ fn is_time(text: &str) -> bool {
         && is_within(17, "00", "59")
 }
 
-/// A member that may be missing or `null`: what was read of it, or that there is none.
-pub(super) fn optional<'d, T>(
+/// An optional member: `Some(None)` if it is missing or `null`.
+pub(super) fn read_optional<'d, T>(
     object: Node<'d, 'd>,
     member: &str,
     read: fn(Node<'d, 'd>, &str, &mut Faults) -> Option<T>,
@@ -238,13 +248,13 @@ pub(super) fn optional<'d, T>(
     }
 }
 
-/// A member that is neither missing nor `null`.
+/// The member, if it is neither missing nor `null`.
 #[inline(never)]
 pub(super) fn present<'d>(object: Node<'d, 'd>, member: &str) -> Option<Node<'d, 'd>> {
     object.member(member).filter(|node| !node.is_null())
 }
 
-pub(super) fn list<'d>(
+pub(super) fn read_list<'d>(
     object: Node<'d, 'd>,
     member: &str,
     faults: &mut Faults,
@@ -253,8 +263,8 @@ pub(super) fn list<'d>(
     faults.array(list)
 }
 
-/// What was read of the objects in a list, and which they are; whatever cannot be read is left out.
-pub(super) fn objects<'d, R>(
+/// The objects in a list and their nodes; objects with faults are left out of both.
+pub(super) fn read_objects<'d, R>(
     list: Node<'d, 'd>,
     read: fn(Node<'d, 'd>, &mut Faults) -> Option<R>,
     faults: &mut Faults,
@@ -269,19 +279,19 @@ pub(super) fn objects<'d, R>(
     (nodes, objects)
 }
 
-/// Notes what is wrong with a member, of which nothing was read then.
-pub(super) fn refuse<T>(
+/// Adds a fault of a member, whose value is then `None`.
+pub(super) fn reject<T>(
     object: Node<'_, '_>,
     member: &str,
-    wrong: Wrong,
+    invalid: Invalid,
     faults: &mut Faults,
 ) -> Option<T> {
-    note(object, member, wrong, faults);
+    add_fault(object, member, invalid, faults);
     None
 }
 
 #[cold]
 #[inline(never)]
-fn note(object: Node<'_, '_>, member: &str, wrong: Wrong, faults: &mut Faults) {
-    faults.add(object.member(member).unwrap_or(object), wrong.as_str());
+fn add_fault(object: Node<'_, '_>, member: &str, invalid: Invalid, faults: &mut Faults) {
+    faults.add(object.member(member).unwrap_or(object), invalid.as_str());
 }

@@ -1,96 +1,97 @@
-//! Which rates a shop uses: what is set at its level and those above it, completed and resolved.
+//! Which rates a shop uses: the rates that are set at its level and the levels above, completed and resolved.
 //!
-//! A [`Level`] that was made holds both directions of every pair it has, so "the nearest level that has either direction
-//! decides both" (`rates.md`, "Which rates a shop uses") needs no more than the nearest level that has the key. The host
-//! makes levels from what is set, asks [`used_rates`], and keeps the answer as what the shop uses.
+//! A [`Level`] holds both directions of every pair that is set at it, so "the nearest level that has either direction
+//! decides both" (`rates.md`, "Which rates a shop uses") is simply the nearest level that has the key.
 
-use super::{Percentage, Rate, RateKey, Value, Wrong, in_order};
+use super::{Invalid, Percentage, Rate, RateKey, Value, sorted_keys};
 
-/// A rate as somebody set it at a business unit.
+/// A rate as it is set at a business unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetRate<'a> {
-    /// Which one.
+    /// Which one it is.
     pub key: RateKey,
-    /// What it was set to.
+    /// The value it is set to.
     pub rate: Rate,
-    /// The client or user that set it, where that is known.
+    /// The client or user that set it, if known.
     pub created_by: Option<&'a str>,
 }
 
-/// Why one of the rates that are set at a business unit is refused.
+/// A rate that cannot be set together with the others at a business unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Which of them, counted from 0.
-    pub place: usize,
-    /// Why.
-    pub why: Why,
+pub struct SetRateError {
+    /// The index of the rate.
+    pub index: usize,
+    /// Why it cannot be set.
+    pub kind: SetRateErrorKind,
 }
 
-/// What may be wrong with rates that are set together.
+/// Why a rate cannot be set together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// An earlier one has the same key.
-    SetTwice,
-    /// Its opposite rounds to 0.000000 and is not set too (`rates.md`, "Setting rates").
-    OppositeVanishes,
+pub enum SetRateErrorKind {
+    /// An earlier rate has the same key.
+    Duplicate,
+    /// Its opposite rounds to 0.000000 and is not set as well (`rates.md`, "Setting rates").
+    OppositeIsZero,
 }
 
-impl Why {
-    /// The sentence.
+impl SetRateErrorKind {
+    /// The error message.
     #[must_use]
-    pub const fn wrong(self) -> Wrong {
+    pub const fn message(self) -> Invalid {
         match self {
-            Self::SetTwice => Wrong("is set twice"),
-            Self::OppositeVanishes => {
-                Wrong("has an opposite that rounds to 0.000000: set the opposite too")
+            Self::Duplicate => Invalid("is set twice"),
+            Self::OppositeIsZero => {
+                Invalid("has an opposite that rounds to 0.000000: set the opposite too")
             }
         }
     }
 }
 
-/// What is set at one business unit, both directions of every pair in it.
+/// The rates of one business unit, with both directions of every pair.
 #[derive(Clone, Debug)]
 pub struct Level<'a> {
     business_unit_id: &'a str,
     quotes: Vec<Quote<'a>>,
 }
 
-/// One direction: as set, or the opposite of what is.
+/// One direction of a pair: as it is set, or the opposite of the rate that is set.
 #[derive(Clone, Copy, Debug)]
 struct Quote<'a> {
     key: RateKey,
     set: Rate,
-    /// The rounded opposite of `set`, when only the other direction is set.
+    /// The rounded opposite of `set`, if only the other direction is set.
     opposite: Option<Rate>,
     created_by: Option<&'a str>,
 }
 
 impl<'a> Level<'a> {
-    /// A level from all the rates that are set at it. A change is accepted when the rates as they would be after it
-    /// make a level.
+    /// A level of all rates that are set at a business unit. A change of them is valid if its result is.
     ///
     /// # Errors
-    /// Every rate that does not go with the others, in their order.
-    pub fn new(business_unit_id: &'a str, rates: &[SetRate<'a>]) -> Result<Self, Vec<Refused>> {
+    /// Every rate that cannot be set together with the others, in their order.
+    pub fn new(
+        business_unit_id: &'a str,
+        rates: &[SetRate<'a>],
+    ) -> Result<Self, Vec<SetRateError>> {
         let mut quotes: Vec<Quote<'a>> = Vec::with_capacity(2 * rates.len());
-        let mut refused = vec![None; rates.len()];
+        let mut errors = vec![None; rates.len()];
         let mut previous = None;
-        // Every rate stands in the order twice: as it is set, and after all that are set as its opposite.
+        // Every rate is sorted in twice: as it is set, and with an index after all of these, as its opposite.
         let count = rates.len();
-        let key_at = |place: usize| match rates.get(place) {
+        let key_at = |index: usize| match rates.get(index) {
             Some(set) => Some(set.key),
-            None => rates.get(place - count).map(|set| set.key.opposite()),
+            None => rates.get(index - count).map(|set| set.key.opposite()),
         };
-        for (key, place) in in_order(2 * count, &key_at) {
-            let is_set = place < count;
-            let place = if is_set { place } else { place - count };
-            let Some(set) = rates.get(place) else {
+        for (key, index) in sorted_keys(2 * count, &key_at) {
+            let is_set = index < count;
+            let index = if is_set { index } else { index - count };
+            let Some(set) = rates.get(index) else {
                 continue;
             };
             let opposite = if is_set { None } else { set.rate.opposite() };
             let is_first = previous.replace(key) != Some(key);
-            let why = match (is_first, is_set) {
-                (true, false) if opposite.is_none() => Why::OppositeVanishes,
+            let kind = match (is_first, is_set) {
+                (true, false) if opposite.is_none() => SetRateErrorKind::OppositeIsZero,
                 (true, _) => {
                     quotes.push(Quote {
                         key,
@@ -100,21 +101,21 @@ impl<'a> Level<'a> {
                     });
                     continue;
                 }
-                (false, true) => Why::SetTwice,
+                (false, true) => SetRateErrorKind::Duplicate,
                 (false, false) => continue,
             };
-            if let Some(slot) = refused.get_mut(place) {
-                *slot = Some(Refused { place, why });
+            if let Some(slot) = errors.get_mut(index) {
+                *slot = Some(SetRateError { index, kind });
             }
         }
-        let refused: Vec<_> = refused.into_iter().flatten().collect();
-        if refused.is_empty() {
+        let errors: Vec<_> = errors.into_iter().flatten().collect();
+        if errors.is_empty() {
             Ok(Self {
                 business_unit_id,
                 quotes,
             })
         } else {
-            Err(refused)
+            Err(errors)
         }
     }
 }
@@ -135,21 +136,21 @@ impl Quote<'_> {
 /// A rate that a shop uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsedRate<'a> {
-    /// Which one.
+    /// Which one it is.
     pub key: RateKey,
-    /// As set, or the opposite of what is, without markup.
+    /// The rate as it is set, or the opposite of that; without markup.
     pub value: Rate,
-    /// With the shop's markup taken off, from the unrounded value.
+    /// The unrounded value with the shop's markup subtracted.
     pub value_with_markup: Value,
     /// Who set it or its opposite.
     pub created_by: Option<&'a str>,
-    /// The business unit that decided it.
+    /// The business unit where it or its opposite is set.
     pub set_at: &'a str,
 }
 
-/// What a shop uses, by type, from and to: both directions of every pair that the shop or a level above it has, as the
-/// nearest of them decides (`rates.md`, "Which rates a shop uses"). `levels` begin with the shop's own; `markup` is the
-/// shop's own or the nearest above it.
+/// The rates that a shop uses, sorted by type, source and target: both directions of every pair that the shop or a
+/// level above it has, as the nearest of them decides (`rates.md`, "Which rates a shop uses"). `levels` start with the
+/// shop's own; `markup` is the shop's own or the nearest above it.
 #[must_use]
 pub fn used_rates<'a>(levels: &[Level<'a>], markup: Percentage) -> Vec<UsedRate<'a>> {
     let mut quotes = Vec::new();
@@ -162,11 +163,11 @@ pub fn used_rates<'a>(levels: &[Level<'a>], markup: Percentage) -> Vec<UsedRate<
         );
     }
     let mut used: Vec<UsedRate<'a>> = Vec::new();
-    for (key, place) in in_order(quotes.len(), &|place| quotes.get(place).map(|it| it.0.key)) {
+    for (key, index) in sorted_keys(quotes.len(), &|index| quotes.get(index).map(|it| it.0.key)) {
         if used.last().is_some_and(|nearer| nearer.key == key) {
             continue;
         }
-        if let Some((quote, set_at)) = quotes.get(place) {
+        if let Some((quote, set_at)) = quotes.get(index) {
             used.push(UsedRate {
                 key,
                 value: quote.value(),

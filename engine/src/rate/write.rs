@@ -1,11 +1,11 @@
-//! Writing answers as JSON text; [`super::text`] says what they look like.
+//! Writing answers as JSON, in the shapes of [`super::text`].
 
 use rust_decimal::Decimal;
 
 use super::{Difference, HeldRate, UsedRate};
 use crate::json::write_text;
 
-/// An object with one number as text.
+/// An object with one number, as a string.
 pub(super) fn write_number(name: &str, number: Decimal, out: &mut Vec<u8>) {
     out.push(b'{');
     write_member(name, &number.to_string(), out);
@@ -39,7 +39,7 @@ fn write_list(start: &[u8], rates: &[HeldRate<'_>], out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// A rate in a list: one order of members for those that are used and those that are held.
+/// An element of a list of rates; used and held rates have the same order of members.
 #[inline(never)]
 fn write_rate(
     rate: &UsedRate<'_>,

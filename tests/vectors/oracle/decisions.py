@@ -1,10 +1,10 @@
-"""Decides the vectors a second time, from the prose of the contract alone: tables and loops, nothing of the engine.
+"""Decides the vectors a second time, from the prose of the contract alone: tables and loops, independent of the engine.
 
     python3 tests/vectors/oracle/decisions.py tests/vectors/decisions              checks every answer there
-    python3 tests/vectors/oracle/decisions.py tests/vectors/decisions --enumerate  writes enumerated.json anew
+    python3 tests/vectors/oracle/decisions.py tests/vectors/decisions --enumerate  rewrites enumerated.json
 
-An `ok` must be the oracle's answer, member for member in order. Of an error the oracle knows the code and the set of
-paths; its messages are the engine's, read by people.
+An `ok` must equal the oracle's answer, with its members in the same order. Of an error the oracle knows the code and the
+set of paths; the messages are those of the engine, reviewed by people.
 """
 
 import base64
@@ -76,7 +76,7 @@ def same(one, other):
 
 
 def checks(restrictions):
-    """Restrictions of one type and target that are not exclusive are one check, where the first of them stands."""
+    """Restrictions with the same type and target that are not exclusive are one check, at the position of the first."""
     joined = []
     for restriction in restrictions:
         target_member, values_member, _, _ = RESTRICTIONS[restriction["type"]]
@@ -143,7 +143,7 @@ def decide_basket(catalog, request):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Reading: what is wrong with an input, as a set of paths
+# Reading: the faults of an input, as a set of paths
 
 class Refused(Exception):
     def __init__(self, code, paths):
@@ -152,11 +152,11 @@ class Refused(Exception):
 
 
 class Fraction:
-    """A number that is no integer: with a point, an exponent, or a minus before a zero."""
+    """A number that is not an integer: with a point or an exponent, or negative zero."""
 
 
 class Members(list):
-    """An object's members before it is known that each is there once."""
+    """The members of an object, perhaps with duplicates."""
 
 
 def read(data):
@@ -209,7 +209,7 @@ def inside(path, key):
 
 
 class Reader:
-    """Walks a value by what the contract says it must be; notes the paths of what is not so."""
+    """Compares a value with the contract and collects the paths of the faults."""
 
     def __init__(self):
         self.paths = []
@@ -264,7 +264,7 @@ class Reader:
     def condition_id(self, value, path):
         self.expect(isinstance(value, str) and is_condition_id(value), path)
 
-    # What is prepared.
+    # Documents to prepare.
 
     def condition(self, value, path):
         if not self.object(value, path):
@@ -321,7 +321,7 @@ class Reader:
             for at, name in enumerate(ids):
                 self.expect(name is None or name not in ids[:at], f"{path}.{key}[{at}].{id_}")
 
-    # What is asked.
+    # Requests.
 
     def context(self, value, path):
         if self.object(value, path):
@@ -395,7 +395,7 @@ def sent(call, member):
 
 
 def answer(call):
-    """What a call must answer: `{"ok": ...}`, or `{"error": {"code", "paths"}}`."""
+    """The answer that a call must have: `{"ok": ...}`, or `{"error": {"code", "paths"}}`."""
     try:
         return {"ok": decide(call)}
     except Refused as refused:
@@ -431,7 +431,7 @@ def decide(call):
 # Checking
 
 def disagreement(vector):
-    """What the oracle has against a vector, or None."""
+    """Why the oracle disagrees with a vector, or None."""
     expected, there = answer(vector["call"]), vector["answer"]
     if list(there) == ["ok"]:
         if json.dumps(there) != json.dumps(expected):
@@ -454,7 +454,7 @@ def disagreement(vector):
 
 
 def portable(value):
-    """Whether any language reads and writes the value as the same text; if not, it must be sent as Text."""
+    """Whether every language parses and writes the value as the same text; if not, it must be sent as Text."""
     if isinstance(value, dict):
         return all(not key.isdigit() and portable(member) for key, member in value.items())
     if isinstance(value, list):
@@ -572,7 +572,7 @@ def domain():
 
 
 def enumerate_domain(file):
-    not_found = [{"path": "$.conditionId", "message": "is the id of no condition in force"}]
+    not_found = [{"path": "$.conditionId", "message": "matches no enabled condition"}]
     vectors = []
     for name, call in domain():
         there = answer(call)

@@ -1,9 +1,9 @@
-"""The rate math once more, on fractions, to check the rate vectors by: it shares nothing with the engine.
+"""The rate math on fractions, independent of the engine, to check the vectors of the rates.
 
     python3 tests/vectors/oracle/rates.py          # checks tests/vectors/rates/*.json
 
-Straight from the contract (rates.md) and the table of calls in engine/src/rate/text.rs; slow and plain on purpose. The
-faults of an error are compared as a set; of a text that is no JSON only that it is refused.
+Written from the contract (rates.md) and the table of calls in engine/src/rate/text.rs; slow and simple on purpose. The
+faults of an error are compared as a set. For a text that is not JSON, only that there is an error is compared.
 """
 
 import json
@@ -24,7 +24,7 @@ NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE]([+-]?[0-9]+))?", re.ASCI
 TIME = re.compile(
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z", re.ASCII
 )
-VANISHES = "has an opposite that rounds to 0.000000"
+OPPOSITE_IS_ZERO = "has an opposite that rounds to 0.000000"
 MISSING = object()
 
 
@@ -157,7 +157,7 @@ class Call:
     def level(self, obj, path):
         """What is set at a level, by key."""
         are_all_read = True
-        rates, refused = {}, []
+        rates, errors = {}, []
         for index, item in enumerate(self.list(obj, path, "rates")):
             at, before = f"{path}.rates[{index}]", len(self.faults)
             rate = self.set_rate(item, at)
@@ -165,15 +165,15 @@ class Call:
                 are_all_read = False
                 continue
             if rate["key"] in rates:
-                refused.append((index, at, "is set twice"))
+                errors.append((index, at, "is set twice"))
                 continue
             rates[rate["key"]] = {**rate, "index": index}
         if are_all_read:
             for (kind, source, target), rate in rates.items():
                 if (kind, target, source) not in rates and half_away(1 / rate["rate"], 6) == 0:
                     at = f"{path}.rates[{rate['index']}].rateValue"
-                    refused.append((rate["index"], at, VANISHES + ": set the opposite too"))
-        for _, at, message in sorted(refused):
+                    errors.append((rate["index"], at, OPPOSITE_IS_ZERO + ": set the opposite too"))
+        for _, at, message in sorted(errors):
             self.fault(at, message)
         return rates
 
@@ -183,7 +183,7 @@ def opposite(call, obj, path):
     if rate is None:
         return None
     if half_away(1 / rate, 6) == 0:
-        return call.fault(f"{path}.rate", VANISHES)
+        return call.fault(f"{path}.rate", OPPOSITE_IS_ZERO)
     return {"rate": shortest(1 / rate)}
 
 
@@ -192,7 +192,7 @@ def markup(call, obj, path):
     if flag is not None and not isinstance(flag, bool):
         return call.fault(f"{path}.opposite", "must be true or false")
     if flag and rate and half_away(1 / rate, 6) == 0:
-        return call.fault(f"{path}.rate", VANISHES)
+        return call.fault(f"{path}.rate", OPPOSITE_IS_ZERO)
     if rate is None or percentage is None:
         return None
     return {"rate": shortest((1 / rate if flag else rate) * (100 - percentage) / 100)}
@@ -202,7 +202,7 @@ def convert(call, obj, path):
     amount, rate = call.number(obj, path, "amount"), call.value(obj, path, "rate")
     has_currency, minor = obj.get("currency") is not None, obj.get("minorUnit")
     if has_currency and minor is not None:
-        return call.fault(f"{path}.minorUnit", "must not be there beside currency")
+        return call.fault(f"{path}.minorUnit", "must not be combined with currency")
     if not has_currency and minor is None:
         return call.fault(path, "must have currency or minorUnit")
     if has_currency:
@@ -213,7 +213,7 @@ def convert(call, obj, path):
         return None
     units = half_away(amount * rate, minor)
     if len(str(abs(units))) > 28:
-        return call.fault(f"{path}.amount", "must come to at most 28 digits")
+        return call.fault(f"{path}.amount", "must convert to at most 28 digits")
     return {"amount": written(units, minor)}
 
 
@@ -270,7 +270,7 @@ def difference(call, obj, path):
                 repeats.append(at)
             lists[name].setdefault(key(rate), rate)
         for at in repeats:
-            call.fault(at, "is there twice")
+            call.fault(at, "is a duplicate")
     at = call.time(obj, path, "at")
     if call.faults:
         return None
@@ -319,7 +319,7 @@ def answer(request):
     if all_.object(request, "$") is not None:
         calls = all_.list(request, "$", "calls")
         if not all_.faults and not 1 <= len(calls) <= 10_000:
-            all_.fault("$.calls", "must hold 1 to 10,000 calls")
+            all_.fault("$.calls", "must have 1 to 10,000 calls")
             calls = []
         for index, obj in enumerate(calls):
             path, one = f"$.calls[{index}]", Call()

@@ -1,4 +1,4 @@
-"""The webhook signatures once more, with Python's own hmac, to check the signature vectors by.
+"""The webhook signatures with Python's own hmac, independent of the engine, to check the signature vectors.
 
     python3 tests/vectors/oracle/signature.py      # checks tests/vectors/signature.json
 
@@ -20,7 +20,7 @@ def code(key, content):
 
 
 def verdict(call):
-    """Why a signature is refused, or None."""
+    """Why a signature is rejected, or None."""
     header, body = call["signature"], call["op"] == "verifyBody"
     form = ("t=(0|[1-9][0-9]{0,19})," if body else "()") + "HS256=[0-9a-f]{64}"
     match = re.fullmatch(form, header, re.ASCII)
@@ -37,7 +37,7 @@ def verdict(call):
     return "too_old" if late > 0 else "too_new"
 
 
-SECONDS = "must be whole seconds, 0 or more"
+SECONDS = "must be a whole number of seconds, 0 or more"
 CHECKS = {
     "sharedKey": (
         lambda it: isinstance(it, str) and 16 <= len(it) <= 128 and all(c == " " or c.isprintable() for c in it),
