@@ -5,9 +5,9 @@ use std::process::{Command, Output};
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tillgate::identity::TenantId;
 use tillgate::tokens::Registration;
 use tillgate::tokens::client_id::{Claim, Claims, Software};
-use tillgate::tokens::tenant::TenantId;
 
 use crate::support::host::{Host, Program, read};
 
@@ -183,7 +183,7 @@ async fn pages_are_followed_to_the_end() {
     let made = host.send(Method::POST, path, &admin, &template).await;
     assert_eq!(made.0, 201, "{}", made.1);
     for number in 0..1_001 {
-        let number = Claim::Number(number.into());
+        let number = Claim::Number(number.to_string());
         let registration = Registration {
             software: Software::new("till", "1").unwrap(),
             using_global_template: false,
@@ -191,7 +191,7 @@ async fn pages_are_followed_to_the_end() {
             claims: Claims::from([("number".to_owned(), number)]),
             statement: None,
         };
-        host.app.tokens.register(registration).await.unwrap();
+        host.features.tokens.register(registration).await.unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("operator.json");

@@ -20,7 +20,7 @@ mod bad_input;
 mod cli;
 mod conditions;
 mod engine;
-mod follow;
+mod feed;
 mod program;
 mod readme;
 mod redis;

@@ -9,58 +9,57 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tillgate::engine::{Decider, MODULE, Question, Source};
+use tillgate::engine::{Call, Document, EnginePool, MODULE};
 
 #[path = "../../tests/support/samples.rs"]
 mod samples;
 
 fn decide(c: &mut Criterion) {
-    let decider = Decider::new(MODULE, 1).unwrap();
+    let pool = EnginePool::new(MODULE, 1).unwrap();
     let mut group = c.benchmark_group("module");
-    let catalog = Source::catalog(samples::CATALOG.into());
+    let catalog = Document::catalog(samples::CATALOG.into());
     let age = samples::AGE_REQUEST.as_bytes();
     group.bench_function("age_json", |b| {
         b.iter(|| {
-            decider
-                .ask(Question::Condition(&catalog, "alcohol"), black_box(age))
+            pool.evaluate(Call::Condition(&catalog, "alcohol"), black_box(age))
                 .unwrap()
         });
     });
-    let five = Source::project(samples::five_restrictions().into());
+    let five = Document::project(samples::five_restrictions().into());
     let item = samples::ITEM_REQUEST.as_bytes();
     group.bench_function("five_restrictions_json", |b| {
         b.iter(|| {
-            decider
-                .ask(Question::Project(&five), black_box(item))
+            pool.evaluate(Call::Project(&five), black_box(item))
                 .unwrap()
         });
     });
     for ids in [10, 100_000] {
-        let whitelist = Source::project(samples::whitelist(ids).into());
+        let whitelist = Document::project(samples::whitelist(ids).into());
         let listed = samples::LISTED_REQUEST.as_bytes();
         group.bench_function(format!("whitelist_{ids}_json"), |b| {
             b.iter(|| {
-                decider
-                    .ask(Question::Project(&whitelist), black_box(listed))
+                pool.evaluate(Call::Project(&whitelist), black_box(listed))
                     .unwrap()
             });
         });
     }
-    group.bench_function("compile", |b| b.iter(|| Decider::new(MODULE, 1).unwrap()));
+    group.bench_function("compile", |b| {
+        b.iter(|| EnginePool::new(MODULE, 1).unwrap())
+    });
     group.finish();
 }
 
 /// The module's memory after ten thousand decisions and after ten million, for `tests/bench` to compare.
 fn memory(_: &mut Criterion) {
-    let decider = Decider::new(MODULE, 1).unwrap();
-    let catalog = Source::catalog(samples::CATALOG.into());
+    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let catalog = Document::catalog(samples::CATALOG.into());
     let age = samples::AGE_REQUEST.as_bytes();
     let bytes_after = |decisions: u32| {
         for _ in 0..decisions {
-            let question = Question::Condition(&catalog, "alcohol");
-            decider.ask(question, black_box(age)).unwrap();
+            let question = Call::Condition(&catalog, "alcohol");
+            pool.evaluate(question, black_box(age)).unwrap();
         }
-        decider.memory()
+        pool.memory()
     };
     let (few, many) = (bytes_after(10_000), bytes_after(10_000_000));
     println!("module/memory: {few} bytes after ten thousand decisions, {many} after ten million");

@@ -24,12 +24,11 @@ use futures_util::FutureExt;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, SystemClock};
+use tillgate::identity::TenantId;
+use tillgate::keys::{KeyRing, NewKey, Schedule, StoredKeys};
 use tillgate::store::MemoryStore;
-use tillgate::tokens::client::Verdict;
-use tillgate::tokens::keyring::KeyRing;
-use tillgate::tokens::keys::{NewKey, StoredKeys};
-use tillgate::tokens::tenant::TenantId;
-use tillgate::tokens::{Credentials, Shown};
+use tillgate::tokens::client::StatusChange;
+use tillgate::tokens::{BasicCredentials, Credentials};
 use tokio::runtime::Runtime;
 
 #[path = "../../tests/support/host.rs"]
@@ -72,8 +71,12 @@ fn signatures(c: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
     let mut group = c.benchmark_group("tokens");
     let now = SystemClock.now();
+    let schedule = Schedule {
+        max_age: Duration::from_secs(300),
+        token_lifetime: Duration::from_secs(3_599),
+    };
     let keys = StoredKeys::first(&NewKey::generate().unwrap(), now);
-    let keys = KeyRing::new(&keys).unwrap();
+    let keys = KeyRing::new(&keys, schedule).unwrap();
     let key = keys.signing(now).unwrap();
     group.bench_function("sign", |b| b.iter(|| key.sign(&[b'x'; 500]).unwrap()));
 
@@ -81,9 +84,13 @@ fn signatures(c: &mut Criterion) {
     let client = runtime.block_on(host.client("shop", &["ecs.evaluator"]));
     let header = basic(&client.client_id, &client.client_secret);
     let peer = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let tokens = &host.app.tokens;
+    let tokens = &host.features.tokens;
     let token = || {
-        let issued = tokens.issue(Shown::of_header(&header), FORM.as_bytes(), peer);
+        let issued = tokens.issue(
+            BasicCredentials::from_header(&header),
+            FORM.as_bytes(),
+            peer,
+        );
         let issued = json!(runtime.block_on(issued).unwrap());
         issued["access_token"].as_str().unwrap().to_owned()
     };
@@ -275,32 +282,35 @@ async fn agreement() -> Value {
     let (one, other) = two_hosts(Arc::new(SystemClock)).await;
     let tenant = TenantId::new("shop").unwrap();
     let admin = one.token("shop", &["iam.admin"]).await;
-    let admin = one.app.tokens.verify(&admin).await.unwrap();
+    let admin = one.features.tokens.verify(&admin).await.unwrap();
     let mut revoked = Vec::new();
     for _ in 0..50 {
         let client = one.client("shop", &["ecs.evaluator"]).await;
         let (id, secret) = (&client.client_id, &client.client_secret);
         let token = host::token(&one.http, &one.url, id, secret).await;
-        other.app.tokens.verify(&token).await.unwrap();
+        other.features.tokens.verify(&token).await.unwrap();
         let begin = Instant::now();
-        let judged = one.app.tokens.judge(&admin, &tenant, id, Verdict::Revoke);
+        let judged = one
+            .features
+            .tokens
+            .change_status(&admin, &tenant, id, StatusChange::Revoke);
         judged.await.unwrap();
         let refused = until(begin, async || {
-            other.app.tokens.verify(&token).await.is_err()
+            other.features.tokens.verify(&token).await.is_err()
         });
         revoked.push(refused.await);
     }
     let clock = Arc::new(StoppedClock::at(SystemClock.now()));
     let (one, other) = two_hosts(clock.clone()).await;
     let operator = one.token("platform", &["platform.operator"]).await;
-    let operator = one.app.tokens.verify(&operator).await.unwrap();
+    let operator = one.features.tokens.verify(&operator).await.unwrap();
     let mut rotated = Vec::new();
     for _ in 0..10 {
         clock.advance(Duration::from_secs(60 * 60));
         let begin = Instant::now();
-        one.app.tokens.rotate_keys(&operator).await.unwrap();
+        one.features.tokens.rotate_keys(&operator).await.unwrap();
         let published = async || {
-            let (ours, theirs) = (one.app.tokens.jwks(), other.app.tokens.jwks());
+            let (ours, theirs) = (one.features.tokens.jwks(), other.features.tokens.jwks());
             ours.unwrap().json == theirs.unwrap().json
         };
         rotated.push(until(begin, published).await);

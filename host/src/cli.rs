@@ -276,7 +276,12 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
 async fn write_operator(app: &App, features: &Features, file: &Path) -> Result<(), String> {
     let write = |credentials: &Credentials| write_credentials(&app.config, credentials, file);
     let made = features.tokens.ensure_operator(write).await;
-    if made.map_err(|cause| format!("the operator's client could not be created: {}", explain(cause)))? {
+    if made.map_err(|cause| {
+        format!(
+            "the operator's client could not be created: {}",
+            explain(cause)
+        )
+    })? {
         tracing::info!(file = %file.display(), "the operator's credentials were written");
     }
     Ok(())

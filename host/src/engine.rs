@@ -450,7 +450,9 @@ impl Instance {
         match answer.and_then(<[u8]>::split_first) {
             Some((&tillgate_engine::face::OK, json)) => Ok(Bytes::copy_from_slice(json)),
             Some((_, json)) => Err(refusal(json)),
-            None => Err(EngineError::Failed("the module answered nothing".to_owned())),
+            None => Err(EngineError::Failed(
+                "the module answered nothing".to_owned(),
+            )),
         }
     }
 }

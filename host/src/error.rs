@@ -79,7 +79,9 @@ impl Error {
         match code {
             Code::Invalid => Self::Invalid(faults),
             Code::NotFound => Self::NotFound("no condition with this id is in force".to_owned()),
-            Code::UnknownHandle => Self::Bug("the module does not know a document that it has prepared".to_owned()),
+            Code::UnknownHandle => {
+                Self::Bug("the module does not know a document that it has prepared".to_owned())
+            }
         }
     }
 }

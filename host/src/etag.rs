@@ -62,7 +62,10 @@ impl EntityTags {
     #[must_use]
     pub fn contain(&self, etag: &Etag) -> bool {
         let Some(tags) = &self.0 else { return false };
-        let etag = etag.to_str().ok().and_then(|text| text.parse::<headers::ETag>().ok());
+        let etag = etag
+            .to_str()
+            .ok()
+            .and_then(|text| text.parse::<headers::ETag>().ok());
         etag.is_some_and(|etag| !tags.precondition_passes(&etag))
     }
 }

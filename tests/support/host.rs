@@ -12,9 +12,10 @@ use tillgate::app::App;
 use tillgate::clock::{Clock, SystemClock};
 use tillgate::config::{Config, Flags, Loaded};
 use tillgate::http::Listener;
+use tillgate::identity::TenantId;
+use tillgate::routes::Features;
 use tillgate::store::{MemoryStore, Store};
 use tillgate::tokens::Credentials;
-use tillgate::tokens::tenant::TenantId;
 use tokio::task::JoinHandle;
 
 /// The program, where cargo tells.
@@ -23,6 +24,7 @@ pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 /// A host in this process.
 pub struct Host {
     pub app: Arc<App>,
+    pub features: Features,
     pub url: String,
     pub http: Client,
     serving: JoinHandle<()>,
@@ -73,20 +75,27 @@ impl Host {
     ) -> Self {
         let url = config.public_url();
         let app = App::start(config, store, clock).await.unwrap();
-        let filter = tillgate::http::filter(Arc::clone(&app), App::table().unwrap());
+        let features = Features::start(&app).await.unwrap();
+        let filter = tillgate::http::filter(features.server(&app).unwrap());
         let serving = tokio::spawn(listener.serve(filter, std::future::pending()));
         Self {
             app,
+            features,
             url,
             http: Client::new(),
             serving,
         }
     }
 
+    /// Does the background jobs that are due, and has memory follow.
+    pub async fn run_due(&self) {
+        self.app.runner.run_due().await;
+    }
+
     /// A client of a tenant with these roles.
     pub async fn client(&self, tenant: &str, roles: &[&str]) -> Credentials {
         let tenant = TenantId::new(tenant).unwrap();
-        self.app
+        self.features
             .tokens
             .provision(&tenant, "test", roles)
             .await

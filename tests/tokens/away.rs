@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tillgate::clock::StoppedClock;
 use tillgate::store::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition, Position,
-    Slice, Store, Unavailable,
+    Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition,
+    PartitionHints, Position, Slice, Store, Unavailable,
 };
 
 use super::fixture::{FORM, START, Service, registration};
@@ -104,6 +104,10 @@ impl Store for Switched {
     fn hints(&self, partition: &Partition) -> Hints {
         self.store.hints(partition)
     }
+
+    fn partition_hints(&self) -> PartitionHints {
+        self.store.partition_hints()
+    }
 }
 
 async fn start() -> (Service, Arc<Switched>) {
@@ -125,7 +129,7 @@ async fn while_the_store_is_away_who_is_known_goes_on_and_others_come_again() {
     let (known, unknown) = (service.operator().await, service.admin("acme").await);
     assert_eq!(service.status_of(&known).await.0, 200);
     store.away.store(true, Ordering::SeqCst);
-    assert!(service.host.app.tokens.verify(&known).await.is_ok());
+    assert!(service.host.features.tokens.verify(&known).await.is_ok());
     let answer = service.get("/v1/roles", &unknown).await;
     assert_eq!(
         (answer.status, answer.header("retry-after")),

@@ -225,7 +225,7 @@ async fn pending_clients_vanish_after_seven_days_and_others_stay() {
         )
         .await;
     service.clock.advance(DAY * 7 - Duration::from_secs(1));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let operator = service.operator().await;
     assert_eq!(
         service
@@ -237,7 +237,7 @@ async fn pending_clients_vanish_after_seven_days_and_others_stay() {
     service.clock.advance(Duration::from_secs(1));
     let gone = service.get(&path(&pending.client_id), &operator).await;
     assert_eq!(gone.status, 404, "even before it is cleaned up");
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let left = service
         .get("/v1/tenants/acme/clients", &operator)
         .await
@@ -254,7 +254,7 @@ async fn a_client_may_register_again_before_the_old_one_is_cleaned_up() {
     service.till("acme", 1).await;
     service.clock.advance(DAY * 7);
     let again = service.till("acme", 1).await;
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let operator = service.operator().await;
     let path = format!("/v1/tenants/acme/clients/{}", again.client_id);
     assert_eq!(
@@ -262,7 +262,7 @@ async fn a_client_may_register_again_before_the_old_one_is_cleaned_up() {
         "Pending"
     );
     service.clock.advance(DAY * 7);
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let operator = service.operator().await;
     assert_eq!(service.get(&path, &operator).await.status, 404);
 }

@@ -70,7 +70,7 @@ impl Service {
             *kept.lock().unwrap() = Some(credentials.clone());
             Ok(())
         };
-        assert!(host.app.tokens.ensure_operator(keep).await.unwrap());
+        assert!(host.features.tokens.ensure_operator(keep).await.unwrap());
         let operator = kept.into_inner().unwrap().unwrap();
         Self {
             host,

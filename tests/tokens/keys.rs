@@ -142,19 +142,19 @@ async fn a_new_key_is_published_at_once_signs_later_and_outlives_the_tokens_of_t
 #[tokio::test]
 async fn a_private_half_goes_once_its_key_signs_no_more_and_the_rest_with_its_last_token() {
     let service = Service::start().await;
-    let tokens = &service.host.app.tokens;
+    let tokens = &service.host.features.tokens;
     let first = signing(&service).await;
     rotated(&service).await;
     let old = service.operator().await;
     let half = |record: &Value, index: usize| record[index]["private"].is_string();
     service.clock.advance(Duration::from_secs(319));
-    tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     assert!(
         half(&record(&service).await, 0),
         "another host may sign with it yet"
     );
     service.clock.advance(Duration::from_secs(1));
-    tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let kept = record(&service).await;
     assert_eq!((half(&kept, 0), half(&kept, 1)), (false, true));
     assert_eq!(kept[0]["kid"], first);
@@ -163,14 +163,14 @@ async fn a_private_half_goes_once_its_key_signs_no_more_and_the_rest_with_its_la
     let another =
         crate::support::host::Host::start_on(service.store.clone(), service.clock.clone());
     assert_eq!(
-        another.await.app.tokens.jwks().unwrap().json,
+        another.await.features.tokens.jwks().unwrap().json,
         tokens.jwks().unwrap().json
     );
     service.clock.advance(Duration::from_secs(3_599));
-    tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     assert_eq!(record(&service).await.as_array().unwrap().len(), 1);
     service.clock.advance(Duration::from_secs(24 * 60 * 60));
-    tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     assert!(half(&record(&service).await, 0), "the one that signs stays");
 }
 
@@ -181,7 +181,7 @@ async fn a_host_whose_clock_is_behind_signs_with_the_new_key_once_the_old_cannot
     let first = signing(&service).await;
     let second = rotated(&service).await;
     service.clock.advance(Duration::from_secs(320));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     service.clock.set(start.plus(Duration::from_secs(290)));
     let token = service.operator().await;
     assert_eq!(part(&token, 0)["kid"], second);
@@ -258,7 +258,7 @@ async fn hosts_that_start_at_once_share_one_key() {
     let start =
         || crate::support::host::Host::start_on(service.store.clone(), service.clock.clone());
     let (one, two) = tokio::join!(start(), start());
-    let published = |host: &crate::support::host::Host| host.app.tokens.jwks().unwrap().json;
+    let published = |host: &crate::support::host::Host| host.features.tokens.jwks().unwrap().json;
     assert_eq!(published(&one), published(&two));
     assert_eq!(published(&one), published(&service.host));
 }

@@ -69,7 +69,7 @@ async fn a_tenant_has_so_many_pending_clients_and_no_more() {
         429
     );
     service.clock.advance(Duration::from_secs(7 * 24 * 60 * 60));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     for number in 5..7 {
         service.till("acme", number).await;
     }
@@ -130,8 +130,8 @@ async fn ten_wrong_secrets_in_a_row_make_an_address_wait_longer_and_longer() {
         other.status, 401,
         "another client does not wait: it is only pending"
     );
-    let elsewhere = service.host.app.tokens.issue(
-        tillgate::tokens::Shown::of_header(&basic(id, secret)),
+    let elsewhere = service.host.features.tokens.issue(
+        tillgate::tokens::BasicCredentials::from_header(&basic(id, secret)),
         FORM.as_bytes(),
         "192.0.2.1".parse().unwrap(),
     );

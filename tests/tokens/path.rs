@@ -153,13 +153,13 @@ async fn the_operator_is_made_once_even_by_hosts_that_share_a_store() {
     let service = Service::start().await;
     let again = service
         .host
-        .app
+        .features
         .tokens
         .ensure_operator(|_| panic!("nothing is to be kept"));
     assert!(!again.await.unwrap());
     let other = Host::start_on(service.store.clone(), service.clock.clone()).await;
     let made = other
-        .app
+        .features
         .tokens
         .ensure_operator(|_| panic!("nothing is to be kept"));
     assert!(!made.await.unwrap());
@@ -171,8 +171,14 @@ async fn nothing_is_made_when_the_operators_credentials_cannot_be_kept() {
     let store = std::sync::Arc::new(MemoryStore::new(clock.clone()));
     let host = Host::start_on(store, clock).await;
     let full = |_: &tillgate::tokens::Credentials| Err(std::io::Error::other("the disk is full"));
-    assert!(host.app.tokens.ensure_operator(full).await.is_err());
-    assert!(host.app.tokens.ensure_operator(|_| Ok(())).await.unwrap());
+    assert!(host.features.tokens.ensure_operator(full).await.is_err());
+    assert!(
+        host.features
+            .tokens
+            .ensure_operator(|_| Ok(()))
+            .await
+            .unwrap()
+    );
 }
 
 #[tokio::test]
@@ -269,15 +275,15 @@ async fn an_old_token_stays_dead_on_a_host_that_learns_of_delete_and_return_at_o
     let configure = |config: &mut tillgate::config::Config| config.issuer = issuer;
     let (store, clock) = (service.store.clone(), service.clock.clone());
     let other = Host::start_configured(store, clock, configure).await;
-    assert!(other.app.tokens.verify(&old).await.is_ok());
+    assert!(other.features.tokens.verify(&old).await.is_ok());
     service.delete(&path, &operator).await;
     service.clock.advance(std::time::Duration::from_secs(1));
     let again = service.till("acme", 1).await;
     service.put(&authorize, &operator, Value::Null).await;
     let new = service.token_of(&again).await;
-    other.app.tokens.tidy().await.unwrap();
-    assert!(other.app.tokens.verify(&old).await.is_err());
-    assert!(other.app.tokens.verify(&new).await.is_ok());
+    other.run_due().await;
+    assert!(other.features.tokens.verify(&old).await.is_err());
+    assert!(other.features.tokens.verify(&new).await.is_ok());
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn a_client_with_an_approving_statement_gets_a_token_at_once_and_waits_in_
     );
     // Nor does it go when pending clients do.
     service.clock.advance(Duration::from_secs(8 * 24 * 60 * 60));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let token = service.send(service.ask(id, secret, FORM)).await;
     assert_eq!(token.status, 200);
 }
@@ -161,7 +161,7 @@ async fn a_statement_ends_when_it_expires_and_leaves_nothing_behind() {
     let text = made(&service, &admin, with(statement(), "expiresIn", "90 s")).await;
     let jti = part(&text, 1)["jti"].as_str().unwrap().to_owned();
     service.clock.advance(Duration::from_secs(89));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     assert_eq!(
         show(&service, &text, json!({ "number": 1 })).await.status,
         201
@@ -172,7 +172,7 @@ async fn a_statement_ends_when_it_expires_and_leaves_nothing_behind() {
     let one = format!("{PATH}/{jti}");
     assert_eq!(service.delete(&one, &admin).await.status, 404);
     assert_eq!(service.get(PATH, &admin).await.body, json!({ "items": [] }));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     assert!(!kept(&service).await.contains(&jti));
 }
 
@@ -186,9 +186,9 @@ async fn a_statement_outlives_the_key_that_signed_it() {
         .await;
     assert_eq!(rotated.status, 201, "{}", rotated.body);
     service.clock.advance(Duration::from_secs(2 * 60 * 60));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let kid = part(&text, 0)["kid"].as_str().unwrap().to_owned();
-    let jwks = service.host.app.tokens.jwks().unwrap().json;
+    let jwks = service.host.features.tokens.jwks().unwrap().json;
     assert!(!String::from_utf8_lossy(&jwks).contains(&kid));
     assert_eq!(
         show(&service, &text, json!({ "number": 1 })).await.status,
@@ -557,7 +557,7 @@ async fn an_approved_client_takes_the_place_of_one_that_was_pending_for_too_long
     assert_eq!(approved.body["status"], "Authorized", "{}", approved.body);
     assert_eq!(pending(2).await, 201, "nobody else is pending");
     assert_eq!(pending(3).await, 429);
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let id = approved.body["clientId"].as_str().unwrap();
     let client = service
         .get(&format!("/v1/tenants/acme/clients/{id}"), &admin)
@@ -588,7 +588,7 @@ async fn a_record_that_cannot_be_read_keeps_no_statement_from_going() {
     };
     service.store.commit(broken).await.unwrap();
     service.clock.advance(Duration::from_secs(90));
-    service.host.app.tokens.tidy().await.unwrap();
+    service.host.run_due().await;
     let jti = part(&text, 1)["jti"].as_str().unwrap().to_owned();
     assert!(!kept(&service).await.contains(&jti));
 }

@@ -54,7 +54,9 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     }
     let clock = Arc::new(SystemClock);
     let store = store::open(&url, Arc::clone(&clock) as _, false).await?;
-    let app = App::start(config.clone(), store, clock).await.map_err(explain)?;
+    let app = App::start(config.clone(), store, clock)
+        .await
+        .map_err(explain)?;
     let tokens = Tokens::start(&app).await.map_err(explain)?;
     let keep = |credentials: &Credentials| write_credentials(&config, credentials, &file);
     let made = tokens.further_operator(keep).await.map_err(explain)?;

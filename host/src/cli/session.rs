@@ -126,7 +126,8 @@ impl Session {
         }
         let token = answer.body()?;
         let token = token.get("access_token").and_then(Value::as_str);
-        let token = token.ok_or_else(|| format!("{base} answered without a token: is it Tillgate?"));
+        let token =
+            token.ok_or_else(|| format!("{base} answered without a token: is it Tillgate?"));
         let token = token?.to_owned();
         Ok(Self { http, base, token })
     }

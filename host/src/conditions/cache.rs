@@ -60,7 +60,8 @@ impl StoredCondition {
         let mut faults = Faults::default();
         let read = EntityCondition::from_catalog(document.root(), scope, &mut faults);
         faults.none_or_error()?;
-        let condition = read.ok_or_else(|| Error::Bug("a stored condition is malformed".to_owned()))?;
+        let condition =
+            read.ok_or_else(|| Error::Bug("a stored condition is malformed".to_owned()))?;
         let etag = etag::of_text(&json);
         Ok(Self {
             condition,

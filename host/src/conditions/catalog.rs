@@ -10,7 +10,7 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
 use super::cache::{Content, StoredCondition, StoredProject};
-use crate::engine::{MODULE_SHA256, Document};
+use crate::engine::{Document, MODULE_SHA256};
 use crate::etag::{self, Etag};
 use crate::identity::TenantId;
 

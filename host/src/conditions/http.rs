@@ -256,7 +256,11 @@ async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Rep
     put_condition(&conditions, &request, Owner::Platform).await
 }
 
-async fn put_condition(conditions: &Conditions, request: &Request, owner: Owner<'_>) -> Result<Reply> {
+async fn put_condition(
+    conditions: &Conditions,
+    request: &Request,
+    owner: Owner<'_>,
+) -> Result<Reply> {
     let id = condition_id(request)?;
     let preconditions = request.preconditions();
     let put = conditions.put_condition(owner, id, &request.body, &preconditions);
@@ -273,7 +277,11 @@ async fn delete_global(conditions: Arc<Conditions>, request: Request) -> Result<
     delete_condition(&conditions, &request, Owner::Platform).await
 }
 
-async fn delete_condition(conditions: &Conditions, request: &Request, owner: Owner<'_>) -> Result<Reply> {
+async fn delete_condition(
+    conditions: &Conditions,
+    request: &Request,
+    owner: Owner<'_>,
+) -> Result<Reply> {
     let id = condition_id(request)?;
     conditions
         .delete_condition(owner, &id, &request.preconditions())

@@ -86,7 +86,10 @@ impl Tenant {
         stream::unfold(state, |(tenant, (mut global, mut own), seen)| async move {
             loop {
                 let catalog = tenant.catalog();
-                if seen.as_ref().is_none_or(|seen| seen.digest != catalog.digest) {
+                if seen
+                    .as_ref()
+                    .is_none_or(|seen| seen.digest != catalog.digest)
+                {
                     let next = (tenant, (global, own), Some(Arc::clone(&catalog)));
                     return Some((catalog, next));
                 }
@@ -318,7 +321,11 @@ pub fn evaluate_condition(
 ///
 /// # Errors
 /// [`Error::Invalid`] naming every fault of the request.
-pub fn evaluate_project(engine: &EnginePool, catalog: &TenantCatalog, request: &[u8]) -> Result<Bytes> {
+pub fn evaluate_project(
+    engine: &EnginePool,
+    catalog: &TenantCatalog,
+    request: &[u8],
+) -> Result<Bytes> {
     let project = named_project(catalog, request);
     // To the conditions, which have no project, every project is unreachable.
     let document = project
@@ -331,7 +338,11 @@ pub fn evaluate_project(engine: &EnginePool, catalog: &TenantCatalog, request: &
 ///
 /// # Errors
 /// [`Error::Invalid`] naming every fault of the request.
-pub fn evaluate_basket(engine: &EnginePool, catalog: &TenantCatalog, request: &[u8]) -> Result<Bytes> {
+pub fn evaluate_basket(
+    engine: &EnginePool,
+    catalog: &TenantCatalog,
+    request: &[u8],
+) -> Result<Bytes> {
     let project = named_project(catalog, request);
     let project = project.as_ref().map(|project| &project.document);
     Ok(engine.evaluate(Call::Basket(&catalog.conditions, project), request)?)

@@ -120,7 +120,11 @@ struct Source {
 }
 
 impl Source {
-    async fn run(mut self, updates: impl Stream<Item = Event>, mut stopping: watch::Receiver<bool>) {
+    async fn run(
+        mut self,
+        updates: impl Stream<Item = Event>,
+        mut stopping: watch::Receiver<bool>,
+    ) {
         let mut updates = pin!(updates);
         let mut checks = tokio::time::interval(CHECK);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -150,7 +154,7 @@ impl Source {
                         return;
                     }
                 }
-                _ = stopping.wait_for(|stopping| *stopping) => break,
+                () = stopped(&mut stopping) => break,
             }
         }
         lock(&self.sources).remove(&self.name);
@@ -182,7 +186,14 @@ impl Source {
     }
 }
 
-fn lock(sources: &Sources) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Listener>>> {
+/// Waits until the host is stopping.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+fn lock(
+    sources: &Sources,
+) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Listener>>> {
     sources.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

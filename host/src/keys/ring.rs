@@ -53,7 +53,7 @@ impl KeyRing {
     ///
     /// # Errors
     /// [`crate::error::Error::Bug`] when one is damaged, or none is there.
-    pub(super) fn new(stored: &StoredKeys, schedule: Schedule) -> Result<Self> {
+    pub fn new(stored: &StoredKeys, schedule: Schedule) -> Result<Self> {
         let (mut keys, mut jwks) = (Vec::new(), Vec::new());
         for (key, removal) in stored.iter(schedule) {
             keys.push(Arc::new(SigningKey::new(key, removal)?));

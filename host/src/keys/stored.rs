@@ -75,7 +75,8 @@ impl NewKey {
     /// # Errors
     /// When the system has no random numbers.
     pub fn generate() -> Result<Self> {
-        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| bug("generating a key failed"))?;
+        let pair =
+            KeyPair::generate(KeySize::Rsa2048).map_err(|_| bug("generating a key failed"))?;
         let private: Pkcs8V1Der<'_> = pair
             .as_der()
             .map_err(|_| bug("a generated key cannot be encoded"))?;

@@ -80,15 +80,28 @@ pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
     };
     let lifetime = match root.member("expiresIn") {
         Some(node) => {
-            let span = node.text().and_then(|text| humantime::parse_duration(text).ok());
+            let span = node
+                .text()
+                .and_then(|text| humantime::parse_duration(text).ok());
             let span = span.filter(|span| !span.is_zero() && *span <= statement::MAX_LIFETIME);
             or_fault(&mut faults, node, span, LIFETIME_RULE)
         }
         None => Some(statement::LIFETIME),
     };
-    let whole = (software, using_global_template, claims, auto_approve, lifetime);
-    let (Some(software), Some(using_global_template), Some(claims), Some(auto_approve), Some(lifetime)) =
-        whole
+    let whole = (
+        software,
+        using_global_template,
+        claims,
+        auto_approve,
+        lifetime,
+    );
+    let (
+        Some(software),
+        Some(using_global_template),
+        Some(claims),
+        Some(auto_approve),
+        Some(lifetime),
+    ) = whole
     else {
         return Err(into_error(faults));
     };

@@ -11,9 +11,9 @@ use serde_json::json;
 use subtle::{Choice, ConstantTimeEq};
 
 use super::client_id::{Claims, Software};
-use crate::identity::TenantId;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::identity::TenantId;
 
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;

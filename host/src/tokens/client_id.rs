@@ -88,7 +88,11 @@ impl<'de> Deserialize<'de> for Claim {
             Some(b't' | b'f') => serde_json::from_str(text).map(Self::Flag),
             Some(b'"') => serde_json::from_str(text).map(Self::Text),
             Some(b'-' | b'0'..=b'9') => Ok(Self::Number(text.to_owned())),
-            _ => return Err(de::Error::custom("a claim is a string, a number or a boolean")),
+            _ => {
+                return Err(de::Error::custom(
+                    "a claim is a string, a number or a boolean",
+                ));
+            }
         }
         .map_err(de::Error::custom)
     }

@@ -156,7 +156,9 @@ impl Tokens {
         let now = self.clock.now();
         let mut seen = Vec::with_capacity(keys.len());
         for (key, entry) in keys.iter().zip(self.records.entries(keys).await?) {
-            let client = entry.map(|entry| decode_entry::<Client>(key, &entry)).transpose()?;
+            let client = entry
+                .map(|entry| decode_entry::<Client>(key, &entry))
+                .transpose()?;
             seen.extend(
                 client
                     .filter(|c| c.record.exists(now))

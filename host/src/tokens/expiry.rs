@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use crate::app::App;
+use super::registry::Registry;
 use crate::clock::Clock;
+use crate::error::Result;
+use crate::feed::Subscriber;
 use crate::keys::Keys;
 use crate::records::Records;
-use crate::runner::{Queue, Scope, Work};
+use crate::runner::{Queue, Runner, Scope, Work};
 
 /// The queue of clients that are removed when they have been pending for too long. A job is the id of a client.
 pub(super) const PENDING: &str = "pending";
@@ -22,27 +24,44 @@ pub(super) const STATEMENTS: &str = "statements";
 pub(super) struct Expiry {
     pub(super) records: Records,
     pub(super) clock: Arc<dyn Clock>,
+    registry: Arc<Registry>,
+    keys: Arc<Keys>,
 }
 
-/// Has the jobs done from now on.
-pub(super) fn register(app: &App, records: &Records, keys: &Arc<Keys>) {
-    let queue = |name| Queue::new(name, Scope::Partition(records.partition().clone()));
-    let expiry = Arc::new(Expiry {
-        records: records.clone(),
-        clock: Arc::clone(&app.clock),
-    });
-    let pending = Arc::clone(&expiry);
-    app.runner.register(queue(PENDING), move |work: Work| {
-        let expiry = Arc::clone(&pending);
-        async move { expiry.remove_pending(&work).await }
-    });
-    app.runner.register(queue(STATEMENTS), move |work: Work| {
-        let expiry = Arc::clone(&expiry);
-        async move { expiry.remove_statement(&work).await }
-    });
-    let keys = Arc::clone(keys);
-    app.runner.register(queue(keys.queue()), move |work: Work| {
-        let keys = Arc::clone(&keys);
-        async move { keys.retire(&work).await }
-    });
+impl Expiry {
+    pub(super) fn new(
+        records: &Records,
+        clock: &Arc<dyn Clock>,
+        registry: &Arc<Registry>,
+        keys: &Arc<Keys>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            records: records.clone(),
+            clock: Arc::clone(clock),
+            registry: Arc::clone(registry),
+            keys: Arc::clone(keys),
+        })
+    }
+
+    /// Has the jobs done from now on.
+    pub(super) fn register(self: &Arc<Self>, runner: &Runner) {
+        for name in [PENDING, STATEMENTS, self.keys.queue()] {
+            let queue = Queue::new(name, Scope::Partition(self.records.partition().clone()));
+            let expiry = Arc::clone(self);
+            runner.register(queue, move |work: Work| {
+                let expiry = Arc::clone(&expiry);
+                async move { expiry.remove(&work).await }
+            });
+        }
+    }
+
+    /// Removes what a job is about; what this host removes it sees at once.
+    async fn remove(&self, work: &Work) -> Result<()> {
+        match work.queue {
+            PENDING => self.remove_pending(work).await,
+            STATEMENTS => self.remove_statement(work).await,
+            _ => self.keys.retire(work).await,
+        }?;
+        self.registry.catch_up().await
+    }
 }

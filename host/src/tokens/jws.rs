@@ -1,8 +1,7 @@
-//! A signed JWT in its compact form, taken apart and not yet believed.
+//! A signed JWT in its compact form, parsed and not yet verified.
 //!
-//! Strict: unpadded base64url without bits to spare, exactly three parts, a header of JSON whose members are there
-//! once. Keys that a header brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at. Pure; `verify.rs` and
-//! `trusted/` decide.
+//! Strict: unpadded base64url without trailing bits, exactly three parts, a JSON header without duplicate members. Keys in
+//! a header (`jwk`, `jku`, `x5c`, `x5u`) are never used. Pure.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -12,24 +11,24 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
-/// The longest token that is looked at.
+/// The longest token that is read.
 pub(super) const MAX_TOKEN: usize = 8 << 10;
 
 /// How far the clocks of hosts may differ: seconds.
 pub(super) const LEEWAY: u64 = 5;
 
-/// What a header says that matters.
+/// The members of a header that matter.
 #[derive(Deserialize)]
 pub(super) struct Header {
     pub(super) alg: String,
     pub(super) kid: String,
     pub(super) typ: Option<String>,
-    /// Whether there is one: none of its extensions is known.
+    /// Whether it is present: no extension is supported.
     #[serde(default, deserialize_with = "present")]
     pub(super) crit: bool,
 }
 
-/// A member that must not be there, whatever its value.
+/// A member that must not be present, whatever its value.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
@@ -59,7 +58,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    /// Nothing, when it is now.
+    /// Succeeds when the token is valid now.
     pub(super) fn check(self, now: Timestamp) -> Result<()> {
         if now.seconds() >= self.exp.saturating_add(LEEWAY) {
             return refuse("the token has expired");
@@ -71,7 +70,7 @@ impl Validity {
     }
 }
 
-/// A token that names nobody.
+/// The refusal of a token.
 pub(super) const fn refuse<T>(why: &'static str) -> Result<T> {
     Err(Error::Unauthenticated(why))
 }
@@ -87,7 +86,7 @@ pub(super) struct Jws<'t> {
 }
 
 impl<'t> Jws<'t> {
-    /// Takes a token apart, if it has three parts and none is empty.
+    /// The parts of a token, if there are three and none is empty.
     pub(super) fn split(token: &'t str) -> Option<Self> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, payload) = signed.split_once('.')?;
@@ -112,13 +111,13 @@ impl<'t> Jws<'t> {
         decode(self.payload)
     }
 
-    /// The payload as claims of a known shape.
+    /// The payload, parsed as claims.
     pub(super) fn claims<C: DeserializeOwned>(&self) -> Option<C> {
         object(&self.payload()?)
     }
 }
 
-/// Unpadded base64url, without bits to spare.
+/// Decodes unpadded base64url without trailing bits.
 fn decode(part: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(part).ok()
 }

@@ -48,6 +48,7 @@ use std::time::Duration;
 
 use self::client::{Pepper, random_secret};
 pub use self::clients::ListPage;
+use self::expiry::Expiry;
 pub use self::form::BasicCredentials;
 pub use self::issue::{Issued, MAX_FORM, Refusal};
 use self::limits::{Registrations, WrongSecrets};
@@ -139,7 +140,7 @@ impl Tokens {
         let registry = Arc::new(registry);
         registry.catch_up().await?;
         keep_fresh(&registry);
-        expiry::register(app, &records, &keys);
+        Expiry::new(&records, &app.clock, &registry, &keys).register(&app.runner);
 
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
         let trusted = trusted.await?;

@@ -155,8 +155,9 @@ impl Tokens {
         secret: &str,
     ) -> Result<Client> {
         let (software, tenant) = (&registration.software, &registration.tenant);
-        let id = client_id::encode(&claims, software, tenant)
-            .ok_or_else(|| Error::invalid("$.claims", "make a client id longer than 255 characters"))?;
+        let id = client_id::encode(&claims, software, tenant).ok_or_else(|| {
+            Error::invalid("$.claims", "make a client id longer than 255 characters")
+        })?;
         let now = self.clock.now();
         Ok(Client {
             id,
@@ -224,7 +225,11 @@ impl Expiry {
         let plan = async || {
             let mut change = Change::default();
             work.settle(&mut change);
-            let Some(client) = self.records.get::<Client>(&client_key(&work.job.id)).await? else {
+            let Some(client) = self
+                .records
+                .get::<Client>(&client_key(&work.job.id))
+                .await?
+            else {
                 return Ok((change, None));
             };
             let late = self.clock.now().plus(CLOCK_SKEW);

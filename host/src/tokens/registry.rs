@@ -54,7 +54,9 @@ impl Roles {
 
     /// The roles that are not built in.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &StoredRole)> {
-        self.0.iter().map(|(role, (stored, _))| (role.as_str(), stored))
+        self.0
+            .iter()
+            .map(|(role, (stored, _))| (role.as_str(), stored))
     }
 
     /// What a client with these roles may do. A tenant's own client never gets a permission that is the platform's alone,
@@ -291,8 +293,7 @@ impl Subscriber for Registry {
                     self.apply_roles().await?;
                 }
                 let ids = keys.iter().filter_map(|key| key.strip_prefix(CLIENT));
-                self.apply_clients(&self.known(Some(&ids.collect())))
-                    .await
+                self.apply_clients(&self.known(Some(&ids.collect()))).await
             }
         }
     }

@@ -127,7 +127,9 @@ impl Tokens {
 
     fn check_write(caller: &Caller, role: &str) -> Result<()> {
         if !caller.platform {
-            return Err(Error::Denied("only the platform's administrators may change roles".to_owned()));
+            return Err(Error::Denied(
+                "only the platform's administrators may change roles".to_owned(),
+            ));
         }
         if built_in(role).is_some() {
             return Err(Error::Conflict(format!("the role {role} is built in")));

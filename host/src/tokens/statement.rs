@@ -17,10 +17,10 @@ use uuid::Uuid;
 
 use super::Registration;
 use super::client_id::{Claims, Software};
-use crate::identity::{Permission, Permissions};
-use crate::identity::TenantId;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::identity::{Permission, Permissions};
 
 /// The `typ` of a statement's header: no access token has it, so none can be taken for the other.
 pub(super) const TYPE: &str = "software-statement+jwt";

@@ -13,8 +13,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tillgate_engine::Fault;
 
-use super::run_blocking;
 use super::client_id::Claims;
+use super::run_blocking;
 use crate::error::{Error, Result};
 use crate::store::Revision;
 

@@ -180,27 +180,21 @@ async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn list_templates(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let owner = owner_of(&request)?;
-    let templates = tokens
-        .templates(request.caller()?, owner.as_ref())
-        .await?;
+    let templates = tokens.templates(request.caller()?, owner.as_ref()).await?;
     tagged(&request, &templates)
 }
 
 async fn post_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let new = body::template(&request.body)?;
-    let template = tokens
-        .create_template(caller, owner.as_ref(), new)
-        .await?;
+    let template = tokens.create_template(caller, owner.as_ref(), new).await?;
     with_tag(StatusCode::CREATED, &template)
 }
 
 async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let software = software_of(&request)?;
-    let template = tokens
-        .template(caller, owner.as_ref(), &software)
-        .await?;
+    let template = tokens.template(caller, owner.as_ref(), &software).await?;
     tagged(&request, &template)
 }
 
@@ -252,11 +246,7 @@ async fn revoke(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     change_status(&tokens, &request, StatusChange::Revoke).await
 }
 
-async fn change_status(
-    tokens: &Tokens,
-    request: &Request,
-    change: StatusChange,
-) -> Result<Reply> {
+async fn change_status(tokens: &Tokens, request: &Request, change: StatusChange) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(request)?);
     client(
         &tokens
@@ -267,11 +257,11 @@ async fn change_status(
 
 async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let overlap = request.query_param("overlap").map(|span| body::overlap(&span));
+    let overlap = request
+        .query_param("overlap")
+        .map(|span| body::overlap(&span));
     let (id, overlap) = (request.param(1)?, overlap.transpose()?);
-    let new = tokens
-        .renew_secret(caller, &tenant, id, overlap)
-        .await?;
+    let new = tokens.renew_secret(caller, &tenant, id, overlap).await?;
     let body = json!({ "clientId": new.client_id, "clientSecret": new.client_secret });
     secret(Reply::of(StatusCode::OK, &body)?)
 }
@@ -280,8 +270,7 @@ async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let roles = body::roles(&request.body)?;
     let (id, preconditions) = (request.param(1)?, request.preconditions());
-    let changed = tokens
-        .set_roles(caller, &tenant, id, &roles, &preconditions);
+    let changed = tokens.set_roles(caller, &tenant, id, &roles, &preconditions);
     client(&changed.await?)
 }
 

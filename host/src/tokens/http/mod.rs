@@ -57,9 +57,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
 
 async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     tokens.count_registration(request.peer)?;
-    let registered = tokens
-        .register(body::registration(&request.body)?)
-        .await?;
+    let registered = tokens.register(body::registration(&request.body)?).await?;
     secret(Reply::of(StatusCode::CREATED, &registered)?)
 }
 

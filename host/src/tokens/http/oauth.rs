@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use ::http::header::{AUTHORIZATION, CACHE_CONTROL, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
@@ -20,7 +18,8 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// The route.
 pub(super) fn route() -> Route<Arc<Tokens>> {
     let body = Takes::Anything(MAX_FORM);
-    Route::new(Method::POST, "/oauth2/token", Access::Public, body, token).with_errors(refused_by_http)
+    Route::new(Method::POST, "/oauth2/token", Access::Public, body, token)
+        .with_errors(refused_by_http)
 }
 
 async fn token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {

@@ -39,8 +39,7 @@ async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let (limit, cursor) = page_of(&request)?;
-    let page = tokens
-        .statements(caller, &tenant, limit, cursor.as_deref());
+    let page = tokens.statements(caller, &tenant, limit, cursor.as_deref());
     tagged(&request, &page.await?)
 }
 

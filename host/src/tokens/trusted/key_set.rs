@@ -1,8 +1,8 @@
-//! The keys of an issuer, read from its JWK set (RFC 7517): one by one, so that one that is damaged, or of a kind that
-//! is not known, leaves the others.
+//! The keys of an issuer, read from its JWK set (RFC 7517). Keys are read one by one, so that a damaged or unknown key
+//! does not affect the others.
 //!
-//! Public keys for signatures alone: a secret (`oct`), a private member, another `use` or a weak modulus is no key.
-//! Pure.
+//! Only public keys for signatures count: a secret (`oct`), a key with a private member, another `use` or a weak modulus
+//! is left out. Pure.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::tokens::jws::Jws;
 
-/// The most keys of a set that are looked at.
+/// The most keys of a set that are read.
 const MAX_KEYS: usize = 100;
 
 /// The least length of an RSA modulus in base64url digits: 2048 bits.
@@ -35,16 +35,16 @@ pub(super) struct KeySet(Vec<Key>);
 #[derive(Debug)]
 struct Key {
     kid: String,
-    /// What it may have signed with.
+    /// The algorithms that it may sign with.
     algorithms: Vec<Algorithm>,
     public: DecodingKey,
 }
 
 impl KeySet {
-    /// Reads a JWK set; answers how many of its keys were left out, too.
+    /// Reads a JWK set; answers how many of its keys were left out as well.
     ///
     /// # Errors
-    /// A sentence about a text that is no set, or has no key that is of use.
+    /// A sentence about a text that is not a set, or has no usable key.
     pub(super) fn read(json: &[u8]) -> Result<(Self, usize), String> {
         #[derive(Deserialize)]
         struct Set {
@@ -66,20 +66,20 @@ impl KeySet {
         Ok((Self(keys), left_out))
     }
 
-    /// Whether there is a key of an id.
+    /// Whether a key has this id.
     pub(super) fn has(&self, kid: &str) -> bool {
         self.0.iter().any(|key| key.kid == kid)
     }
 
-    /// The algorithm of a name, when one of the keys may sign with it.
+    /// The algorithm with this name, if one of the keys may sign with it.
     pub(super) fn algorithm(&self, name: &str) -> Option<Algorithm> {
         let algorithm = Algorithm::from_str(name).ok()?;
         let used = self.0.iter().any(|key| key.algorithms.contains(&algorithm));
         used.then_some(algorithm)
     }
 
-    /// Whether a key of this id signed a token. Several may have one id when they are of different kinds.
-    pub(super) fn signed(&self, kid: &str, algorithm: Algorithm, jws: &Jws<'_>) -> bool {
+    /// Whether a key with this id signed a token. Several keys of different types may have the same id.
+    pub(super) fn verify(&self, kid: &str, algorithm: Algorithm, jws: &Jws<'_>) -> bool {
         let (signature, text) = (jws.signature, jws.signed.as_bytes());
         let mut keys = self.0.iter();
         keys.any(|key| {
@@ -93,7 +93,7 @@ impl KeySet {
 
 impl Key {
     fn read(value: Value) -> Option<Self> {
-        // A private member beside public ones: whoever published it has no secret any more.
+        // A key that was published with its private half is no secret any more.
         if value.get("d").is_some() || value.get("k").is_some() {
             return None;
         }
@@ -110,7 +110,7 @@ impl Key {
         if !(signs && verifies) {
             return None;
         }
-        let of_its_kind: &[Algorithm] = match &jwk.algorithm {
+        let of_its_type: &[Algorithm] = match &jwk.algorithm {
             AlgorithmParameters::RSA(rsa) if rsa.n.len() >= MIN_MODULUS => RSA,
             AlgorithmParameters::EllipticCurve(ec) => match ec.curve {
                 EllipticCurve::P256 => &[Algorithm::ES256],
@@ -123,10 +123,10 @@ impl Key {
             _ => return None,
         };
         let algorithms = match &common.key_algorithm {
-            None => of_its_kind.to_vec(),
+            None => of_its_type.to_vec(),
             Some(named) => {
                 let named = Algorithm::from_str(&named.to_string()).ok()?;
-                of_its_kind.contains(&named).then(|| vec![named])?
+                of_its_type.contains(&named).then(|| vec![named])?
             }
         };
         Some(Self {

@@ -1,9 +1,8 @@
-//! Users' tokens of trusted issuers: who may name callers beside this service, and what their tokens say
-//! (`tokens.md`, "Verifying a caller", "IAM user tokens").
+//! Tokens of users, issued by trusted issuers (`tokens.md`, "Verifying a caller", "IAM user tokens").
 //!
-//! An issuer is found by the `iss` of a token before its signature is checked, and only its own keys are then tried: a
-//! key of one issuer never opens what another signed, whatever their key ids. An issuer that nobody configured costs
-//! nothing and reaches nothing. Its keys are in `key_set.rs`, fetching them in `source.rs`, its users in `user.rs`.
+//! The issuer is found by the `iss` of a token before the signature is checked, and only the keys of that issuer are then
+//! tried: a key of one issuer never verifies a token of another, whatever their key ids. An issuer that is not configured
+//! costs nothing. Keys are read in `key_set.rs` and fetched in `source.rs`; `user.rs` reads the claims.
 
 mod key_set;
 mod source;
@@ -15,37 +14,37 @@ use std::time::Duration;
 use serde::Deserialize;
 use tillgate_engine::json::{Document, Node, Scalar};
 
-use self::source::Keys;
+use self::source::IssuerKeys;
 pub(super) use self::user::User;
 use self::user::Users;
 use super::jws::{Header, Jws, Validity, refuse};
-use crate::identity::TenantId;
 use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
+use crate::identity::TenantId;
 
-/// How long a token that was verified is believed without asking for its key again: a key that its issuer has withdrawn
-/// opens nothing after this.
-const BELIEVE: Duration = Duration::from_secs(5 * 60);
+/// How long a verified token is trusted without looking up its key again: a key that its issuer has withdrawn verifies
+/// nothing after this.
+const TRUST: Duration = Duration::from_secs(5 * 60);
 
 /// All trusted issuers.
 #[derive(Debug)]
 pub(super) struct TrustedIssuers(Vec<TrustedIssuer>);
 
-/// Someone else whose tokens name callers.
+/// An issuer beside this service.
 #[derive(Debug)]
 pub(super) struct TrustedIssuer {
     issuer: String,
     audiences: Vec<String>,
-    keys: Arc<Keys>,
+    keys: Arc<IssuerKeys>,
     users: Users,
 }
 
 impl TrustedIssuers {
-    /// The issuers that are configured; begins to fetch their keys.
+    /// The configured issuers; starts to fetch their keys.
     ///
     /// # Errors
-    /// [`Error::Bug`] naming the issuer whose keys cannot be read from their file, or whose URL is none.
+    /// [`Error::Bug`] naming the issuer whose keys cannot be read from their file, or whose URL is malformed.
     pub(super) async fn start(
         configured: &[config::TrustedIssuer],
         platform: &TenantId,
@@ -53,7 +52,7 @@ impl TrustedIssuers {
     ) -> Result<Self> {
         let mut issuers = Vec::with_capacity(configured.len());
         for trusted in configured {
-            let keys = Keys::start(&trusted.issuer, &trusted.jwks, Arc::clone(clock)).await;
+            let keys = IssuerKeys::start(&trusted.issuer, &trusted.jwks, Arc::clone(clock)).await;
             let keys = keys.map_err(|cause| {
                 Error::Bug(format!("the trusted issuer {}: {cause}", trusted.issuer))
             })?;
@@ -67,7 +66,7 @@ impl TrustedIssuers {
         Ok(Self(issuers))
     }
 
-    /// The issuer that a token says it is of, when it is trusted.
+    /// The issuer that a token names, if it is trusted.
     pub(super) fn issuer_of(&self, jws: &Jws<'_>) -> Option<&TrustedIssuer> {
         #[derive(Deserialize)]
         struct Claims {
@@ -82,7 +81,7 @@ impl TrustedIssuers {
 }
 
 impl TrustedIssuer {
-    /// The user that a token names, and when it is valid.
+    /// The user that a token names, and when the token is valid.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] saying why it names none.
@@ -98,7 +97,7 @@ impl TrustedIssuer {
         let Some(algorithm) = keys.algorithm(&header.alg) else {
             return refuse("the token's alg is not one of its issuer's keys");
         };
-        if !keys.signed(&header.kid, algorithm, jws) {
+        if !keys.verify(&header.kid, algorithm, jws) {
             return refuse("the token's signature is invalid");
         }
         let payload = jws.payload().unwrap_or_default();
@@ -106,7 +105,7 @@ impl TrustedIssuer {
             return refuse("the token's claims are malformed");
         };
         let claims = claims.root();
-        if !self.is_meant(claims) {
+        if !self.is_audience(claims) {
             return refuse("the token is for another audience");
         }
         let Some(validity) = validity(claims) else {
@@ -116,13 +115,13 @@ impl TrustedIssuer {
         Ok((self.users.user(&self.issuer, claims)?, validity))
     }
 
-    /// Until when a token that was verified now is believed.
-    pub(super) fn remembers_until(&self, now: Timestamp) -> Timestamp {
-        now.plus(BELIEVE)
+    /// Until when a token that is verified now is trusted.
+    pub(super) fn trusts_until(&self, now: Timestamp) -> Timestamp {
+        now.plus(TRUST)
     }
 
-    /// Whether the token is for one of the issuer's audiences here.
-    fn is_meant(&self, claims: Node<'_, '_>) -> bool {
+    /// Whether the token is for one of the audiences that are configured for the issuer.
+    fn is_audience(&self, claims: Node<'_, '_>) -> bool {
         let ours = |node: Node<'_, '_>| {
             let named = node.text();
             named.is_some_and(|named| self.audiences.iter().any(|ours| *ours == **named))

@@ -1,8 +1,8 @@
-//! Where an issuer's keys come from, a URL or a file, and when they are fetched again.
+//! Where the keys of an issuer come from, a URL or a file, and when they are fetched again.
 //!
-//! They are fetched at the start, when they are five minutes old, and when a token names a key that is not among them;
-//! one fetch at a time, whoever waits for it, and none within 30 seconds after the last began, whatever became of it
-//! (`tokens.md`, "IAM user tokens"). What does not arrive, or has no key, leaves the keys as they are.
+//! They are fetched at the start, when they are five minutes old, and when a token names an unknown key: one fetch at a
+//! time, whoever waits for it, and none within 30 seconds after the start of the last one, whatever came of it
+//! (`tokens.md`, "IAM user tokens"). A fetch that fails, or brings no usable key, leaves the keys as they are.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,14 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use reqwest::{Method, Url};
 use tokio::task::AbortHandle;
 
 use super::key_set::KeySet;
 use crate::clock::{Clock, Timestamp};
+use crate::egress::{Client, Destinations, Limits};
 
-/// How long after the begin of a fetch there is no other.
+/// How long after the start of a fetch there is no other.
 const COOL_DOWN: Duration = Duration::from_secs(30);
 
 /// How old keys become before they are fetched again.
@@ -31,9 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The largest JWK set: 256 KiB.
 const MAX_SET: usize = 256 << 10;
 
-/// The keys of an issuer, as far as they are known.
+/// The keys of an issuer, as they were last fetched.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct IssuerKeys {
     issuer: String,
     source: Source,
     clock: Arc<dyn Clock>,
@@ -49,7 +51,7 @@ struct Known {
 
 #[derive(Debug)]
 enum Source {
-    Url(reqwest::Client, reqwest::Url),
+    Url(Client, Url),
     File(PathBuf),
 }
 
@@ -71,7 +73,7 @@ impl std::fmt::Debug for Fetching {
     }
 }
 
-impl Keys {
+impl IssuerKeys {
     /// Begins to fetch an issuer's keys. A file is read at once: one that is missing or wrong is a mistake here, and no
     /// outage elsewhere.
     pub(super) async fn start(
@@ -126,7 +128,11 @@ impl Keys {
         let keys = Arc::clone(self);
         let task = tokio::spawn(async move {
             if let Err(cause) = keys.renew().await {
-                tracing::warn!(issuer = keys.issuer, cause, "the keys of a trusted issuer could not be fetched");
+                tracing::warn!(
+                    issuer = keys.issuer,
+                    cause,
+                    "the keys of a trusted issuer could not be fetched"
+                );
             }
         });
         let ends = task.abort_handle();
@@ -139,7 +145,11 @@ impl Keys {
     async fn renew(&self) -> Result<(), String> {
         let since = self.clock.now();
         let (keys, left_out) = KeySet::read(&self.source.read().await?)?;
-        tracing::debug!(issuer = self.issuer, left_out, "the keys of a trusted issuer were fetched");
+        tracing::debug!(
+            issuer = self.issuer,
+            left_out,
+            "the keys of a trusted issuer were fetched"
+        );
         let keys = Arc::new(keys);
         self.known.store(Some(Arc::new(Known { keys, since })));
         Ok(())
@@ -155,57 +165,45 @@ impl Known {
 impl Source {
     fn new(source: &str) -> Result<Self, String> {
         if let Some(path) = source.strip_prefix("file:") {
-            // `file:///path` is a URL, `file:path` is short for one that is relative.
+            // `file:///path` is a URL, `file:path` is short for a relative one.
             let path = path
                 .strip_prefix("//")
                 .filter(|path| path.starts_with('/'))
                 .unwrap_or(path);
             return Ok(Self::File(path.into()));
         }
-        let url = source
+        let url: Url = source
             .parse()
             .map_err(|cause| format!("its jwks is not a URL: {cause}"))?;
-        let client = reqwest::Client::builder()
-            .timeout(DEADLINE)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("tillgate/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let client = client.map_err(|cause| format!("no HTTP client: {cause}"))?;
+        // Without TLS nobody on the way may change the keys: there is no way but within this machine.
+        let destinations = match url.scheme() {
+            "https" => Destinations::Any,
+            _ => Destinations::Loopback,
+        };
+        let client = Client::new(Limits {
+            deadline: DEADLINE,
+            max_answer: MAX_SET,
+            destinations,
+        });
+        let client = client.map_err(|cause| cause.to_string())?;
         Ok(Self::Url(client, url))
     }
 
     async fn read(&self) -> Result<Vec<u8>, String> {
         match self {
-            Self::Url(client, url) => fetch(client, url.clone()).await.map_err(|cause| {
-                let mut text = cause.to_string();
-                let mut inner = std::error::Error::source(&*cause);
-                while let Some(cause) = inner {
-                    text = format!("{text}: {cause}");
-                    inner = cause.source();
+            Self::Url(client, url) => {
+                let request = client.request(Method::GET, url.clone());
+                let answer = client.send(request).await;
+                let answer = answer.map_err(|cause| cause.to_string())?;
+                if !answer.status.is_success() {
+                    return Err(format!("it answered {}", answer.status));
                 }
-                text
-            }),
+                Ok(answer.body.into())
+            }
             Self::File(path) => {
                 let read = tokio::fs::read(path).await;
                 read.map_err(|cause| format!("{} cannot be read: {cause}", path.display()))
             }
         }
     }
-}
-
-type Cause = Box<dyn std::error::Error + Send + Sync>;
-
-async fn fetch(client: &reqwest::Client, url: reqwest::Url) -> Result<Vec<u8>, Cause> {
-    let mut response = client.get(url).send().await?.error_for_status()?;
-    if !response.status().is_success() {
-        return Err(format!("it answered {}", response.status()).into());
-    }
-    let mut set = Vec::new();
-    while let Some(part) = response.chunk().await? {
-        if set.len() + part.len() > MAX_SET {
-            return Err("it answered more than 256 KiB".into());
-        }
-        set.extend_from_slice(&part);
-    }
-    Ok(set)
 }

@@ -1,7 +1,7 @@
-//! What the claims of a user's token mean here: the tenant, and the roles and permissions.
+//! A user's tenant, roles and permissions, read from the claims of a token. Pure.
 //!
-//! Pure. What roles hold is not resolved here but asked for at every request, so that a role that changes changes what
-//! users may do at once.
+//! What the roles hold is not resolved here but looked up at every request, so that a change of a role takes effect at
+//! once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tillgate_engine::json::{Node, Scalar};
 use crate::config;
 use crate::error::Result;
 use crate::identity::Caller;
-use crate::tokens::jws::refuse;
-use crate::identity::{Permission, Permissions};
-use crate::tokens::registry::Registry;
 use crate::identity::TenantId;
+use crate::identity::{Permission, Permissions};
+use crate::tokens::jws::refuse;
+use crate::tokens::registry::Registry;
 
 /// The longest `sub`: OpenID Connect Core, section 2.
 const MAX_SUBJECT: usize = 255;
@@ -24,9 +24,9 @@ const MAX_SUBJECT: usize = 255;
 pub(in crate::tokens) struct User {
     tenant: TenantId,
     subject: Arc<str>,
-    /// From their groups.
+    /// The roles of their groups.
     roles: Vec<String>,
-    /// What the token itself says.
+    /// The permissions that the token itself lists.
     permissions: Permissions,
 }
 
@@ -35,7 +35,7 @@ impl User {
     pub(in crate::tokens) fn caller(&self, registry: &Registry) -> Caller {
         let platform = registry.is_platform(&self.tenant);
         let held = registry.roles().of(&self.roles, platform);
-        let said = if platform {
+        let listed = if platform {
             self.permissions
         } else {
             self.permissions.without_platform_only()
@@ -43,7 +43,7 @@ impl User {
         Caller {
             tenant: self.tenant.clone(),
             subject: Arc::clone(&self.subject),
-            permissions: held.union(said),
+            permissions: held.union(listed),
             platform,
         }
     }
@@ -56,7 +56,7 @@ pub(super) struct Users {
     permissions_claim: Option<String>,
     groups_claim: Option<String>,
     groups: BTreeMap<String, Vec<String>>,
-    /// The tenants that it may name; empty: every one but the platform's.
+    /// The tenants that the issuer may name; empty: all but the platform's.
     tenants: Vec<String>,
     platform: TenantId,
 }
@@ -94,16 +94,16 @@ impl Users {
             .flatten()
             .cloned()
             .collect();
-        let said = self.permissions_claim.as_deref();
-        let said = said.and_then(|name| claim(claims, name));
-        let permissions = said
+        let listed = self.permissions_claim.as_deref();
+        let listed = listed.and_then(|name| claim(claims, name));
+        let permissions = listed
             .into_iter()
             .flat_map(names)
             .filter_map(Permission::from_name)
             .collect();
         Ok(User {
             tenant,
-            // Whom an audit line names: no client has such an id.
+            // The name in the audit log: no client has such an id.
             subject: format!("{issuer}|{subject}").into(),
             roles,
             permissions,
@@ -126,7 +126,7 @@ fn is_subject(text: &&str) -> bool {
     (1..=MAX_SUBJECT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// The claim of a name, or where a JSON pointer leads (`/realm_access/roles`).
+/// The claim with this name, or the one that a JSON pointer leads to (`/realm_access/roles`).
 fn claim<'d, 'a>(claims: Node<'d, 'a>, name: &str) -> Option<Node<'d, 'a>> {
     let Some(pointer) = name.strip_prefix('/') else {
         return claims.member(name);
@@ -136,7 +136,7 @@ fn claim<'d, 'a>(claims: Node<'d, 'a>, name: &str) -> Option<Node<'d, 'a>> {
     })
 }
 
-/// Names in a claim: an array of strings, or one string with spaces between them, as `scope` is written.
+/// The names in a claim: an array of strings, or one string with spaces between them, as in `scope`.
 fn names<'d>(node: Node<'d, '_>) -> Vec<&'d str> {
     match node.scalar() {
         Scalar::Array => node.children().filter_map(text).collect(),

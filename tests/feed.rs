@@ -6,27 +6,27 @@ use std::time::Duration;
 
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::error::Result;
-use tillgate::follow::{Changed, Follow, Follower, keep_fresh, tell};
+use tillgate::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
 use tillgate::store::{Commit, CommitId, MemoryStore, Partition, Store};
 
 /// Counts what it is told.
 struct Memory {
-    follower: Follower,
-    is_listened_to: bool,
-    taken_in: AtomicUsize,
+    subscription: Subscription,
+    has_listeners: bool,
+    applied: AtomicUsize,
 }
 
-impl Follow for Memory {
-    fn follower(&self) -> &Follower {
-        &self.follower
+impl Subscriber for Memory {
+    fn subscription(&self) -> &Subscription {
+        &self.subscription
     }
 
-    fn is_listened_to(&self) -> bool {
-        self.is_listened_to
+    fn has_listeners(&self) -> bool {
+        self.has_listeners
     }
 
-    async fn take_in(&self, _: Changed) -> Result<()> {
-        self.taken_in.fetch_add(1, Ordering::SeqCst);
+    async fn apply(&self, _: Changed) -> Result<()> {
+        self.applied.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 }
@@ -39,14 +39,14 @@ struct Followed {
 }
 
 impl Followed {
-    fn start(is_listened_to: bool) -> Self {
+    fn start(has_listeners: bool) -> Self {
         let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let partition = Partition::new("shop").unwrap();
         let memory = Arc::new(Memory {
-            follower: Follower::new(store.clone(), partition, clock.clone()),
-            is_listened_to,
-            taken_in: AtomicUsize::new(0),
+            subscription: Subscription::new(store.clone(), partition, clock.clone()),
+            has_listeners,
+            applied: AtomicUsize::new(0),
         });
         keep_fresh(&memory);
         Self {
@@ -66,16 +66,16 @@ impl Followed {
 
     /// Another host changes something; answers how often that was taken in two seconds later.
     async fn change(&self) -> usize {
-        let before = self.memory.taken_in.load(Ordering::SeqCst);
+        let before = self.memory.applied.load(Ordering::SeqCst);
         let commit = Commit {
-            partition: self.memory.follower.partition().clone(),
+            partition: self.memory.subscription.partition().clone(),
             id: CommitId::random(),
             checks: Vec::new(),
-            ops: vec![tell("condition/beer")],
+            ops: vec![change_notice("condition/beer")],
         };
         self.store.commit(commit).await.unwrap();
         self.pass(2).await;
-        self.memory.taken_in.load(Ordering::SeqCst) - before
+        self.memory.applied.load(Ordering::SeqCst) - before
     }
 }
 
@@ -87,8 +87,8 @@ async fn what_nobody_asks_for_rests_until_somebody_does() {
     followed.pass(61).await;
     assert_eq!(followed.change().await, 0, "it rests");
     let now = followed.clock.now();
-    followed.memory.be_fresh(now).await.unwrap();
-    assert_eq!(followed.memory.taken_in.load(Ordering::SeqCst), 3);
+    followed.memory.ensure_fresh(now).await.unwrap();
+    assert_eq!(followed.memory.applied.load(Ordering::SeqCst), 3);
     followed.pass(6).await;
     assert_eq!(followed.change().await, 1, "it is followed again");
 }
@@ -97,7 +97,7 @@ async fn what_nobody_asks_for_rests_until_somebody_does() {
 async fn what_is_asked_for_or_listened_to_never_rests() {
     let (asked, listened) = (Followed::start(false), Followed::start(true));
     for _ in 0..4 {
-        asked.memory.be_fresh(asked.clock.now()).await.unwrap();
+        asked.memory.ensure_fresh(asked.clock.now()).await.unwrap();
         asked.pass(30).await;
         listened.pass(30).await;
     }
