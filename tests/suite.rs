@@ -29,3 +29,4 @@ mod redis_faults;
 mod store;
 mod tokens;
 mod vectors;
+mod vectors_http;
