@@ -22,6 +22,7 @@ mod cli;
 mod conditions;
 mod engine;
 mod follow;
+mod layout;
 mod program;
 mod readme;
 mod redis;
