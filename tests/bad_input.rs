@@ -54,7 +54,7 @@ const FAULTS: &[Fault] = &[
         r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":NaN}}}"#,
         &["$"],
     ),
-    // Members that are there twice.
+    // Members that appear twice.
     (
         "POST",
         AGE,

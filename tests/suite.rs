@@ -13,6 +13,7 @@ mod support {
     pub mod host;
     pub mod issuer;
     pub mod redis;
+    pub mod sources;
     pub mod wire;
 }
 
