@@ -13,6 +13,8 @@ mod support {
     pub mod host;
     pub mod issuer;
     pub mod redis;
+    pub mod sources;
+    pub mod wire;
 }
 
 mod audit;
@@ -21,6 +23,7 @@ mod cli;
 mod conditions;
 mod engine;
 mod feed;
+mod layout;
 mod program;
 mod readme;
 mod redis;
@@ -28,3 +31,4 @@ mod redis_faults;
 mod store;
 mod tokens;
 mod vectors;
+mod vectors_http;

@@ -3,7 +3,7 @@
 use wasmtime::{Engine, Instance, Linker, Module, Store};
 
 #[path = "support/vector.rs"]
-mod vector;
+pub mod vector;
 
 use vector::Call;
 

@@ -143,7 +143,7 @@ export interface CatalogDocument {
 export class Catalog {
   /** @throws {TillgateError} `invalid`, naming all that is wrong with the document. */
   constructor(document: CatalogDocument);
-  /** @throws {TillgateError} `not_found` when no condition of this id is in force; `invalid`. */
+  /** @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`. */
   evaluateCondition(conditionId: string, request: ConditionRequest): ItemDecision<ConditionResult>;
   /** @throws {TillgateError} `invalid`. */
   evaluateProjectRestrictions(request: ProjectRequest): ItemDecision<RestrictionResult>;
@@ -211,7 +211,7 @@ export class TillgateError extends Error {
 /** Where the module can be loaded from. */
 export type ModuleSource = string | URL | Request | Response | ArrayBuffer | ArrayBufferView | WebAssembly.Module;
 
-/** Loads the module; in Node and in workers that compile at deployment it is there already, and this does nothing. */
+/** Loads the module; in Node and in workers that compile at deployment it already exists, and this does nothing. */
 export function init(source?: ModuleSource | Promise<ModuleSource>): Promise<void>;
 
 /** The same at once. */

@@ -25,37 +25,63 @@ pub enum Call {
     Signature(Vec<u8>),
 }
 
-/// Runs every vector, and fails with the names of those whose answer differs from the expected bytes. An answer is `0`
-/// and the text of `ok`, or `1` and the text of the error; a handle counts as `0null`.
+/// A vector, read.
+#[derive(Debug)]
+pub struct Vector {
+    /// Its file, below `tests/vectors`.
+    pub file: String,
+    pub name: String,
+    pub call: Call,
+    /// The expected bytes: `0` and the text of what is ok, or `1` and that of the error; `0null` for the handle of what
+    /// was prepared.
+    pub answer: Vec<u8>,
+}
+
+/// Every vector there is.
+pub fn all() -> Vec<Vector> {
+    let folder = root().join("tests/vectors");
+    let mut vectors = Vec::new();
+    for path in files(&folder) {
+        let text = std::fs::read(&path).expect("the vectors are readable");
+        let read: Json = serde_json::from_slice(&text).expect("a file of vectors is JSON");
+        let file = path.strip_prefix(&folder).expect("it is in the folder");
+        let of_file = read
+            .member("vectors")
+            .elements()
+            .iter()
+            .map(|vector| Vector {
+                file: file.display().to_string(),
+                name: vector.member("name").text().to_owned(),
+                call: call(vector.member("call")),
+                answer: answer(vector.member("answer")),
+            });
+        vectors.extend(of_file);
+    }
+    assert!(!vectors.is_empty(), "there are no vectors");
+    vectors
+}
+
+/// Runs every vector, and fails with the names of those whose answer is not the expected bytes.
 pub fn check(mut run: impl FnMut(&Call) -> Vec<u8>) {
     let mut wrong = Vec::new();
-    let mut passed = 0;
-    for file in files(&root().join("tests/vectors")) {
-        let text = std::fs::read(&file).expect("the vectors are readable");
-        let read: Json = serde_json::from_slice(&text).expect("a file of vectors is JSON");
-        for vector in read.member("vectors").elements() {
-            let (call, expected) = (call(vector.member("call")), answer(vector.member("answer")));
-            let actual = run(&call);
-            if actual == expected {
-                passed += 1;
-                continue;
-            }
-            let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let vectors = all();
+    for vector in &vectors {
+        let actual = run(&vector.call);
+        if actual != vector.answer {
             wrong.push(format!(
                 "{}: {}\n  expected {}\n  actual   {}",
-                file.display(),
-                vector.member("name").text(),
-                show(&expected),
-                show(&actual)
+                vector.file,
+                vector.name,
+                String::from_utf8_lossy(&vector.answer),
+                String::from_utf8_lossy(&actual)
             ));
         }
     }
-    assert!(passed + wrong.len() > 0, "there are no vectors");
     assert!(
         wrong.is_empty(),
-        "{} passed, {} failed\n{}",
-        passed,
+        "{} of {} vectors failed\n{}",
         wrong.len(),
+        vectors.len(),
         wrong.join("\n")
     );
 }

@@ -280,7 +280,7 @@ async fn no_registration_forges_a_line() {
         ),
         (
             with("softwareStatement", json!("a.b.c")),
-            "$.softwareStatement is no statement of this service, was withdrawn, or has expired"
+            "$.softwareStatement is not a statement of this service, was withdrawn, or has expired"
                 .to_owned(),
         ),
         (
@@ -288,7 +288,7 @@ async fn no_registration_forges_a_line() {
                 "claims",
                 json!({ "a": "x".repeat(64), "b": "x".repeat(64), "c": "x".repeat(64) }),
             ),
-            "$.claims make a client id of over 255 characters".to_owned(),
+            "$.claims make a client id longer than 255 characters".to_owned(),
         ),
     ];
     let count = cases.len();

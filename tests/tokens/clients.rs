@@ -272,7 +272,7 @@ async fn a_tenant_exists_once_an_operator_has_made_it_or_a_template_for_it() {
     let service = Service::start().await;
     let operator = service.operator().await;
     let unknown = service.register(&registration("acme", json!({}))).await;
-    assert_eq!(messages(&unknown), ["$.tenantId names no tenant"]);
+    assert_eq!(messages(&unknown), ["$.tenantId is not the id of a tenant"]);
     let made = service
         .put("/v1/tenants/acme", &operator, json!({ "name": "Acme" }))
         .await;

@@ -82,7 +82,7 @@ async fn what_becomes_of_a_client_on_one_host_holds_on_the_other() {
     service.delete(&path, &operator).await;
     within_a_second(async || {
         let (_, problem) = other.get(list, token).await;
-        problem["detail"] == "the token's client is gone"
+        problem["detail"] == "the token's client no longer exists"
     })
     .await;
 }

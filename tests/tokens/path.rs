@@ -229,7 +229,7 @@ async fn a_client_that_was_deleted_and_registers_again_is_another() {
     assert_eq!(service.delete(&path, &operator).await.status, 204);
     assert_eq!(
         service.status_of(&used).await,
-        (401, "the token's client is gone".to_owned())
+        (401, "the token's client no longer exists".to_owned())
     );
     service.clock.advance(std::time::Duration::from_secs(60));
     let second = service.till("acme", 1).await;
@@ -252,7 +252,7 @@ async fn a_client_that_was_deleted_and_registers_again_is_another() {
     for old in [used, unused] {
         assert_eq!(
             service.status_of(&old).await,
-            (401, "the token's client is gone".to_owned())
+            (401, "the token's client no longer exists".to_owned())
         );
     }
     let again = service

@@ -46,7 +46,7 @@ async fn roles_are_made_listed_and_deleted_by_the_platform() {
     }
     let unknown = json!({ "permissions": ["exr.rate.read", "exr.rate", 7] });
     let answer = service.put("/v1/roles/x", &operator, unknown).await;
-    let rule = "must name a permission";
+    let rule = "must be the name of a permission: <system>.<resource>.<verb>";
     assert_eq!(
         messages(&answer),
         [

@@ -11,7 +11,7 @@ use super::fixture::{Answer, FORM, Service, messages, part, registration, templa
 
 const PATH: &str = "/v1/tenants/acme/software-statements";
 const NONE: &str =
-    "$.softwareStatement is no statement of this service, was withdrawn, or has expired";
+    "$.softwareStatement is not a statement of this service, was withdrawn, or has expired";
 
 fn statement() -> Value {
     json!({ "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false })
@@ -206,7 +206,7 @@ async fn what_contradicts_the_statement_is_named_all_of_it() {
         "softwareId": "oven", "softwareVersion": "2", "usingGlobalTemplate": true, "tenantId": "other",
         "claims": { "iso_cc": "NO", "number": 7.5, "on": "true", "mine": 1 }, "softwareStatement": text,
     });
-    let rule = "is not what the software statement says";
+    let rule = "differs from the software statement";
     let paths = [
         "softwareId",
         "softwareVersion",
@@ -250,7 +250,7 @@ async fn the_claims_of_both_go_through_the_templates_schema() {
     let more = show(&service, &text, json!({ "number": 1, "more": 1 })).await;
     assert_eq!(
         messages(&more),
-        ["$.claims.more is no claim of the template"]
+        ["$.claims.more is not a claim of the template"]
     );
     assert_eq!(
         show(&service, &text, json!({ "number": 1 })).await.status,
@@ -370,7 +370,7 @@ async fn faults_of_a_statement_are_named_each() {
         let refused = service
             .post(PATH, &admin, with(statement(), "expiresIn", life))
             .await;
-        let rule = "$.expiresIn must be a span like 30m, 24h or 2 days, at most 365 days";
+        let rule = "$.expiresIn must be a duration such as 30m, 24h or 2 days, at most 365 days";
         assert_eq!(messages(&refused), [rule]);
     }
     let long: Value = (0..4)
@@ -382,7 +382,7 @@ async fn faults_of_a_statement_are_named_each() {
         .await;
     assert_eq!(
         messages(&refused),
-        ["$.claims make a client id of over 255 characters"]
+        ["$.claims make a client id longer than 255 characters"]
     );
     let nowhere = service
         .post(PATH, &admin, with(statement(), "softwareId", "oven"))
@@ -392,7 +392,7 @@ async fn faults_of_a_statement_are_named_each() {
     let operator = service.operator().await;
     let path = "/v1/tenants/nobody/software-statements";
     let nobody = service.post(path, &operator, statement()).await;
-    assert_eq!(messages(&nobody), ["$.tenantId names no tenant"]);
+    assert_eq!(messages(&nobody), ["$.tenantId is not the id of a tenant"]);
 }
 
 #[tokio::test]
@@ -503,7 +503,7 @@ async fn a_statement_approves_no_more_than_its_maker_could_when_it_was_made() {
         text,
     );
     let refused = service.register(&body).await;
-    let rule = "$.softwareStatement approves less than the template gives by now: make another";
+    let rule = "$.softwareStatement approves less than the template gives now: make a new one";
     assert_eq!(messages(&refused), [rule]);
 }
 
@@ -522,7 +522,7 @@ async fn a_statement_for_the_global_template_takes_what_the_platform_wrote_there
     );
     let text = made(&service, &admin, body).await;
     let own = show(&service, &text, json!({ "number": 1 })).await;
-    let rule = "$.usingGlobalTemplate is not what the software statement says";
+    let rule = "$.usingGlobalTemplate differs from the software statement";
     assert_eq!(messages(&own), [rule]);
     let body = with(
         registration("acme", json!({ "number": 1 })),

@@ -1,0 +1,346 @@
+//! Every vector that HTTP can carry: its catalog is put through the API, its call is made, and the answer compared.
+
+use std::fmt::Write;
+
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tillgate_engine::restriction::ProjectId;
+
+use crate::support::host::Host;
+use crate::support::wire::{message, send_one};
+use crate::vectors::vector::{self, Call, Vector};
+
+/// The subjects that have no routes yet.
+const WITHOUT_ROUTES: &[&str] = &["rates/", "signature.json"];
+
+/// The vectors that HTTP cannot carry: why, the file, and their names.
+const NOT_OVER_HTTP: &[(&str, &str, &[&str])] = &[
+    (
+        "no request holds a whole catalog: its elements are put one by one",
+        "decisions/catalog.json",
+        &[
+            "global and tenant are required, projects are not",
+            "lists of null are refused",
+            "lists as objects are refused",
+            "null is no catalog",
+            "an array is no catalog",
+        ],
+    ),
+    (
+        "no request holds a whole catalog",
+        "decisions/json-text.json",
+        &["a document that is empty is refused"],
+    ),
+    (
+        "an element is put under the id of its path, and what is wrong with an id is said of that",
+        "decisions/catalog.json",
+        &[
+            "a condition lacks everything",
+            "every fault of several conditions is listed",
+            "a condition's id that is empty is refused",
+            "a condition's id that has a space is refused",
+            "a condition's id that has a slash is refused",
+            "a condition's id that has a letter outside ASCII is refused",
+            "a condition's id that has 65 characters is refused",
+            "a condition's id that has a newline is refused",
+            "a condition's id of null is refused",
+            "a project of a catalog must have an id",
+            "faults of projects stand beside those of conditions",
+        ],
+    ),
+    (
+        "a project is put under the id of its path, which its own must be",
+        "decisions/project.json",
+        &["a project that is prepared alone need not say its id"],
+    ),
+    (
+        "the second element of an id replaces the first",
+        "decisions/catalog.json",
+        &[
+            "a list with an id twice is refused: which one decides would be a guess",
+            "a project there twice is refused, in whatever case",
+        ],
+    ),
+    (
+        "a condition is stored with the scope of its route, and refused with another",
+        "decisions/resolution.json",
+        &["the scope that a condition states is not looked at: its list is its scope"],
+    ),
+    (
+        "a path with an empty id is that of no route",
+        "decisions/resolution.json",
+        &["an empty id is refused"],
+    ),
+    (
+        "the line of a call is the module's: HTTP has a route for each call that there is",
+        "decisions/catalog.json",
+        &["a call that prepares neither is refused"],
+    ),
+    (
+        "the line of a call is the module's",
+        "decisions/json-text.json",
+        &["a text that is no call's at all is refused as text first"],
+    ),
+    (
+        "the line of a call is the module's",
+        "decisions/project.json",
+        &[
+            "a project answers no condition",
+            "a project answers no basket",
+            "a catalog does not know the call \"\"",
+            "a catalog does not know the call \"condition\"",
+            "a catalog does not know the call \"conditions a\"",
+            "a catalog does not know the call \"Basket\"",
+            "a catalog does not know the call \"project \"",
+            "a catalog does not know the call \" project\"",
+        ],
+    ),
+];
+
+/// How many vectors are run at least: those that there were when this was written.
+const RUN: usize = 746;
+
+/// The id under which a project is put when the request names none.
+const PROJECT: &str = "3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001";
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// A catalog or a list of it, each element as it is written.
+#[derive(Deserialize)]
+struct Catalog<'a> {
+    #[serde(borrow)]
+    global: Vec<&'a RawValue>,
+    tenant: Vec<&'a RawValue>,
+    #[serde(default)]
+    projects: Vec<&'a RawValue>,
+}
+
+/// A host, and the documents that it holds: those of the vector before.
+struct Shop {
+    host: Host,
+    operator: String,
+    tenant: String,
+    line: String,
+    document: Vec<u8>,
+    faults: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl Shop {
+    async fn open() -> Self {
+        let host = Host::start().await;
+        let operator = host.token("platform", &["platform.operator"]).await;
+        let tenant = host.token("shop", &["ecs.editor", "ecs.evaluator"]).await;
+        Self {
+            host,
+            operator,
+            tenant,
+            line: String::new(),
+            document: Vec::new(),
+            faults: Vec::new(),
+            paths: Vec::new(),
+        }
+    }
+
+    /// Sends a request with its path as it is: an id of dots is an id. Answers the status and the body.
+    async fn send(&self, method: Method, path: &str, body: &[u8]) -> (u16, String) {
+        let global = path.starts_with("/api/v1/global-");
+        let token = if global { &self.operator } else { &self.tenant };
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str()), JSON];
+        let request = message(&format!("{method} {path}"), &headers, body);
+        let response = send_one(&self.host.url, &request).await;
+        (response.status, response.body)
+    }
+
+    /// Holds the document of a call, and no other. Answers the faults with which it was refused.
+    async fn hold(&mut self, line: &str, document: &[u8], project: &str) -> &[String] {
+        let held = self.line == line && self.document == document;
+        if !held || line == "project" {
+            for path in std::mem::take(&mut self.paths).iter().rev() {
+                let (status, body) = self.send(Method::DELETE, path, b"").await;
+                assert!(matches!(status, 204 | 404), "{path}: {status} {body}");
+            }
+            (self.line, self.document) = (line.to_owned(), document.to_owned());
+            self.faults = Vec::new();
+            if line == "project" {
+                self.put(project_path(project), document, "$").await;
+            } else {
+                self.put_catalog(document).await;
+            }
+        }
+        &self.faults
+    }
+
+    async fn put_catalog(&mut self, document: &[u8]) {
+        let Ok(catalog) = serde_json::from_slice::<Catalog<'_>>(document) else {
+            return self.faults.push("not a catalog of lists".to_owned());
+        };
+        // A tenant cannot put a condition of an id that a global one has, so its own come first.
+        for (at, element) in catalog.tenant.iter().enumerate() {
+            let path = condition_path("entity-conditions", element);
+            self.put(path, element.get().as_bytes(), &format!("$.tenant[{at}]"))
+                .await;
+        }
+        let of_tenant = std::mem::take(&mut self.faults);
+        for (at, element) in catalog.global.iter().enumerate() {
+            let path = condition_path("global-entity-conditions", element);
+            self.put(path, element.get().as_bytes(), &format!("$.global[{at}]"))
+                .await;
+        }
+        self.faults.extend(of_tenant);
+        for (at, element) in catalog.projects.iter().enumerate() {
+            let path = project_path(&member(element, "projectId").unwrap_or(PROJECT.to_owned()));
+            self.put(path, element.get().as_bytes(), &format!("$.projects[{at}]"))
+                .await;
+        }
+    }
+
+    /// Puts one document. Its faults are noted with the place of the document in the vector's.
+    async fn put(&mut self, path: String, body: &[u8], place: &str) {
+        let (status, answer) = self.send(Method::PUT, &path, body).await;
+        match status {
+            201 => self.paths.push(path),
+            400 => {
+                let faults = messages(&answer).into_iter();
+                self.faults
+                    .extend(faults.map(|fault| fault.replacen('$', place, 1)));
+            }
+            _ => self.faults.push(format!("{path}: {status} {answer}")),
+        }
+    }
+
+    /// The answer to a vector's call: its status, and the body or the faults.
+    async fn answer(
+        &mut self,
+        line: &str,
+        document: &[u8],
+        evaluate: Option<&(String, Vec<u8>)>,
+    ) -> String {
+        let request = evaluate.map_or(b"{}".as_slice(), |(_, request)| request);
+        let project = serde_json::from_slice::<Value>(request).ok();
+        let project = project.and_then(|request| Some(request["projectId"].as_str()?.to_owned()));
+        let project = project.filter(|id| ProjectId::new(id).is_some());
+        let project = project.unwrap_or(PROJECT.to_owned());
+        let faults = self.hold(line, document, &project).await;
+        if !faults.is_empty() {
+            return format!("400 {faults:#?}");
+        }
+        let Some((call, request)) = evaluate else {
+            return "200 null".to_owned();
+        };
+        let path = match call.split_once(' ') {
+            Some(("condition", id)) => format!("/api/v1/conditions/{}/evaluate", segment(id)),
+            None if call == "project" => "/api/v1/project-restrictions/evaluate".to_owned(),
+            None if call == "basket" => "/api/v1/evaluations".to_owned(),
+            _ => return format!("no route for {call:?}"),
+        };
+        let (status, body) = self.send(Method::POST, &path, request).await;
+        match status {
+            200 => format!("200 {body}"),
+            400 => format!("400 {:#?}", messages(&body)),
+            _ => status.to_string(),
+        }
+    }
+}
+
+/// A vector's answer, as [`Shop::answer`] words one.
+fn expected(vector: &Vector) -> String {
+    let (kind, text) = vector.answer.split_first().expect("an answer");
+    if *kind == b'0' {
+        return format!("200 {}", String::from_utf8_lossy(text));
+    }
+    let error: Value = serde_json::from_slice(text).unwrap();
+    if error["code"] == "not_found" {
+        return "404".to_owned();
+    }
+    assert_eq!(error["code"], "invalid", "{}", vector.name);
+    let text = |fault: &Value, member: &str| fault[member].as_str().unwrap().to_owned();
+    let faults = error["faults"].as_array().unwrap().iter();
+    let faults: Vec<String> = faults
+        .map(|fault| format!("{} {}", text(fault, "path"), text(fault, "message")))
+        .collect();
+    format!("400 {faults:#?}")
+}
+
+/// The messages of a problem.
+fn messages(body: &str) -> Vec<String> {
+    let problem: Value = serde_json::from_str(body).unwrap();
+    serde_json::from_value(problem["message"].clone()).unwrap()
+}
+
+fn member(element: &RawValue, name: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(element.get()).unwrap();
+    value.get(name)?.as_str().map(str::to_owned)
+}
+
+fn condition_path(list: &str, element: &RawValue) -> String {
+    let id = member(element, "id").unwrap_or("unnamed".to_owned());
+    format!("/api/v1/{list}/{}", segment(&id))
+}
+
+fn project_path(id: &str) -> String {
+    format!("/api/v1/projects/{}", segment(id))
+}
+
+/// A text as a segment of a path.
+fn segment(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut segment, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
+            segment.push(byte.into());
+        } else {
+            let _ = write!(segment, "%{byte:02X}");
+        }
+        segment
+    })
+}
+
+#[tokio::test]
+async fn http_answers_every_vector_that_it_can_carry() {
+    let vectors = vector::all();
+    for (_, file, names) in NOT_OVER_HTTP {
+        for name in *names {
+            let is_it = |vector: &&Vector| vector.file == *file && vector.name == *name;
+            assert_eq!(vectors.iter().filter(is_it).count(), 1, "{file}: {name}");
+        }
+    }
+    let mut shop = Shop::open().await;
+    let (mut run, mut wrong) = (0, Vec::new());
+    for vector in &vectors {
+        let Vector {
+            file, name, call, ..
+        } = vector;
+        let excepted =
+            |(_, of, names): &(&str, &str, &[&str])| file == of && names.contains(&name.as_str());
+        if WITHOUT_ROUTES.iter().any(|start| file.starts_with(start))
+            || NOT_OVER_HTTP.iter().any(excepted)
+        {
+            continue;
+        }
+        let Call::Prepare {
+            line,
+            document,
+            evaluate,
+        } = call
+        else {
+            panic!("{file}: {name} has no route")
+        };
+        let actual = shop.answer(line, document, evaluate.as_ref()).await;
+        let expected = expected(vector);
+        run += 1;
+        if actual != expected {
+            wrong.push(format!(
+                "{file}: {name}\n  expected {expected}\n  actual   {actual}"
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {run} vectors failed\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(run >= RUN, "{run} vectors were run");
+}
