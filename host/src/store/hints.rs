@@ -1,14 +1,14 @@
-//! Who wants to hear that a partition changed: the part of [`Store::hints`](super::Store::hints)
-//! that every store shares.
+//! Listeners for changes of partitions: the part of [`Store::hints`](super::contract::Store::hints) that all stores
+//! share.
 //!
-//! A partition costs memory only while somebody listens.
+//! A partition takes memory only while somebody listens.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::{Hints, Partition};
+use super::contract::{Hints, Partition};
 
 /// The listeners of all partitions.
 #[derive(Debug, Default)]
@@ -19,13 +19,13 @@ pub(super) struct Listeners {
 #[derive(Debug, Default)]
 struct Channels {
     by_partition: HashMap<Partition, watch::Sender<u64>>,
-    /// Channels that nobody listens to any more are dropped when there are this many.
+    /// Channels without listeners are dropped once there are this many channels.
     sweep_at: usize,
 }
 
 impl Listeners {
-    /// A new listener of a partition. Hears every change from now on.
-    pub(super) fn listen(&self, partition: &Partition) -> Hints {
+    /// A new listener of a partition, which is notified of every change from now on.
+    pub(super) fn subscribe(&self, partition: &Partition) -> Hints {
         let mut channels = self.lock();
         if channels.by_partition.len() >= channels.sweep_at {
             channels
@@ -40,15 +40,15 @@ impl Listeners {
             .subscribe()
     }
 
-    /// Tells the partition's listeners that it changed.
-    pub(super) fn tell(&self, partition: &Partition) {
+    /// Notifies the partition's listeners that it changed.
+    pub(super) fn notify(&self, partition: &Partition) {
         if let Some(channel) = self.lock().by_partition.get(partition) {
             channel.send_modify(|changes| *changes = changes.wrapping_add(1));
         }
     }
 
-    /// Tells everyone that anything may have changed.
-    pub(super) fn tell_all(&self) {
+    /// Notifies all listeners that their partitions may have changed.
+    pub(super) fn notify_all(&self) {
         for channel in self.lock().by_partition.values() {
             channel.send_modify(|changes| *changes = changes.wrapping_add(1));
         }
