@@ -103,7 +103,7 @@ fn child() {
     }
 }
 
-fn say(line: impl std::fmt::Display) {
+fn report(line: impl std::fmt::Display) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{MARK}{line}").unwrap();
     stdout.flush().unwrap();
@@ -111,7 +111,7 @@ fn say(line: impl std::fmt::Display) {
 
 /// Keeps the store open until it is killed.
 fn hold(_store: EmbeddedStore) {
-    say("open");
+    report("open");
     loop {
         std::thread::park();
     }
@@ -131,7 +131,7 @@ async fn work(store: EmbeddedStore, filler: usize) {
                     .ops
                     .push(put(format!("filler/{task}"), vec![b'x'; filler]));
                 store.commit(commit).await.unwrap();
-                say(format_args!("{:032x}", id.0));
+                report(format_args!("{:032x}", id.0));
             }
         })
     });
@@ -169,9 +169,9 @@ async fn fill(store: EmbeddedStore) {
             .ops
             .push(put(format!("filler/{:032x}", id.0), vec![b'x'; 100_000]));
         match store.commit(large).await {
-            Ok(_) => say(format_args!("done {:032x}", id.0)),
+            Ok(_) => report(format_args!("done {:032x}", id.0)),
             Err(error) => {
-                say(format_args!("failed {error}"));
+                report(format_args!("failed {error}"));
                 failures += 1;
             }
         }

@@ -249,21 +249,24 @@ fn a_damaged_store_never_panics() {
 }
 
 async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
-    let (partition, say) = (partition(), |error: store::Unavailable| error.to_string());
-    store.scan(&partition, "", None, 99).await.map_err(say)?;
+    let (partition, message) = (partition(), |error: store::Unavailable| error.to_string());
+    store
+        .scan(&partition, "", None, 99)
+        .await
+        .map_err(message)?;
     store
         .read(&partition, "log", Position(0), 99)
         .await
-        .map_err(say)?;
-    store.partitions(None, 99).await.map_err(say)?;
+        .map_err(message)?;
+    store.partitions(None, 99).await.map_err(message)?;
     store
         .claim(&partition, "queue", MINUTE, 99)
         .await
-        .map_err(say)?;
+        .map_err(message)?;
     store
         .trim(&partition, "log", START.plus(HOUR), 99)
         .await
-        .map_err(say)?;
+        .map_err(message)?;
     let everything = [
         put("row", "1"),
         append("log", "m"),

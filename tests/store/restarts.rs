@@ -10,7 +10,7 @@ use tillgate::store::{
     Claimed, Commit, CommitError, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
 };
 
-/// A store whose clock stands at `now`.
+/// Opens a store whose clock is stopped at `now`.
 fn open(folder: &Path, now: Timestamp) -> EmbeddedStore {
     EmbeddedStore::open(folder, std::sync::Arc::new(StoppedClock::at(now))).unwrap()
 }

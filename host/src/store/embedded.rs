@@ -5,7 +5,7 @@
 //! commit), and answers. What is durable there is kept in memtables (`memtable`, `state`) until it is flushed to redb,
 //! many commits at once (`flush`, `compaction`), as rows and a sorted run of blocks (`run`, `block`, `filter`). redb
 //! keeps both in one file with atomic transactions. Reads see the newest durable state, on disk (`disk_snapshot`) or in
-//! memory, and wait for nobody (`read`).
+//! memory, and never wait for the writer (`read`).
 //!
 //! After a failed write the store returns only [`Unavailable`] until it is opened again: what the disk contains then is
 //! known only by reading it back (`folder`).

@@ -1,7 +1,7 @@
 //! Listeners for changes of partitions: the part of [`Store::hints`](super::contract::Store::hints) that all stores
 //! share.
 //!
-//! A partition takes memory only while somebody listens.
+//! A partition takes memory only while it has listeners.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

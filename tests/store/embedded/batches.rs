@@ -1,5 +1,5 @@
 //! Commits that share a record of the journal also share rows. Their messages and outcomes are found as if each commit
-//! had been alone, whatever part of a row is trimmed, in the journal's memory and on disk.
+//! had been alone, whatever part of a row is trimmed, in memory and on disk.
 
 use bytes::Bytes;
 use futures_util::FutureExt;

@@ -8,7 +8,6 @@
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use redb::backends::FileBackend;
@@ -123,7 +122,10 @@ impl Drop for Folder {
         let database = self.database.take();
         // Closing writes, and redb panics on some kinds of damage. The panic hook has reported it, and what was
         // acknowledged is durable already.
-        let _closed = catch_unwind(AssertUnwindSafe(|| drop(database)));
+        let _closed = catch_panics(|| {
+            drop(database);
+            Ok(())
+        });
     }
 }
 

@@ -14,7 +14,7 @@ use super::super::hints::Listeners;
 use super::super::portable::Part;
 use crate::clock::Timestamp;
 
-/// A change to make, for somebody who waits for the answer.
+/// A change to make, for a caller that waits for the answer.
 pub(super) enum Request {
     Commit(Pending<Commit, Result<Committed, CommitError>>),
     Trim(Pending<Trim, usize>),

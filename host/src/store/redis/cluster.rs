@@ -1,4 +1,4 @@
-//! What servers tell about the owners of slots: in reply to `CLUSTER SLOTS`, and in the errors of requests.
+//! What servers report about the owners of slots: in reply to `CLUSTER SLOTS`, and in the errors of requests.
 //!
 //! Pure; `router.rs` sends the requests.
 

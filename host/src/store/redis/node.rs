@@ -172,7 +172,8 @@ impl Node {
 }
 
 impl Connection {
-    /// An upper bound of what the server's clock shows now: the time that reading it took is counted twice in part.
+    /// An upper bound of what the server's clock shows now: part of the time it took to read the clock is counted
+    /// twice.
     fn server_clock(&self) -> u64 {
         self.clock.1.saturating_add(micros(self.clock.0.elapsed()))
     }

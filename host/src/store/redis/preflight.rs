@@ -1,7 +1,7 @@
 //! Preflight checks: how the servers are configured when the store is opened, what is unsafe and what to do.
 //!
 //! With `--require-durable-store`, a store that could lose acknowledged commits is refused; everything else is only
-//! logged, including that a server does not tell its configuration (managed ones hide `CONFIG`).
+//! logged, including that a server hides its configuration, as managed ones do.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::clock::Timestamp;
 /// The first version whose scripts have flags.
 const OLDEST_VERSION: u32 = 7;
 
-/// The clock skew from which on there is a warning.
+/// The clock skew above which a warning is logged.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(2);
 
 /// An unsafe setting.
@@ -159,8 +159,7 @@ impl ServerInfo {
                     add(true, what, "set appendfsync always");
                 }
                 None => {
-                    let what = "it does not tell whether it waits for its disk (CONFIG GET is not \
-                                allowed)";
+                    let what = "its appendfsync setting is hidden (CONFIG GET is not allowed)";
                     add(
                         false,
                         what.to_owned(),

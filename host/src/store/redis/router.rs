@@ -1,5 +1,5 @@
-//! Routing: which server a request goes to, the only one, the master that Sentinels name, or the owner of a slot of a
-//! cluster.
+//! Routing: finds the server for a request, which is the only one, the master that Sentinels name, or the owner of the
+//! slot in a cluster.
 //!
 //! The client library's own cluster routing is not used, since it sends any request again when its connection breaks; a
 //! commit must be repeated only by its caller, under its id. A request that a server did not execute (`MOVED`, `ASK`,
