@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tillgate::engine::{EnginePool, EngineError, MODULE, Call, Document};
+use tillgate::engine::{Call, Document, EngineError, EnginePool, MODULE};
 use tillgate::error::Error;
 use tillgate::http::Reply;
 use uuid::Uuid;
@@ -48,10 +48,7 @@ fn an_instance_that_ends_is_replaced_and_harms_nobody() {
             "{input}: {answer:?}"
         );
         assert_eq!(pool.instances().1, ended);
-        assert_eq!(
-            pool.evaluate(Call::Project(&project), b"ok").unwrap(),
-            "{}"
-        );
+        assert_eq!(pool.evaluate(Call::Project(&project), b"ok").unwrap(), "{}");
     }
     assert_eq!(
         pool.instances(),
@@ -162,8 +159,7 @@ fn a_million_decisions_take_no_more_memory_than_a_thousand() {
                 r#"{{"item":{{"id":"sku-{age}"}},"context":{{"customer":{{"customer_age":{}}}}}}}"#,
                 age % 150
             );
-            pool
-                .evaluate(Call::Condition(&catalog, "a"), request.as_bytes())
+            pool.evaluate(Call::Condition(&catalog, "a"), request.as_bytes())
                 .unwrap();
         }
         pool.memory()

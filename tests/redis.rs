@@ -1,9 +1,9 @@
-//! The store on Redis, beyond what every store promises (`store.rs`): how it is opened, what its keys look like, and
-//! what several hosts make of it. What happens when servers and hosts fail is in `redis_faults.rs`.
+//! The store on Redis, beyond what every store guarantees (`store.rs`): how it is opened, its keys, copying, and several
+//! hosts on one store. What happens when servers and hosts fail is in `redis_faults.rs`.
 
 mod copy;
 mod hosts;
-mod layout;
+mod keys;
 mod opening;
 mod periods;
 mod readme;

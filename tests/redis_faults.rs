@@ -1,9 +1,8 @@
-//! What becomes of acknowledged commits when Redis or a host fails under load: nothing is lost, nothing is doubled, and
-//! everything goes on by itself.
+//! Redis or a host fails under load: no acknowledged commit is lost or applied twice, and everything recovers by itself.
 //!
-//! Each fault happens while committers commit without pause; then what was acknowledged is counted against what is
-//! there (`load.rs`). The controls let the same happen to a store or a client that does not keep the promises, and see
-//! the losses and the doubles.
+//! Each fault happens while committers commit without pause; then the acknowledged commits are compared with the contents
+//! of the store (`load.rs`). The controls do the same with a store or a client that breaks the guarantees, and detect
+//! losses and duplicates.
 
 mod cluster;
 mod hosts;

@@ -1,7 +1,7 @@
-//! What the store on Redis costs: commits a second beside bare `SET`s of the same bytes, by the same client over one
-//! connection; and a decision over HTTP beside the same on the embedded store.
+//! The cost of the store on Redis: commits a second compared with plain `SET`s of the same bytes, by the same client over
+//! one connection; and decisions over HTTP compared with those on the embedded store.
 //!
-//! A commit is the usual one: a row, a message and a job of some 300 bytes. The server is real, its disk too.
+//! A commit is a typical one: an entry, a message and a job of some 300 bytes each. Server and disk are real.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -35,15 +35,15 @@ mod samples;
 
 use self::redis_servers::Server;
 
-/// How many commit at once.
+/// The number of concurrent committers.
 const COMMITTERS: u64 = 64;
 
-/// The bytes of a body.
+/// The body of a message and of a job.
 static BODY: [u8; 300] = [b'x'; 300];
 
-fn usual(partition: &Partition) -> Commit {
+fn typical(partition: &Partition) -> Commit {
     let (id, body) = (CommitId::random(), Bytes::from_static(&BODY));
-    // Like a delivery that is tried again in a minute, as in the bench of the embedded store.
+    // Like a delivery that is retried in a minute, as in the benchmark of the embedded store.
     let due = SystemClock.now().plus(Duration::from_secs(60));
     let name = format!("{:032x}", id.0);
     let ops = vec![
@@ -71,7 +71,7 @@ fn usual(partition: &Partition) -> Commit {
     }
 }
 
-/// How long `COMMITTERS` at once take to do something so many times together.
+/// How long `COMMITTERS` at once take to run something so many times in all.
 async fn many<F: Future<Output = ()> + Send + 'static>(
     times: u64,
     once: impl Fn() -> F + Clone + Send + 'static,
@@ -113,7 +113,7 @@ fn commits(criterion: &mut Criterion) {
             let mut connection = connection.clone();
             async move {
                 let mut command = redis::cmd("SET");
-                // A commit's bytes: three bodies, and its names.
+                // As many bytes as a commit has: three bodies and its names.
                 command
                     .arg(format!("{:032x}", CommitId::random().0))
                     .arg([BODY; 3].concat());
@@ -129,7 +129,7 @@ fn commits(criterion: &mut Criterion) {
         let store = Arc::new(RedisStore::connect(&url, Arc::new(SystemClock)).unwrap());
         let partition = Partition::new("tenant").unwrap();
         let commit = move || {
-            let (store, commit) = (Arc::clone(&store), usual(&partition));
+            let (store, commit) = (Arc::clone(&store), typical(&partition));
             async move { drop(store.commit(commit).await.unwrap()) }
         };
         group.bench_function(BenchmarkId::new("commit", COMMITTERS), |bencher| {

@@ -1,10 +1,9 @@
-//! How many durable commits a second the stores take, from one committer and from 64 at once.
+//! How many durable commits a second the stores sustain, from one committer and from 64 at once.
 //!
-//! A commit is the usual one: a row, a message and a job of some 300 bytes. What one committer gets
-//! is the disk's fsync; what 64 get shows what sharing it is worth. The memory store is there for
-//! comparison: it is the price of everything but the disk. At the end both are measured in turns, so
-//! long that what the journal takes in must also be filed, beside what a sync of the disk takes, and
-//! written down for `tests/bench`.
+//! A commit is a typical one: an entry, a message and a job of some 300 bytes each. One committer measures the disk's
+//! fsync; 64 measure what group commit gains. The memory store is there for comparison: the cost of everything but the
+//! disk. At the end, one committer and 64 take turns, long enough that the journal is flushed too; the result goes into a
+//! file for `tests/bench`, with the duration of an fsync.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,9 +26,9 @@ use tillgate::clock::{Clock, SystemClock};
 use tillgate::store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
 use tokio::runtime::Runtime;
 
-fn usual(partition: &Partition) -> Commit {
+fn typical(partition: &Partition) -> Commit {
     let (id, body) = (CommitId::random(), Bytes::from_static(&[b'x'; 300]));
-    // Like a delivery that is tried again in a minute.
+    // Like a delivery that is retried in a minute.
     let due = SystemClock.now().plus(Duration::from_secs(60));
     let name = format!("{:032x}", id.0);
     let (value, attributes) = (
@@ -61,7 +60,7 @@ fn usual(partition: &Partition) -> Commit {
     }
 }
 
-/// How long it takes `committers` at once to do so many commits together.
+/// How long `committers` at once take for so many commits in all.
 async fn commit_many(store: Arc<dyn Store>, committers: u64, commits: u64) -> Duration {
     let partition = Partition::new("tenant").unwrap();
     let start = Instant::now();
@@ -71,7 +70,7 @@ async fn commit_many(store: Arc<dyn Store>, committers: u64, commits: u64) -> Du
             let mine = commits / committers + u64::from(task < commits % committers);
             tokio::spawn(async move {
                 for _ in 0..mine {
-                    store.commit(usual(&partition)).await.unwrap();
+                    store.commit(typical(&partition)).await.unwrap();
                 }
             })
         })
@@ -105,12 +104,12 @@ fn commits(criterion: &mut Criterion) {
     }
 }
 
-/// Turns of one committer and of 64, and how long each lasts.
+/// How often one committer and 64 take turns, and how long each turn lasts.
 const TURNS: u32 = 6;
-const ALONE: Duration = Duration::from_secs(1);
-const TOGETHER: Duration = Duration::from_secs(4);
+const TURN_OF_ONE: Duration = Duration::from_secs(1);
+const TURN_OF_MANY: Duration = Duration::from_secs(4);
 
-/// How many commits a second so many committers get, and how many they were.
+/// How many commits a second so many committers make, and how many in all.
 async fn commit_for(store: &Arc<dyn Store>, committers: u64, time: Duration) -> (f64, u64) {
     let (mut done, mut took) = (0, Duration::ZERO);
     while took < time {
@@ -121,8 +120,7 @@ async fn commit_for(store: &Arc<dyn Store>, committers: u64, time: Duration) -> 
     (done as f64 / took.as_secs_f64(), done)
 }
 
-/// How many microseconds the disk takes to sync as much as a commit writes, where there is room for it
-/// already: the median.
+/// The median of how many microseconds the disk takes to sync as much as a commit writes, into allocated blocks.
 fn sync_us(folder: &Path) -> f64 {
     const TIMES: u64 = 300;
     let file = File::create(folder.join("sync")).unwrap();
@@ -148,8 +146,8 @@ fn ratio(_: &mut Criterion) {
     let (mut alone, mut together, mut all) = (0.0, 0.0, 0);
     Runtime::new().unwrap().block_on(async {
         for turn in 1..=TURNS {
-            let (one, few) = commit_for(&store, 1, ALONE).await;
-            let (many, most) = commit_for(&store, 64, TOGETHER).await;
+            let (one, few) = commit_for(&store, 1, TURN_OF_ONE).await;
+            let (many, most) = commit_for(&store, 64, TURN_OF_MANY).await;
             println!("turn {turn}: {one:.0}/s by one, {many:.0}/s by 64");
             (alone, together, all) = (alone + one, together + many, all + few + most);
         }

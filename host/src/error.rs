@@ -5,7 +5,7 @@ use std::time::Duration;
 use tillgate_engine::{Code, Fault};
 
 use crate::engine::EngineError;
-use crate::store::{CommitError, Unavailable};
+use crate::store::{CommitError, Refusal, Unavailable};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -110,10 +110,10 @@ impl From<CommitError> for Error {
             CommitError::Conflict(_) | CommitError::LeaseLost { .. } => {
                 Self::Conflict("another request changed it at the same time".to_owned())
             }
-            CommitError::Refused("more than 32 MiB") => {
+            CommitError::Refused(Refusal::TooLarge) => {
                 Self::invalid("$", "must be smaller than 32 MiB as it is stored")
             }
-            CommitError::Refused(cause) => Self::Bug(cause.to_owned()),
+            CommitError::Refused(cause) => Self::Bug(cause.to_string()),
         }
     }
 }

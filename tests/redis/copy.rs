@@ -1,4 +1,4 @@
-//! `tillgate copy`: from any store to any other, with nothing lost and everything going on where it was.
+//! `tillgate copy`: from any store to any other; nothing is lost, and everything continues where it was.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tempfile::TempDir;
 use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::store::copy::{CopyError, Part, Portable, Progress, copy};
+use tillgate::store::copy::{CopyError, Progress, copy};
+use tillgate::store::portable::{Part, Portable};
 use tillgate::store::{
     Check, Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Position, RedisStore,
     RedisUrl, Revision, Store,
@@ -52,7 +53,7 @@ fn append(body: &str) -> Op {
     }
 }
 
-/// Some of everything: many entries, a log that was trimmed, jobs that wait, that were claimed, and one that was settled.
+/// Fills a store with many entries, a trimmed log, and jobs that wait, that are claimed and that were settled.
 async fn fill(store: &dyn Store) {
     for page in 0..3 {
         let ops = (0..700).map(|n| Op::Put {
@@ -108,16 +109,16 @@ async fn fill(store: &dyn Store) {
     commit(store, "empty", Vec::new()).await;
 }
 
-/// Copies, and answers what there was.
+/// Copies, and returns the final progress.
 async fn copied(from: &dyn Portable, to: &dyn Portable) -> Progress {
-    let mut told = 0;
-    let all = copy((from, "it"), to, &mut |_| told += 1).await.unwrap();
-    assert!(told > 10);
+    let mut reports = 0;
+    let all = copy((from, "it"), to, &mut |_| reports += 1).await.unwrap();
+    assert!(reports > 10);
     all
 }
 
 #[tokio::test]
-async fn everything_goes_from_store_to_store_and_on_where_it_was() {
+async fn everything_is_copied_from_store_to_store_and_continues_where_it_was() {
     let folder = TempDir::new().unwrap();
     let first = EmbeddedStore::open(&folder.path().join("1"), clock()).unwrap();
     fill(&first).await;
@@ -140,9 +141,12 @@ async fn everything_goes_from_store_to_store_and_on_where_it_was() {
 
         let before = from.read(&shop, "log", Position(0), 999).await.unwrap();
         let committed = commit(to, "shop", vec![append("next")]).await;
-        let outline = from.outline(&shop).await.unwrap();
-        assert_eq!(committed.revision, Revision(outline.head.revision.0 + 1));
-        assert!(committed.at > outline.head.at);
+        let metadata = from.metadata(&shop).await.unwrap();
+        assert_eq!(
+            committed.revision,
+            Revision(metadata.counters.revision.0 + 1)
+        );
+        assert!(committed.at > metadata.counters.at);
         assert!(committed.positions[0] > before.last);
         let after = to.read(&shop, "log", before.last, 999).await.unwrap();
         assert_eq!((after.messages.len(), after.trimmed), (1, before.trimmed));
@@ -157,7 +161,7 @@ async fn everything_goes_from_store_to_store_and_on_where_it_was() {
 
         let due = to.claim(&shop, "queue", MINUTE, 9).await.unwrap();
         assert_eq!(due.jobs.len(), 1);
-        assert!(due.jobs[0].lease > outline.head.lease);
+        assert!(due.jobs[0].lease > metadata.counters.lease);
         let settled = Commit {
             partition: shop.clone(),
             id: CommitId::random(),
@@ -173,25 +177,25 @@ async fn everything_goes_from_store_to_store_and_on_where_it_was() {
     }
 }
 
-/// Begins a copy and drops it when it has told so often how far it is.
+/// Begins a copy and drops it after so many reports.
 async fn interrupted(from: &dyn Portable, to: &dyn Portable, times: u32) {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let (mut tell, mut left) = (Some(tell), times);
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let (mut stop, mut left) = (Some(stop), times);
     let mut count = |_: &Progress| {
         left -= 1;
         if left == 0 {
-            let _ = tell.take().unwrap().send(());
+            let _ = stop.take().unwrap().send(());
         }
     };
     tokio::select! {
         biased;
-        _ = told => {}
-        _ = copy((from, "it"), to, &mut count) => panic!("it was to be interrupted"),
+        _ = stopped => {}
+        _ = copy((from, "it"), to, &mut count) => panic!("it should have been interrupted"),
     }
 }
 
 #[tokio::test]
-async fn what_was_interrupted_goes_on() {
+async fn an_interrupted_copy_continues() {
     let folder = TempDir::new().unwrap();
     let from = MemoryStore::new(clock());
     fill(&from).await;
@@ -208,7 +212,7 @@ async fn what_was_interrupted_goes_on() {
 }
 
 #[tokio::test]
-async fn what_is_put_again_is_there_once() {
+async fn a_repeated_restore_changes_nothing() {
     let folder = TempDir::new().unwrap();
     let from = MemoryStore::new(clock());
     fill(&from).await;
@@ -222,7 +226,7 @@ async fn what_is_put_again_is_there_once() {
         Box::new(EmbeddedStore::open(folder.path(), clock()).unwrap()),
     ];
     for to in to {
-        // All but the last, and those with it: a copy may put what it cannot know to be there.
+        // All but the last, twice, then all: an interrupted copy repeats what it does not know to be copied.
         let most = log.messages.split_last().unwrap().1.to_vec();
         for messages in [most.clone(), most, log.messages.clone()] {
             let messages = Part::Messages("log".to_owned(), messages);
@@ -230,8 +234,8 @@ async fn what_is_put_again_is_there_once() {
             let again = Part::Jobs("queue".to_owned(), jobs.clone());
             to.restore(&shop, again).await.unwrap();
         }
-        let there = to.read(&shop, "log", Position(0), 999).await.unwrap();
-        assert_eq!(there.messages, log.messages, "{to:?}");
+        let copied = to.read(&shop, "log", Position(0), 999).await.unwrap();
+        assert_eq!(copied.messages, log.messages, "{to:?}");
         assert_eq!(to.jobs(&shop, "queue", None, 999).await.unwrap(), jobs);
     }
 }
@@ -240,7 +244,7 @@ async fn what_is_put_again_is_there_once() {
 async fn only_an_empty_store_is_copied_into() {
     let (from, to) = (MemoryStore::new(clock()), MemoryStore::new(clock()));
     fill(&from).await;
-    commit(&to, "theirs", Vec::new()).await;
+    commit(&to, "other", Vec::new()).await;
     let refused = copy((&from, "it"), &to, &mut |_| ()).await;
     assert!(matches!(refused, Err(CopyError::Occupied(why)) if why.contains("not empty")));
 
@@ -251,14 +255,14 @@ async fn only_an_empty_store_is_copied_into() {
 }
 
 #[tokio::test]
-async fn a_difference_is_seen() {
+async fn a_difference_is_detected() {
     let (from, to) = (MemoryStore::new(clock()), on_redis(&shared().url()));
     fill(&from).await;
     let shop = partition("shop");
-    let head = from.outline(&shop).await.unwrap().head;
+    let counters = from.metadata(&shop).await.unwrap().counters;
     interrupted(&from, &to, 1).await;
-    // As if the partition was there, without what is in it.
-    to.restore(&shop, Part::Head(head)).await.unwrap();
+    // As if the partition was complete, although nothing in it was copied.
+    to.restore(&shop, Part::Counters(counters)).await.unwrap();
     let different = copy((&from, "it"), &to, &mut |_| ()).await;
     assert!(
         matches!(different, Err(CopyError::Different { .. })),
@@ -267,7 +271,7 @@ async fn a_difference_is_seen() {
 }
 
 #[test]
-fn the_program_copies_and_says_what() {
+fn the_program_copies_and_prints_what() {
     let folder = TempDir::new().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let path = folder.path().join("store");
@@ -281,9 +285,12 @@ fn the_program_copies_and_says_what() {
             .unwrap()
     };
     let from = format!("embedded:{}", path.display());
-    let told = program(&from);
-    assert!(told.status.success(), "{told:?}");
-    let told = String::from_utf8(told.stdout).unwrap();
-    assert!(told.contains("3 partitions, 2099 entries, 5"), "{told}");
+    let output = program(&from);
+    assert!(output.status.success(), "{output:?}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        printed.contains("3 partitions, 2099 entries, 5"),
+        "{printed}"
+    );
     assert_eq!(program(&from).status.code(), Some(1));
 }

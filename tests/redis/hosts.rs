@@ -22,14 +22,14 @@ fn open(url: &RedisUrl) -> Arc<RedisStore> {
 }
 
 #[tokio::test]
-async fn a_commit_of_one_host_is_heard_by_another() {
+async fn a_commit_on_one_host_gives_a_hint_on_another() {
     for servers in [shared().url(), shared_cluster().url()] {
         let url = url(&servers);
         let (one, other) = (open(&url), open(&url));
         let partition = Partition::new("shop").unwrap();
         let mut hints = other.hints(&partition);
-        let hearing = async {
-            // What is said before the other listens is lost: it is said until it is heard.
+        let hinted = async {
+            // A hint that is published before the other host listens is lost, so this repeats until one arrives.
             loop {
                 let commit = Commit {
                     partition: partition.clone(),
@@ -46,14 +46,14 @@ async fn a_commit_of_one_host_is_heard_by_another() {
                 }
             }
         };
-        tokio::time::timeout(DEADLINE, hearing)
+        tokio::time::timeout(DEADLINE, hinted)
             .await
-            .expect("nothing was heard");
+            .expect("no hint came");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_host_writes_it_sees_at_once_and_the_others_soon() {
+async fn a_host_sees_its_own_writes_at_once_and_those_of_others_soon() {
     let url = url(&shared_cluster().url());
     let clock = Arc::new(SystemClock);
     let issuer = |config: &mut tillgate::config::Config| {
@@ -69,13 +69,13 @@ async fn what_one_host_writes_it_sees_at_once_and_the_others_soon() {
         let put = one.send(Method::PUT, &path, &token, &condition).await;
         assert_eq!(put.0, 201, "{}", put.1);
         assert_eq!(one.get(&path, &token).await.0, 200);
-        let seeing = async {
+        let seen = async {
             while other.get(&path, &token).await.0 != 200 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(DEADLINE, seeing)
+        tokio::time::timeout(DEADLINE, seen)
             .await
-            .expect("the other never sees it");
+            .expect("the other host does not see it");
     }
 }

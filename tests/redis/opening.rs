@@ -1,4 +1,4 @@
-//! Which servers a URL leads to, who we are to them, and what is said about how they are set up.
+//! Opening the store: which servers a URL leads to, logging in, TLS, and the checks of their configuration.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -10,8 +10,8 @@ use tillgate::store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Sto
 
 use crate::support::redis::{Cluster, Server, free_port, shared, shared_cluster, wait_for};
 
-/// What a user of ours must be allowed, as `host/src/store/redis/README.md` says.
-const RIGHTS: [&str; 6] = [
+/// The permissions of the user, as `host/src/store/redis/README.md` documents them.
+const PERMISSIONS: [&str; 6] = [
     "~{tillgate*",
     "&tillgate:*",
     "+@all",
@@ -25,8 +25,8 @@ async fn open(url: &str, durable: bool) -> Result<RedisStore, String> {
     RedisStore::open(&url, Arc::new(SystemClock), durable).await
 }
 
-/// Commits something and reads it.
-async fn works(store: &RedisStore) {
+/// Asserts that a commit can be read.
+async fn assert_works(store: &RedisStore) {
     let partition = Partition::new("shop").unwrap();
     let commit = Commit {
         partition: partition.clone(),
@@ -59,13 +59,13 @@ fn serve(store: &str, folder: &Path, more: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn a_server_that_loses_nothing_is_what_a_durable_store_needs() {
+async fn a_server_that_loses_nothing_is_accepted_as_durable() {
     let server = Server::durable();
-    works(&open(&server.url(), true).await.unwrap()).await;
+    assert_works(&open(&server.url(), true).await.unwrap()).await;
 }
 
 #[tokio::test]
-async fn what_a_server_would_lose_is_said_and_refused_where_it_must_not() {
+async fn a_server_that_may_lose_commits_is_refused_when_the_store_must_be_durable() {
     for (options, named) in [
         (vec!["--appendonly", "no"], "appendonly yes"),
         (
@@ -87,7 +87,7 @@ async fn what_a_server_would_lose_is_said_and_refused_where_it_must_not() {
         let server = Server::with(&options);
         let refused = open(&server.url(), true).await.unwrap_err();
         assert!(refused.contains(named), "{refused}");
-        works(&open(&server.url(), false).await.unwrap()).await;
+        assert_works(&open(&server.url(), false).await.unwrap()).await;
     }
 }
 
@@ -96,40 +96,40 @@ fn a_host_that_requires_a_durable_store_does_not_start_on_another() {
     let folder = tempfile::tempdir().unwrap();
     let ended = serve(&shared().url(), folder.path(), &["--require-durable-store"]);
     assert_eq!(ended.status.code(), Some(1));
-    let told = String::from_utf8(ended.stderr).unwrap();
+    let message = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        told.contains("set appendonly yes and appendfsync always"),
-        "{told}"
+        message.contains("set appendonly yes and appendfsync always"),
+        "{message}"
     );
     let ended = serve("memory:", folder.path(), &["--require-durable-store"]);
     assert_eq!(ended.status.code(), Some(1));
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_said() {
-    let told = open(&format!("redis://127.0.0.1:{}", free_port()), false)
+async fn an_unreachable_server_is_reported() {
+    let message = open(&format!("redis://127.0.0.1:{}", free_port()), false)
         .await
         .unwrap_err();
-    assert!(told.contains("refused"), "{told}");
+    assert!(message.contains("refused"), "{message}");
 }
 
 #[tokio::test]
-async fn a_scheme_that_does_not_fit_the_servers_is_said() {
+async fn a_scheme_that_does_not_fit_the_servers_is_reported() {
     let (server, cluster) = (shared(), shared_cluster());
     let single = format!("redis://127.0.0.1:{}", cluster.servers[0].port);
-    let told = open(&single, false).await.unwrap_err();
-    assert!(told.contains("redis+cluster://"), "{told}");
-    let told = open(&format!("redis+cluster://127.0.0.1:{}", server.port), false)
+    let message = open(&single, false).await.unwrap_err();
+    assert!(message.contains("redis+cluster://"), "{message}");
+    let message = open(&format!("redis+cluster://127.0.0.1:{}", server.port), false)
         .await
         .unwrap_err();
-    assert!(told.contains("cluster"), "{told}");
+    assert!(message.contains("cluster"), "{message}");
 }
 
 #[tokio::test]
 async fn one_server_of_a_cluster_leads_to_all() {
     let cluster: &Cluster = shared_cluster();
     for server in &cluster.servers {
-        works(
+        assert_works(
             &open(&format!("redis+cluster://127.0.0.1:{}", server.port), false)
                 .await
                 .unwrap(),
@@ -139,25 +139,25 @@ async fn one_server_of_a_cluster_leads_to_all() {
 }
 
 #[tokio::test]
-async fn a_user_with_a_password_needs_few_rights() {
+async fn a_user_with_a_password_needs_few_permissions() {
     let server = Server::durable();
     let mut user = vec!["acl", "setuser", "till", "on", ">p@ss:s3cret/1"];
-    user.extend(RIGHTS);
+    user.extend(PERMISSIONS);
     assert_eq!(server.cli(&user), "OK");
     assert_eq!(server.cli(&["acl", "setuser", "default", "off"]), "OK");
     let url = |login: &str| format!("redis://{login}@127.0.0.1:{}", server.port);
-    works(&open(&url("till:p%40ss%3As3cret%2F1"), true).await.unwrap()).await;
+    assert_works(&open(&url("till:p%40ss%3As3cret%2F1"), true).await.unwrap()).await;
     for wrong in ["till:wrong", "nobody:p%40ss%3As3cret%2F1"] {
-        let told = open(&url(wrong), false).await.unwrap_err();
+        let message = open(&url(wrong), false).await.unwrap_err();
         assert!(
-            !told.contains("s3cret") && !told.contains(":wrong"),
-            "{told}"
+            !message.contains("s3cret") && !message.contains(":wrong"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn a_password_is_shown_nowhere() {
+fn a_password_is_never_displayed() {
     let secret = "s3cret";
     for store in [
         format!("redis://till:{secret}@127.0.0.1:1"),
@@ -167,16 +167,16 @@ fn a_password_is_shown_nowhere() {
     ] {
         for more in [&["--print-config"] as &[&str], &[]] {
             let ended = serve(&store, Path::new("."), more);
-            let told = [ended.stdout, ended.stderr].concat();
+            let message = [ended.stdout, ended.stderr].concat();
             assert!(
-                !String::from_utf8(told).unwrap().contains(secret),
+                !String::from_utf8(message).unwrap().contains(secret),
                 "{store} {more:?}"
             );
         }
     }
 }
 
-/// A certificate of an authority of our own, for 127.0.0.1.
+/// Creates a certificate authority and a certificate of it for 127.0.0.1.
 fn certificates(folder: &Path) {
     let made = Command::new("sh")
         .current_dir(folder)
@@ -193,7 +193,7 @@ fn certificates(folder: &Path) {
 }
 
 #[tokio::test]
-async fn tls_is_spoken_with_a_server_that_an_authority_vouches_for() {
+async fn tls_needs_a_certificate_of_a_trusted_authority() {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
     let at = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();
@@ -214,18 +214,18 @@ async fn tls_is_spoken_with_a_server_that_an_authority_vouches_for() {
     let trusted = open(&format!("{url}?ca={}", at("ca.pem")), false)
         .await
         .unwrap();
-    works(&trusted).await;
-    let told = open(&url, false).await.unwrap_err();
-    assert!(told.to_lowercase().contains("certificate"), "{told}");
-    let told = open(&format!("{url}?ca=/nowhere"), false)
+    assert_works(&trusted).await;
+    let message = open(&url, false).await.unwrap_err();
+    assert!(message.to_lowercase().contains("certificate"), "{message}");
+    let message = open(&format!("{url}?ca=/nowhere"), false)
         .await
         .unwrap_err();
-    assert!(told.contains("/nowhere"), "{told}");
+    assert!(message.contains("/nowhere"), "{message}");
     drop(server);
 }
 
 #[tokio::test]
-async fn sentinels_lead_to_the_master_and_to_the_next_one_when_it_is_gone() {
+async fn sentinels_lead_to_the_master_and_after_a_failover_to_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let mut master = Server::durable();
     let replica = Server::with(&[
@@ -246,14 +246,14 @@ async fn sentinels_lead_to_the_master_and_to_the_next_one_when_it_is_gone() {
         master.port
     );
     std::fs::write(&file, content).unwrap();
-    let sentinel = Server::of_file(&file, &["--sentinel"]);
+    let sentinel = Server::with_file(&file, &["--sentinel"]);
     let store = open(
         &format!("redis+sentinel://127.0.0.1:{}/shop", sentinel.port),
         false,
     )
     .await
     .unwrap();
-    works(&store).await;
+    assert_works(&store).await;
     wait_for("the Sentinel knows the replica", || {
         sentinel
             .cli(&["sentinel", "replicas", "shop"])
@@ -268,5 +268,5 @@ async fn sentinels_lead_to_the_master_and_to_the_next_one_when_it_is_gone() {
     while store.get(&partition, &asked).await.is_err() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    works(&store).await;
+    assert_works(&store).await;
 }

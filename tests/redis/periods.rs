@@ -1,4 +1,4 @@
-//! How long what commits did is remembered: in hashes of 16 minutes each, by publish times.
+//! How long the outcomes of commits are remembered: in periods of 16 minutes, by publish times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::support::redis::{Server, shared};
 const MINUTE: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_secs(16 * 60);
 
-/// When a period begins.
+/// The beginning of a period.
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
 struct Remembering {
@@ -32,7 +32,7 @@ impl Remembering {
         }
     }
 
-    /// Whether a commit was done before.
+    /// Whether a commit took effect before.
     async fn repeats(&self, id: CommitId) -> bool {
         let commit = Commit {
             partition: Partition::new("shop").unwrap(),
@@ -60,7 +60,7 @@ impl Remembering {
 }
 
 #[tokio::test]
-async fn what_is_done_each_minute_is_remembered_for_a_quarter_of_an_hour_and_not_for_good() {
+async fn every_commit_is_remembered_for_a_quarter_of_an_hour_and_not_forever() {
     let on = Remembering::on(shared(), "periods-turn");
     let mut done: Vec<(Timestamp, CommitId)> = Vec::new();
     for minute in 0..100 {
@@ -74,11 +74,14 @@ async fn what_is_done_each_minute_is_remembered_for_a_quarter_of_an_hour_and_not
         }
         assert!(on.remembered(shared()) <= 32, "two periods of 16 minutes");
     }
-    assert!(!on.repeats(done[0].1).await, "it is free in the end");
+    assert!(
+        !on.repeats(done[0].1).await,
+        "its id is forgotten eventually"
+    );
 }
 
 #[tokio::test]
-async fn what_was_done_as_a_period_ended_is_remembered_into_the_next_and_not_beyond() {
+async fn a_commit_at_the_end_of_a_period_is_remembered_during_the_next_and_not_beyond() {
     let on = Remembering::on(shared(), "periods-end");
     on.clock.set(START.plus(PERIOD - Duration::from_micros(1)));
     let last = on.commit().await;
@@ -90,12 +93,16 @@ async fn what_was_done_as_a_period_ended_is_remembered_into_the_next_and_not_bey
     assert!(on.repeats(last).await);
     on.clock.set(START.plus(PERIOD * 2));
     on.commit().await;
-    assert_eq!(on.remembered(shared()), 3, "and the last of before is not");
+    assert_eq!(
+        on.remembered(shared()),
+        3,
+        "the one of the first period is forgotten"
+    );
     assert!(!on.repeats(last).await);
 }
 
 #[tokio::test]
-async fn a_clock_that_goes_back_over_periods_forgets_nothing() {
+async fn a_clock_that_is_set_back_by_periods_forgets_nothing() {
     let on = Remembering::on(shared(), "periods-back");
     on.clock.set(START.plus(PERIOD * 9));
     let ahead = on.commit().await;

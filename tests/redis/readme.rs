@@ -1,4 +1,5 @@
-//! README's way from one machine to many, gone as it stands there: only addresses are those of the servers here.
+//! The README's section about moving from one machine to many, executed as it is written, with the addresses of the test
+//! servers.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::host::{Program, token};
 use crate::support::redis::{Cluster, Server};
 
-/// The lines of the section's blocks.
+/// The lines of the section's code blocks.
 fn lines() -> Vec<String> {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
@@ -23,7 +24,7 @@ fn lines() -> Vec<String> {
         .collect()
 }
 
-/// What a line of the README says to the program.
+/// The command of a line of the README.
 fn command(line: &str, folder: &Path) -> Command {
     let mut command = Program::command();
     command.current_dir(folder).args(line.split(' ').skip(1));
@@ -56,13 +57,13 @@ async fn has_beer(program: &Program, folder: &Path) -> bool {
 }
 
 #[tokio::test]
-async fn the_way_from_one_machine_to_many_is_as_the_readme_says() {
+async fn moving_from_one_machine_to_many_works_as_the_readme_says() {
     let lines = lines();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let words: Vec<&str> = lines[1].split(' ').skip(3).collect();
+    let options: Vec<&str> = lines[1].split(' ').skip(3).collect();
     assert!(lines[1].starts_with("redis-server --port 6379 "));
-    let (redis, cluster) = (Server::with(&words), Cluster::durable());
+    let (redis, cluster) = (Server::with(&options), Cluster::durable());
     let seeds = cluster.url().split_once("//").unwrap().1.to_owned();
     let here = |line: &String| {
         let line = line.replace("127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003", &seeds);

@@ -1,11 +1,11 @@
-//! A cluster whose masters change, and whose slots move, under load.
+//! A cluster under load whose masters change and whose slots move.
 
 use std::collections::BTreeMap;
 
 use super::load::{Committer, Count, Load, partition, with_prefix};
 use crate::support::redis::{Cluster, Server, cli, wait_for};
 
-/// What `CLUSTER NODES` says of the masters: port → id.
+/// The ids of the masters by port, according to `CLUSTER NODES`.
 fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
     let nodes = cluster.servers[0].cli(&["cluster", "nodes"]);
     let masters = nodes
@@ -13,11 +13,11 @@ fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
         .filter(|line| line.contains("master") && !line.contains("fail"));
     masters
         .map(|line| {
-            let words: Vec<_> = line.split(' ').collect();
-            let address = words[1].split('@').next().unwrap();
+            let fields: Vec<_> = line.split(' ').collect();
+            let address = fields[1].split('@').next().unwrap();
             (
                 address.rsplit(':').next().unwrap().parse().unwrap(),
-                words[0].to_owned(),
+                fields[0].to_owned(),
             )
         })
         .collect()
@@ -35,32 +35,32 @@ fn replicas(cluster: &Cluster) -> Vec<&Server> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failover_that_is_asked_for_loses_and_doubles_nothing() {
+async fn a_requested_failover_loses_and_duplicates_nothing() {
     let cluster = Cluster::durable();
     let url = with_prefix(&cluster.url());
     let load = Load::start(&url, Committer::Sure);
     load.acknowledges(200).await;
     for replica in replicas(&cluster) {
         wait_for("the replica is the master", || {
-            // It gives up when its master does not stand still in time, and is asked again.
+            // It gives up when its master does not pause in time, so this repeats the request.
             replica.cli(&["cluster", "failover"]);
             is_master(replica)
         });
         load.acknowledges(100).await;
     }
-    load.count(&url).await.assert_whole();
+    load.count(&url).await.assert_intact();
 }
 
-/// The control: a replica that takes over without what its master acknowledged loses it, and the count sees it.
+/// The control: a replica that takes over without the last commits of its master loses them, and the count detects it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replica_that_takes_over_without_its_masters_last_commits_loses() {
+async fn a_replica_that_takes_over_without_its_masters_last_commits_loses_them() {
     let cluster = Cluster::durable();
     let url = with_prefix(&cluster.url());
     let load = Load::start(&url, Committer::Sure);
     load.acknowledges(200).await;
     let replicas = replicas(&cluster);
     for replica in &replicas {
-        // Its master knows no password, so it does not come back to it.
+        // Its master has no password, so the replica cannot connect to it again.
         assert_eq!(replica.cli(&["config", "set", "masterauth", "none"]), "OK");
         replica.cli(&["client", "kill", "type", "master"]);
     }
@@ -74,7 +74,7 @@ async fn a_replica_that_takes_over_without_its_masters_last_commits_loses() {
     assert!(count.lost > 0, "{count:?}");
 }
 
-/// Moves a slot as `redis-cli --cluster reshard` does, key by key; keys of which `lost` is true get lost on the way.
+/// Moves a slot as `redis-cli --cluster reshard` does, key by key, and loses the keys for which `lost` is true.
 fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&str) -> bool) {
     let masters = masters(cluster);
     let ok =
@@ -109,7 +109,7 @@ fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&str)
     }
 }
 
-/// A load while slots of it move.
+/// A load during which slots move.
 async fn load_over_migrations(lost: fn(&str) -> bool) -> Count {
     let cluster = Cluster::durable();
     let url = with_prefix(&cluster.url());
@@ -129,13 +129,13 @@ async fn load_over_migrations(lost: fn(&str) -> bool) -> Count {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slots_that_move_under_load_lose_and_double_nothing() {
-    load_over_migrations(|_| false).await.assert_whole();
+async fn slots_that_move_under_load_lose_and_duplicate_nothing() {
+    load_over_migrations(|_| false).await.assert_intact();
 }
 
-/// The control: when a slot moves without one of its keys, the count sees it.
+/// The control: a slot moves without one of its keys, and the count detects it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slots_that_move_without_their_logs_leave_commits_half_there() {
+async fn slots_that_move_without_their_logs_leave_commits_incomplete() {
     let count = load_over_migrations(|key| key.ends_with(":log:log")).await;
-    assert!(count.half > 100, "{count:?}");
+    assert!(count.incomplete > 100, "{count:?}");
 }

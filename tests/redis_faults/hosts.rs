@@ -1,7 +1,7 @@
-//! Three hosts on one Redis, of which one is killed under load: the real program, asked over HTTP.
+//! Three hosts on one Redis, of which one is killed under load: the real program, used over HTTP.
 //!
-//! Each host takes registrations, and each one's worker removes clients that nobody authorized, here at once: a queue
-//! that all hosts share. Every removal is a line of the audit log, so what was done twice can be counted.
+//! Each host accepts registrations, and each worker removes clients that nobody has authorized, here without delay: a
+//! queue that all hosts share. Every removal is a line of the audit log, so duplicates can be counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -19,10 +19,10 @@ use super::load::{open, until, with_prefix};
 use crate::support::host::{Program, token};
 use crate::support::redis::{DEADLINE, Server};
 
-/// How many ask each host at once.
-const ASKING: usize = 2;
+/// The number of concurrent clients of each host.
+const CLIENTS_PER_HOST: usize = 2;
 
-/// Hosts on one store, and what their load was told.
+/// Hosts on one store, and the load on them.
 struct Hosts {
     redis: Server,
     url: RedisUrl,
@@ -30,7 +30,7 @@ struct Hosts {
     programs: Vec<Program>,
     done: Arc<AtomicUsize>,
     ending: Arc<AtomicBool>,
-    asking: Vec<JoinHandle<Acknowledged>>,
+    clients: Vec<JoinHandle<Acknowledged>>,
 }
 
 /// What was answered with 201.
@@ -40,14 +40,14 @@ struct Acknowledged {
     clients: Vec<String>,
 }
 
-/// What became of it.
+/// The result of the load.
 #[derive(Debug, PartialEq, Eq)]
 struct Count {
     acknowledged: usize,
-    /// Conditions that are not there, clients that nobody removed.
+    /// Conditions that do not exist, and clients that were not removed.
     lost: usize,
     /// Clients that were removed twice.
-    doubled: usize,
+    duplicated: usize,
 }
 
 impl Hosts {
@@ -64,14 +64,14 @@ impl Hosts {
             programs,
             done: Arc::default(),
             ending: Arc::default(),
-            asking: Vec::new(),
+            clients: Vec::new(),
         };
-        hosts.ask().await;
+        hosts.start_load().await;
         hosts
     }
 
     /// Starts the load.
-    async fn ask(&mut self) {
+    async fn start_load(&mut self) {
         let http = Client::new();
         let operator = self.operator(&http).await;
         let template = json!({
@@ -79,17 +79,17 @@ impl Hosts {
             "claimsSchema": { "type": "object" }, "roles": [],
         });
         let templates = format!("{}/v1/tenants/acme/templates", self.programs[0].url);
-        let made = http
+        let created = http
             .post(templates)
             .bearer_auth(&operator)
             .json(&template)
             .send()
             .await
             .unwrap();
-        assert_eq!(made.status(), 201);
+        assert_eq!(created.status(), 201);
         for (number, program) in self.programs.iter().enumerate() {
-            for task in 0..ASKING {
-                let asker = Asker {
+            for task in 0..CLIENTS_PER_HOST {
+                let client = LoadClient {
                     http: http.clone(),
                     url: program.url.clone(),
                     operator: operator.clone(),
@@ -97,7 +97,7 @@ impl Hosts {
                     done: Arc::clone(&self.done),
                     ending: Arc::clone(&self.ending),
                 };
-                self.asking.push(tokio::spawn(asker.ask()));
+                self.clients.push(tokio::spawn(client.run()));
             }
         }
     }
@@ -123,20 +123,20 @@ impl Hosts {
         .await;
     }
 
-    /// Ends the load; what was acknowledged.
+    /// Ends the load; returns what was acknowledged.
     async fn end(&mut self) -> Acknowledged {
         self.ending.store(true, Ordering::SeqCst);
         let mut all = Acknowledged::default();
-        for asking in self.asking.drain(..) {
-            let told = asking.await.unwrap();
-            all.conditions.extend(told.conditions);
-            all.clients.extend(told.clients);
+        for client in self.clients.drain(..) {
+            let acknowledged = client.await.unwrap();
+            all.conditions.extend(acknowledged.conditions);
+            all.clients.extend(acknowledged.clients);
         }
         all
     }
 
     /// Waits until the hosts have removed all clients but the operator's, then counts.
-    async fn count(&self, told: &Acknowledged) -> Count {
+    async fn count(&self, acknowledged: &Acknowledged) -> Count {
         let (store, iam) = (open(&self.url), Partition::new("iam").unwrap());
         let removing = async {
             while store
@@ -157,27 +157,27 @@ impl Hosts {
             .iter()
             .filter_map(|(key, _)| key.strip_prefix("client/"))
             .collect();
-        let keys: Vec<String> = told
+        let keys: Vec<String> = acknowledged
             .conditions
             .iter()
             .map(|id| format!("condition/{id}"))
             .collect();
         let global = Partition::new("global").unwrap();
         let conditions = store.get(&global, &keys).await.unwrap();
-        let kept = told
+        let kept = acknowledged
             .clients
             .iter()
             .filter(|id| left.contains(id.as_str()))
             .count();
         let removed = self.removed();
         Count {
-            acknowledged: told.conditions.len() + told.clients.len(),
+            acknowledged: acknowledged.conditions.len() + acknowledged.clients.len(),
             lost: conditions.iter().filter(|entry| entry.is_none()).count() + kept,
-            doubled: removed.values().filter(|times| **times > 1).count(),
+            duplicated: removed.values().filter(|times| **times > 1).count(),
         }
     }
 
-    /// How often the hosts said of a client that it was removed.
+    /// How often the audit logs of the hosts report the removal of each client.
     fn removed(&self) -> BTreeMap<String, usize> {
         let mut removed = BTreeMap::new();
         for number in 0..3 {
@@ -192,7 +192,7 @@ impl Hosts {
     }
 }
 
-/// A host; its log is a file of its number.
+/// Starts a host; its log is a file named by its number.
 fn serve(store: &str, folder: &Path, number: usize) -> Program {
     let mut command = Program::command();
     command.args([
@@ -213,8 +213,8 @@ fn serve(store: &str, folder: &Path, number: usize) -> Program {
     Program::spawn(&mut command, "")
 }
 
-/// Makes conditions and registers clients at one host, for as long as it answers.
-struct Asker {
+/// Puts conditions and registers clients at one host, for as long as it responds.
+struct LoadClient {
     http: Client,
     url: String,
     operator: String,
@@ -223,19 +223,21 @@ struct Asker {
     ending: Arc<AtomicBool>,
 }
 
-impl Asker {
-    async fn ask(self) -> Acknowledged {
-        let mut told = Acknowledged::default();
+impl LoadClient {
+    async fn run(self) -> Acknowledged {
+        let mut acknowledged = Acknowledged::default();
         for number in 0.. {
             let id = format!("{}-{number}", self.name);
-            if self.ending.load(Ordering::SeqCst) || self.make(&id, &mut told).await.is_err() {
+            if self.ending.load(Ordering::SeqCst)
+                || self.make(&id, &mut acknowledged).await.is_err()
+            {
                 break;
             }
         }
-        told
+        acknowledged
     }
 
-    async fn make(&self, id: &str, told: &mut Acknowledged) -> reqwest::Result<()> {
+    async fn make(&self, id: &str, acknowledged: &mut Acknowledged) -> reqwest::Result<()> {
         let condition =
             json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
         let path = format!("{}/api/v1/global-entity-conditions/{id}", self.url);
@@ -245,7 +247,7 @@ impl Asker {
             .bearer_auth(&self.operator)
             .json(&condition);
         if put.send().await?.status() == 201 {
-            told.conditions.push(id.to_owned());
+            acknowledged.conditions.push(id.to_owned());
             self.done.fetch_add(1, Ordering::SeqCst);
         }
         let registration = json!({
@@ -256,10 +258,11 @@ impl Asker {
             .http
             .post(format!("{}/v1/registration", self.url))
             .json(&registration);
-        let answer = post.send().await?;
-        if answer.status() == 201 {
-            let body: Value = answer.json().await?;
-            told.clients
+        let response = post.send().await?;
+        if response.status() == 201 {
+            let body: Value = response.json().await?;
+            acknowledged
+                .clients
                 .push(body["clientId"].as_str().unwrap().to_owned());
             self.done.fetch_add(1, Ordering::SeqCst);
         }
@@ -268,17 +271,17 @@ impl Asker {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_three_hosts_killed_under_load_loses_and_doubles_nothing() {
+async fn one_of_three_hosts_killed_under_load_loses_and_duplicates_nothing() {
     let mut hosts = Hosts::start().await;
     hosts.acknowledge(200).await;
     hosts.programs[1].kill();
     hosts.acknowledge(200).await;
-    let told = hosts.end().await;
-    let count = hosts.count(&told).await;
+    let acknowledged = hosts.end().await;
+    let count = hosts.count(&acknowledged).await;
     let expected = Count {
-        acknowledged: told.conditions.len() + told.clients.len(),
+        acknowledged: acknowledged.conditions.len() + acknowledged.clients.len(),
         lost: 0,
-        doubled: 0,
+        duplicated: 0,
     };
     assert_eq!(count, expected);
     let removers = (0..3).filter(|number| {
@@ -287,11 +290,13 @@ async fn one_of_three_hosts_killed_under_load_loses_and_doubles_nothing() {
     });
     assert!(removers.count() > 1, "the hosts share the work");
 
-    // The control: the count sees what is lost, and what is done twice.
+    // The control: the count detects losses and duplicates.
     let key = format!("{{{}:global}}:values", hosts.url.prefix);
-    hosts
-        .redis
-        .cli(&["hdel", &key, &format!("condition/{}", told.conditions[0])]);
+    hosts.redis.cli(&[
+        "hdel",
+        &key,
+        &format!("condition/{}", acknowledged.conditions[0]),
+    ]);
     let log = hosts.folder.path().join("0");
     let mut lines = std::fs::read_to_string(&log).unwrap();
     let line = lines
@@ -302,10 +307,10 @@ async fn one_of_three_hosts_killed_under_load_loses_and_doubles_nothing() {
     lines += &format!("{line}\n");
     std::fs::write(&log, lines).unwrap();
     assert_eq!(
-        hosts.count(&told).await,
+        hosts.count(&acknowledged).await,
         Count {
             lost: 1,
-            doubled: 1,
+            duplicated: 1,
             ..expected
         }
     );

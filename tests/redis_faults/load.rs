@@ -1,4 +1,4 @@
-//! Committers that commit without pause, and the count of what became of it.
+//! A load of committers that commit without pause, and the count of what was lost, duplicated or left incomplete.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,19 +15,19 @@ use tokio::task::JoinHandle;
 
 use crate::support::redis::{DEADLINE, shared};
 
-/// How many commit at once, each to a partition of its own.
+/// How many committers run at once, each on its own partition.
 const COMMITTERS: usize = 6;
 
-/// How a committer takes an unknown outcome.
+/// What a committer does after an unknown outcome.
 #[derive(Clone, Copy)]
 pub enum Committer {
-    /// As the product does: the same commit again.
+    /// Repeats the commit with the same id, as the product does.
     Sure,
-    /// As one would who takes a lost answer for a failure: anew.
+    /// Makes a new commit, as if the lost reply meant a failure.
     Naive,
 }
 
-/// Committers at work.
+/// A running load.
 pub struct Load {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
@@ -40,21 +40,21 @@ struct Shared {
     ending: AtomicBool,
 }
 
-/// What became of a load.
+/// The result of a load.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub acknowledged: usize,
     pub lost: usize,
-    pub doubled: usize,
-    /// Rows without a message, messages without a job and so on.
-    pub half: usize,
+    pub duplicated: usize,
+    /// Entries without a message, messages without a job and so on.
+    pub incomplete: usize,
 }
 
 pub fn open(url: &RedisUrl) -> RedisStore {
     RedisStore::connect(url, Arc::new(SystemClock)).unwrap()
 }
 
-/// A URL with keys that no other test has.
+/// A URL with a unique prefix.
 pub fn with_prefix(url: &str) -> RedisUrl {
     let url = format!("{url}?prefix={:032x}", CommitId::random().0);
     RedisUrl::parse(&url).unwrap().unwrap()
@@ -64,8 +64,8 @@ pub fn partition(committer: usize) -> Partition {
     Partition::new(&format!("shop-{committer}")).unwrap()
 }
 
-/// A commit of a row, a message and a job that bear a name.
-fn whole(committer: usize, name: &str) -> Commit {
+/// A commit of an entry, a message and a job of that name.
+fn complete(committer: usize, name: &str) -> Commit {
     let body = Bytes::from(name.to_owned());
     Commit {
         partition: partition(committer),
@@ -109,13 +109,13 @@ impl Load {
         }
     }
 
-    /// Waits for so many acknowledgements more.
+    /// Waits for so many further acknowledgements.
     pub async fn acknowledges(&self, more: usize) {
         let enough = self.acknowledged() + more;
         until("commits are acknowledged", || self.acknowledged() >= enough).await;
     }
 
-    /// Waits until a commit has failed from now on: it is said, and nobody hangs.
+    /// Waits for a commit to fail, which shows that committers get errors and do not hang.
     pub async fn fails(&self) {
         let before = self.shared.failures.load(Ordering::SeqCst);
         until("a commit fails", || {
@@ -128,7 +128,7 @@ impl Load {
         self.shared.acknowledged.lock().unwrap().len()
     }
 
-    /// Ends the committers and counts, by a store of its own.
+    /// Ends the load and counts, over a connection of its own.
     pub async fn count(self, url: &RedisUrl) -> Count {
         let store = open(url);
         self.shared.ending.store(true, Ordering::SeqCst);
@@ -141,14 +141,14 @@ impl Load {
             ..Count::default()
         };
         for committer in 0..COMMITTERS {
-            let there = found(&store, &partition(committer)).await;
+            let found = found(&store, &partition(committer)).await;
             let mine = acknowledged
                 .iter()
                 .filter(|(number, _)| *number == committer);
-            count.lost += mine.filter(|(_, name)| !there.contains_key(name)).count();
-            for [rows, messages, jobs] in there.into_values() {
-                count.doubled += messages.saturating_sub(1);
-                count.half += usize::from(rows != 1 || messages == 0 || jobs != 1);
+            count.lost += mine.filter(|(_, name)| !found.contains_key(name)).count();
+            for [rows, messages, jobs] in found.into_values() {
+                count.duplicated += messages.saturating_sub(1);
+                count.incomplete += usize::from(rows != 1 || messages == 0 || jobs != 1);
             }
         }
         count
@@ -173,11 +173,11 @@ impl Shared {
     /// Whether it was acknowledged.
     async fn commit(&self, number: usize, name: &str, committer: Committer) -> bool {
         match committer {
-            Committer::Sure => commit_surely(&self.store, whole(number, name))
+            Committer::Sure => commit_surely(&self.store, complete(number, name))
                 .await
                 .is_ok(),
             Committer::Naive => loop {
-                match self.store.commit(whole(number, name)).await {
+                match self.store.commit(complete(number, name)).await {
                     Err(CommitError::Unknown(_)) => {}
                     outcome => return outcome.is_ok(),
                 }
@@ -186,7 +186,7 @@ impl Shared {
     }
 }
 
-/// How often each name is there: as a row, a message and a job.
+/// How often each name exists as an entry, a message and a job.
 async fn found(store: &RedisStore, partition: &Partition) -> BTreeMap<String, [usize; 3]> {
     let mut found: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
@@ -223,7 +223,7 @@ async fn found(store: &RedisStore, partition: &Partition) -> BTreeMap<String, [u
     }
 }
 
-/// Waits for something, and gives up only so that a test that fails also ends.
+/// Waits for a condition. The timeout only makes a failing test end.
 pub async fn until(what: &str, there: impl Fn() -> bool) {
     let waiting = async {
         while !there() {
@@ -231,42 +231,46 @@ pub async fn until(what: &str, there: impl Fn() -> bool) {
         }
     };
     let waited = tokio::time::timeout(DEADLINE, waiting).await;
-    assert!(waited.is_ok(), "it never came to this: {what}");
+    assert!(waited.is_ok(), "timed out waiting: {what}");
 }
 
-/// The control of all these tests: whatever becomes of a commit that should not, the count sees it.
+/// The control of all these tests: the count detects every kind of violation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_count_sees_what_is_lost_doubled_or_half_there() {
+async fn the_count_detects_lost_duplicated_and_incomplete_commits() {
     let url = with_prefix(&shared().url());
     let load = Load::start(&url, Committer::Sure);
     load.acknowledges(150).await;
     let commit = |commit| load.shared.store.commit(commit);
-    // One that was told and is not there; two that were done again; three of which only a part was.
-    let mut told = vec![(0, "lost".to_owned())];
+    // One acknowledged commit that does not exist, two that were applied twice, three that are incomplete.
+    let mut acknowledged = vec![(0, "lost".to_owned())];
     for name in ["again", "and again"] {
-        told.push((1, name.to_owned()));
-        commit(whole(1, name)).await.unwrap();
-        commit(whole(1, name)).await.unwrap();
+        acknowledged.push((1, name.to_owned()));
+        commit(complete(1, name)).await.unwrap();
+        commit(complete(1, name)).await.unwrap();
     }
     for part in 0..3 {
-        let mut half = whole(2, &format!("half {part}"));
-        half.ops.remove(part);
-        commit(half).await.unwrap();
+        let mut incomplete = complete(2, &format!("incomplete {part}"));
+        incomplete.ops.remove(part);
+        commit(incomplete).await.unwrap();
     }
-    load.shared.acknowledged.lock().unwrap().extend(told);
+    load.shared
+        .acknowledged
+        .lock()
+        .unwrap()
+        .extend(acknowledged);
     let count = load.count(&url).await;
     let expected = Count {
         acknowledged: count.acknowledged,
         lost: 1,
-        doubled: 2,
-        half: 3,
+        duplicated: 2,
+        incomplete: 3,
     };
     assert_eq!(count, expected);
 }
 
 impl Count {
-    /// Nothing was lost, doubled or left half there, and there was something to lose.
-    pub fn assert_whole(&self) {
+    /// Asserts that nothing was lost, duplicated or left incomplete, and that there was something to lose.
+    pub fn assert_intact(&self) {
         let expected = Self {
             acknowledged: self.acknowledged,
             ..Self::default()

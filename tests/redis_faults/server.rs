@@ -1,4 +1,4 @@
-//! One server that is killed, stands still, or forgets our scripts.
+//! A server that is killed, is paused, or loses its scripts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use super::load::{Committer, Count, Load, open, with_prefix};
 use crate::support::host::Host;
 use crate::support::redis::{DEADLINE, Server};
 
-/// How long a server stands still, with commits failing all the while.
-const STANDSTILL: Duration = Duration::from_secs(10);
+/// How long a server is paused, with commits failing all the while.
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// A load during which a server is killed and started again, a few times.
 async fn load_over_kills(mut server: Server) -> Count {
@@ -29,38 +29,38 @@ async fn load_over_kills(mut server: Server) -> Count {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_killed_and_started_again_loses_and_doubles_nothing() {
-    load_over_kills(Server::durable()).await.assert_whole();
+async fn a_server_killed_and_restarted_loses_and_duplicates_nothing() {
+    load_over_kills(Server::durable()).await.assert_intact();
 }
 
-/// The control: a server that has nothing on its disk loses what it acknowledged, and the count sees it.
+/// The control: a server without persistence loses acknowledged commits, and the count detects it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_without_a_disk_loses() {
+async fn a_server_without_persistence_loses_commits() {
     let count = load_over_kills(Server::start()).await;
     assert!(count.lost > 0, "{count:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_stands_still_gives_errors_and_then_goes_on() {
+async fn a_paused_server_causes_errors_and_then_recovers() {
     let server = Server::durable();
     let url = with_prefix(&server.url());
     let load = Load::start(&url, Committer::Sure);
-    for still in [Duration::ZERO, STANDSTILL] {
+    for pause in [Duration::ZERO, PAUSE] {
         load.acknowledges(150).await;
         server.signal("STOP");
         let begin = Instant::now();
         load.fails().await;
-        while begin.elapsed() < still {
+        while begin.elapsed() < pause {
             load.fails().await;
         }
         server.signal("CONT");
     }
     load.acknowledges(150).await;
-    load.count(&url).await.assert_whole();
+    load.count(&url).await.assert_intact();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scripts_that_are_forgotten_are_sent_again() {
+async fn scripts_that_a_server_lost_are_sent_again() {
     let server = Server::durable();
     let url = with_prefix(&server.url());
     let load = Load::start(&url, Committer::Sure);
@@ -69,10 +69,10 @@ async fn scripts_that_are_forgotten_are_sent_again() {
         assert_eq!(server.cli(&["script", "flush"]), "OK");
     }
     load.acknowledges(100).await;
-    load.count(&url).await.assert_whole();
+    load.count(&url).await.assert_intact();
 }
 
-/// Asks until an answer has a status; answers its `Retry-After`.
+/// Sends a request until its response has a status; returns its `Retry-After`.
 async fn until(
     host: &Host,
     (method, path): (Method, &str),
@@ -80,30 +80,30 @@ async fn until(
     body: &Value,
     status: u16,
 ) -> Option<String> {
-    let asking = async {
+    let sending = async {
         loop {
-            let answer = host
+            let response = host
                 .request(method.clone(), path, token)
                 .json(body)
                 .send()
                 .await
                 .unwrap();
-            let known = [200, 201, 503].contains(&answer.status().as_u16());
-            assert!(known, "{}", answer.status());
-            if answer.status() == status {
-                let header = answer.headers().get("retry-after");
+            let known = [200, 201, 503].contains(&response.status().as_u16());
+            assert!(known, "{}", response.status());
+            if response.status() == status {
+                let header = response.headers().get("retry-after");
                 return header.map(|value| value.to_str().unwrap().to_owned());
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(DEADLINE, asking)
+    tokio::time::timeout(DEADLINE, sending)
         .await
-        .expect("it never answers that")
+        .expect("the status never came")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_says_503_while_its_server_is_away_and_then_goes_on() {
+async fn a_host_answers_503_while_its_server_is_unavailable_and_then_recovers() {
     let mut server = Server::durable();
     let host = Host::start_on(
         Arc::new(open(&with_prefix(&server.url()))),
@@ -116,18 +116,18 @@ async fn a_host_says_503_while_its_server_is_away_and_then_goes_on() {
     let write = (Method::PUT, "/api/v1/entity-conditions/beer");
     let evaluate = (Method::POST, "/api/v1/conditions/beer/evaluate");
     until(&host, write.clone(), &token, &condition, 201).await;
-    for still in [false, true] {
+    for pause in [false, true] {
         until(&host, evaluate.clone(), &token, &question, 200).await;
-        if still {
+        if pause {
             server.signal("STOP");
         } else {
             server.kill();
         }
-        for (asked, body) in [(&write, &condition), (&evaluate, &question)] {
-            let retry_after = until(&host, asked.clone(), &token, body, 503).await;
+        for (target, body) in [(&write, &condition), (&evaluate, &question)] {
+            let retry_after = until(&host, target.clone(), &token, body, 503).await;
             assert_eq!(retry_after.as_deref(), Some("1"));
         }
-        if still {
+        if pause {
             server.signal("CONT");
         } else {
             server.restart();

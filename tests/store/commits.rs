@@ -1,4 +1,4 @@
-//! All or nothing, once, in order, apart, within limits.
+//! Commits are atomic, applied once, ordered, isolated by partition, and limited.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tillgate::store::{
     Check, Commit, CommitError, CommitId, Committed, Lease, MAX_COMMIT_BYTES, Op, Position,
-    REMEMBER, Revision,
+    REMEMBER, Refusal, Revision,
 };
 
-/// One of everything.
+/// One op of each kind that needs no earlier commit.
 fn everything() -> [Op; 3] {
     [
         put("row", "1"),
@@ -20,7 +20,7 @@ fn everything() -> [Op; 3] {
     ]
 }
 
-pub async fn row_message_and_job_move_together(on: Opened) {
+pub async fn entry_message_and_job_are_committed_together(on: Opened) {
     on.commit(everything()).await;
     assert_eq!(on.text("row").await.unwrap(), "1");
     assert_eq!(on.bodies("log").await, ["message"]);
@@ -52,7 +52,7 @@ pub async fn a_commit_without_ops_counts(on: Opened) {
     assert_eq!(on.store.partitions(None, 9).await.unwrap(), [partition()]);
 }
 
-pub async fn a_repeat_answers_the_first_outcome_and_doubles_nothing(on: Opened) {
+pub async fn a_repeat_returns_the_first_outcome_and_applies_nothing_twice(on: Opened) {
     let once = commit([
         put("row", "1"),
         append("log", "m"),
@@ -77,7 +77,7 @@ pub async fn a_repeat_answers_the_first_outcome_and_doubles_nothing(on: Opened) 
     assert_eq!(on.claim("queue", MINUTE, 9).await.jobs.len(), 1);
 }
 
-pub async fn a_repeat_is_known_before_its_checks_are_asked(on: Opened) {
+pub async fn a_repeat_takes_precedence_over_its_checks(on: Opened) {
     let once = commit_if([absent("a")], [put("a", "1")]);
     let first = on.attempt(once.clone()).await.unwrap();
     assert_eq!(
@@ -95,7 +95,7 @@ pub async fn a_repeat_is_known_before_its_checks_are_asked(on: Opened) {
     assert!(on.attempt(once).await.unwrap().repeated);
 }
 
-pub async fn a_repeat_after_a_later_commit_still_answers_the_first_outcome(on: Opened) {
+pub async fn a_repeat_after_a_later_commit_still_returns_the_first_outcome(on: Opened) {
     let early = commit([put("a", "early"), append("log", "early")]);
     let first = on.attempt(early.clone()).await.unwrap();
     on.commit([put("a", "late"), append("log", "late")]).await;
@@ -109,7 +109,7 @@ pub async fn a_repeat_after_a_later_commit_still_answers_the_first_outcome(on: O
     assert_eq!(on.text("a").await.unwrap(), "late");
 }
 
-pub async fn a_repeat_does_not_bring_back_what_went_since(on: Opened) {
+pub async fn a_repeat_does_not_restore_what_was_deleted_since(on: Opened) {
     let once = commit(everything());
     on.attempt(once.clone()).await.unwrap();
     on.commit([delete("row")]).await;
@@ -180,7 +180,7 @@ pub async fn an_id_is_remembered_when_the_clock_jumps_back_and_forth(on: Opened)
     assert!(on.attempt(once).await.unwrap().repeated);
 }
 
-pub async fn an_id_is_forgotten_in_the_end(on: Opened) {
+pub async fn an_id_is_forgotten_eventually(on: Opened) {
     let old: Vec<Commit> = (0..30).map(|_| commit([append("log", "m")])).collect();
     for once in &old {
         on.attempt(once.clone()).await.unwrap();
@@ -192,12 +192,12 @@ pub async fn an_id_is_forgotten_in_the_end(on: Opened) {
     for once in old {
         assert!(
             !on.attempt(once).await.unwrap().repeated,
-            "what is remembered only grows"
+            "outcomes never expire"
         );
     }
 }
 
-pub async fn one_commit_repeated_at_once_by_many_takes_effect_once(on: Opened) {
+pub async fn one_commit_repeated_concurrently_takes_effect_once(on: Opened) {
     let once = commit([put("row", "1"), append("log", "m")]);
     let outcomes = join_all((0..100).map(|_| on.attempt(once.clone()))).await;
     let outcomes: Vec<Committed> = outcomes.into_iter().map(Result::unwrap).collect();
@@ -249,7 +249,7 @@ fn number(value: &Bytes) -> u32 {
     text(value).parse().unwrap()
 }
 
-pub async fn two_thousand_puts_at_once_are_all_there(on: Opened) {
+pub async fn two_thousand_concurrent_puts_all_take_effect(on: Opened) {
     let keys: Vec<String> = (0..2_000).map(|n| format!("k/{n:04}")).collect();
     let tasks = keys.iter().map(|key| {
         let (store, key) = (on.store.clone(), key.clone());
@@ -267,7 +267,7 @@ pub async fn two_thousand_puts_at_once_are_all_there(on: Opened) {
     );
 }
 
-pub async fn commits_at_once_each_get_a_revision_and_a_time_of_their_own(on: Opened) {
+pub async fn concurrent_commits_get_distinct_revisions_and_times(on: Opened) {
     let committed = join_all((0..200).map(|_| on.commit([append("log", "m")]))).await;
     let revisions: HashSet<u64> = committed.iter().map(|c| c.revision.0).collect();
     assert_eq!(revisions, (1..=200).collect());
@@ -275,7 +275,7 @@ pub async fn commits_at_once_each_get_a_revision_and_a_time_of_their_own(on: Ope
     assert_eq!(times.len(), 200);
 }
 
-pub async fn a_caller_who_walks_away_leaves_all_or_nothing(on: Opened) {
+pub async fn an_abandoned_commit_takes_effect_as_a_whole_or_not_at_all(on: Opened) {
     let abandoned: Vec<Commit> = (0..50)
         .map(|n| {
             let (key, job) = (format!("{n:02}"), format!("{n:02}"));
@@ -287,21 +287,21 @@ pub async fn a_caller_who_walks_away_leaves_all_or_nothing(on: Opened) {
         })
         .collect();
     for commit in &abandoned {
-        // Asked once, then dropped.
+        // Polled once, then dropped.
         let _outcome = on.attempt(commit.clone()).now_or_never();
     }
     on.commit([put("last", "")]).await;
     let rows = keys(&on.scan("", None, 99).await).len() - 1;
     assert_eq!(on.bodies("log").await.len(), rows);
     assert_eq!(on.claim("queue", MINUTE, 99).await.jobs.len(), rows);
-    // And whoever asks again, with the same id, has it done once.
+    // Repeated with the same ids, each is applied exactly once.
     for commit in abandoned {
         on.attempt(commit).await.unwrap();
     }
     assert_eq!(on.bodies("log").await.len(), 50);
 }
 
-pub async fn partitions_share_nothing(on: Opened) {
+pub async fn partitions_are_isolated(on: Opened) {
     on.commit(everything()).await;
     let other = named("other");
     assert_eq!(on.entry_in(&other, "row").await, None);
@@ -412,7 +412,8 @@ pub async fn a_thousand_ops_fit_and_one_more_does_not(on: Opened) {
             .collect::<Vec<_>>()
     };
     on.commit(ops(1_000)).await;
-    assert_refused(on.attempt(commit(ops(1_001))).await);
+    let outcome = on.attempt(commit(ops(1_001))).await;
+    assert_refused(outcome, Refusal::TooManyOps);
 }
 
 pub async fn a_thousand_checks_fit_and_one_more_does_not(on: Opened) {
@@ -422,7 +423,8 @@ pub async fn a_thousand_checks_fit_and_one_more_does_not(on: Opened) {
             .collect::<Vec<_>>()
     };
     on.attempt(commit_if(checks(1_000), [])).await.unwrap();
-    assert_refused(on.attempt(commit_if(checks(1_001), [])).await);
+    let outcome = on.attempt(commit_if(checks(1_001), [])).await;
+    assert_refused(outcome, Refusal::TooManyOps);
 }
 
 pub async fn a_name_of_512_bytes_fits_and_one_more_does_not(on: Opened) {
@@ -434,15 +436,15 @@ pub async fn a_name_of_512_bytes_fits_and_one_more_does_not(on: Opened) {
     let lease = on.claim_one(&longest).await.lease;
     on.commit([settle(&longest, &longest, lease, None)]).await;
     assert_eq!(on.text(&longest).await, None);
-    assert_all_refuse(&on, &format!("{longest}a")).await;
+    assert_name_is_refused(&on, &format!("{longest}a")).await;
 }
 
-pub async fn an_empty_name_is_refused_wherever_it_stands(on: Opened) {
-    assert_all_refuse(&on, "").await;
+pub async fn an_empty_name_is_refused_everywhere(on: Opened) {
+    assert_name_is_refused(&on, "").await;
 }
 
-pub async fn a_name_with_nul_is_refused_wherever_it_stands(on: Opened) {
-    assert_all_refuse(&on, "a\0b").await;
+pub async fn a_name_with_nul_is_refused_everywhere(on: Opened) {
+    assert_name_is_refused(&on, "a\0b").await;
 }
 
 fn ops_of_every_kind_but_settle(name: &str) -> [Op; 4] {
@@ -454,7 +456,7 @@ fn ops_of_every_kind_but_settle(name: &str) -> [Op; 4] {
     ]
 }
 
-async fn assert_all_refuse(on: &Opened, name: &str) {
+async fn assert_name_is_refused(on: &Opened, name: &str) {
     let mut ops = ops_of_every_kind_but_settle(name).to_vec();
     ops.extend([enqueue("queue", name, START), enqueue(name, "job", START)]);
     ops.extend([
@@ -462,20 +464,19 @@ async fn assert_all_refuse(on: &Opened, name: &str) {
         settle(name, "job", Lease(1), None),
     ]);
     for op in ops {
-        assert_refused(on.attempt(commit([put("fine", ""), op])).await);
+        let outcome = on.attempt(commit([put("fine", ""), op])).await;
+        assert_refused(outcome, Refusal::MalformedName);
     }
     for check in [absent(name), at(name, Revision(1))] {
         let checks: [Check; 2] = [absent("fine"), check];
-        assert_refused(on.attempt(commit_if(checks, [])).await);
+        let outcome = on.attempt(commit_if(checks, [])).await;
+        assert_refused(outcome, Refusal::MalformedName);
     }
     assert_eq!(on.entry("fine").await, None);
 }
 
-fn assert_refused(outcome: Result<Committed, CommitError>) {
-    assert!(
-        matches!(outcome, Err(CommitError::Refused(_))),
-        "{outcome:?}"
-    );
+fn assert_refused(outcome: Result<Committed, CommitError>, refusal: Refusal) {
+    assert_eq!(outcome, Err(CommitError::Refused(refusal)));
 }
 
 pub async fn more_than_32_mebibytes_are_refused(on: Opened) {
@@ -496,7 +497,8 @@ pub async fn more_than_32_mebibytes_are_refused(on: Opened) {
         vec![job],
         vec![put("a", halves.clone()), put("b", halves)],
     ] {
-        assert_refused(on.attempt(commit(ops)).await);
+        let outcome = on.attempt(commit(ops)).await;
+        assert_refused(outcome, Refusal::TooLarge);
     }
     let fits = large.slice(1..);
     on.commit([put("a", fits.clone())]).await;
@@ -507,11 +509,12 @@ pub async fn a_refused_commit_leaves_nothing(on: Opened) {
     let mut ops = everything().to_vec();
     ops.push(put("", ""));
     let refused = commit(ops);
-    assert_refused(on.attempt(refused.clone()).await);
+    let outcome = on.attempt(refused.clone()).await;
+    assert_refused(outcome, Refusal::MalformedName);
     on.assert_untouched().await;
-    let mended = Commit {
+    let corrected = Commit {
         ops: everything().to_vec(),
         ..refused
     };
-    assert!(!on.attempt(mended).await.unwrap().repeated);
+    assert!(!on.attempt(corrected).await.unwrap().repeated);
 }

@@ -1,8 +1,8 @@
-//! `kill -9` of a process in the middle of commits: nothing acknowledged is lost, nothing is half
-//! there, and nothing is done twice.
+//! `kill -9` of a process in the middle of commits: no acknowledged commit is lost, none is incomplete, and none is
+//! applied twice.
 //!
-//! The process is this test binary again, running the one test `child`, which does nothing unless it
-//! is told what to do. It says on stdout what was acknowledged, after it was.
+//! The process is this test binary again, running only the test `child`, which does nothing unless the environment names
+//! a task. It prints each commit on stdout once it is acknowledged.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -19,14 +19,14 @@ use tillgate::store::{Commit, CommitId, EmbeddedStore, Partition, Position, Stor
 const ROUNDS: u32 = 12;
 const TASKS: u128 = 6;
 
-/// What a child is to do, and in which folder.
+/// The environment variables of a child: its task and its folder.
 const TASK: &str = "TILLGATE_TEST_TASK";
 const FOLDER: &str = "TILLGATE_TEST_FOLDER";
 
-/// Marks the lines that a child says from those of the test runner.
+/// The prefix of the lines that a child prints, unlike those of the test runner.
 const MARK: &str = "child: ";
 
-/// This test binary again, in a process of its own; killed when dropped.
+/// A process of this test binary; killed when dropped.
 pub struct Child {
     process: std::process::Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -37,7 +37,7 @@ impl Child {
         Self::run(Command::new(std::env::current_exe().unwrap()), task, folder)
     }
 
-    /// The same where a file can have 8 MiB at most, and a write beyond that fails.
+    /// Starts a child whose files are limited to 8 MiB; a write beyond that fails.
     pub fn start_on_small_disk(task: &str, folder: &Path) -> Self {
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' XFSZ; ulimit -f 16384; exec \"$0\" \"$@\""]);
@@ -61,11 +61,11 @@ impl Child {
         Self { process, lines }
     }
 
-    /// The next thing it says, `None` when it has ended.
+    /// The next line that it prints, `None` when it has ended.
     pub fn line(&mut self) -> Option<String> {
         let mut lines = self.lines.by_ref().map(Result::unwrap);
-        // The test runner's own words stand before the first of ours, without a line's end.
-        lines.find_map(|line| line.split_once(MARK).map(|(_, said)| said.to_owned()))
+        // The test runner prints before the first line, without a line break.
+        lines.find_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
     }
 
     /// `kill -9`.
@@ -82,9 +82,12 @@ impl Drop for Child {
     }
 }
 
-/// Not a test: what a [`Child`] runs.
+/// Not a test, but what a [`Child`] runs.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "how a test talks to its child")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how a test passes arguments to its child"
+)]
 fn child() {
     let Ok(task) = std::env::var(TASK) else {
         return;
@@ -100,7 +103,7 @@ fn child() {
     }
 }
 
-fn say(line: impl std::fmt::Display) {
+fn report(line: impl std::fmt::Display) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{MARK}{line}").unwrap();
     stdout.flush().unwrap();
@@ -108,14 +111,14 @@ fn say(line: impl std::fmt::Display) {
 
 /// Keeps the store open until it is killed.
 fn hold(_store: EmbeddedStore) {
-    say("open");
+    report("open");
     loop {
         std::thread::park();
     }
 }
 
-/// Commits from several tasks at once, each with so much filler, claims and trims between them, until
-/// it is killed.
+/// Commits from several tasks at once, each with so many bytes of filler, with claims and trims between them, until it is
+/// killed.
 async fn work(store: EmbeddedStore, filler: usize) {
     let store = Arc::new(store);
     let tasks = (0..TASKS).map(|task| {
@@ -123,12 +126,12 @@ async fn work(store: EmbeddedStore, filler: usize) {
         tokio::spawn(async move {
             loop {
                 let id = CommitId(CommitId::random().0 / TASKS * TASKS + task);
-                let mut commit = whole(id);
+                let mut commit = complete(id);
                 commit
                     .ops
                     .push(put(format!("filler/{task}"), vec![b'x'; filler]));
                 store.commit(commit).await.unwrap();
-                say(format_args!("{:032x}", id.0));
+                report(format_args!("{:032x}", id.0));
             }
         })
     });
@@ -136,19 +139,19 @@ async fn work(store: EmbeddedStore, filler: usize) {
     tasks.push(tokio::spawn(async move {
         loop {
             store
-                .claim(&home(CommitId(0)), "queue", MINUTE, 3)
+                .claim(&partition_of(CommitId(0)), "queue", MINUTE, 3)
                 .await
                 .unwrap();
             let old = commit([append("noise", "m"), put("noise", "m"), delete("noise")]);
             store
                 .commit(Commit {
-                    partition: home(CommitId(0)),
+                    partition: partition_of(CommitId(0)),
                     ..old
                 })
                 .await
                 .unwrap();
             store
-                .trim(&home(CommitId(0)), "noise", SystemClock.now(), 2)
+                .trim(&partition_of(CommitId(0)), "noise", SystemClock.now(), 2)
                 .await
                 .unwrap();
         }
@@ -156,27 +159,27 @@ async fn work(store: EmbeddedStore, filler: usize) {
     futures_util::future::join_all(tasks).await;
 }
 
-/// Commits until it has failed a few times, and says how each went.
+/// Commits until it has failed a few times, and prints each outcome.
 async fn fill(store: EmbeddedStore) {
     let mut failures = 0;
     while failures < 5 {
         let id = CommitId::random();
-        let mut large = whole(id);
+        let mut large = complete(id);
         large
             .ops
             .push(put(format!("filler/{:032x}", id.0), vec![b'x'; 100_000]));
         match store.commit(large).await {
-            Ok(_) => say(format_args!("done {:032x}", id.0)),
+            Ok(_) => report(format_args!("done {:032x}", id.0)),
             Err(error) => {
-                say(format_args!("failed {error}"));
+                report(format_args!("failed {error}"));
                 failures += 1;
             }
         }
     }
 }
 
-/// Where a commit goes: few partitions, so that each has a history.
-fn home(id: CommitId) -> Partition {
+/// The partition of a commit: one of two, so that each has a history.
+fn partition_of(id: CommitId) -> Partition {
     named(if id.0.is_multiple_of(2) {
         "even"
     } else {
@@ -184,8 +187,8 @@ fn home(id: CommitId) -> Partition {
     })
 }
 
-/// A commit of a row, a message and a job that all bear its id.
-fn whole(id: CommitId) -> Commit {
+/// A commit of an entry, a message and a job that are all named by its id.
+fn complete(id: CommitId) -> Commit {
     let name = format!("{:032x}", id.0);
     let job = enqueue("queue", &name, START);
     let ops = vec![
@@ -194,7 +197,7 @@ fn whole(id: CommitId) -> Commit {
         job,
     ];
     Commit {
-        partition: home(id),
+        partition: partition_of(id),
         id,
         checks: Vec::new(),
         ops,
@@ -205,10 +208,10 @@ pub fn id_of(text: &str) -> CommitId {
     CommitId(u128::from_str_radix(text, 16).unwrap())
 }
 
-/// What of the acknowledged commits is missing, and what is half there.
+/// Which acknowledged commits are missing, and which commits are incomplete.
 pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<String> {
     let mut losses = Vec::new();
-    let mut whole = BTreeSet::new();
+    let mut complete = BTreeSet::new();
     for partition in store.partitions(None, usize::MAX).await.unwrap() {
         let page = store
             .scan(&partition, "row/", None, usize::MAX)
@@ -225,7 +228,7 @@ pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<Str
             .unwrap();
         let messages: BTreeSet<_> = slice.messages.iter().map(|m| text(&m.body)).collect();
         if messages.len() < slice.messages.len() {
-            losses.push(format!("{partition:?}: a message is there twice"));
+            losses.push(format!("{partition:?}: a message is duplicated"));
         }
         let mut jobs = BTreeSet::new();
         loop {
@@ -238,24 +241,24 @@ pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<Str
             }
             jobs.extend(claimed.jobs.iter().map(|job| text(&job.body)));
         }
-        for half in rows
+        for name in rows
             .symmetric_difference(&messages)
             .chain(messages.symmetric_difference(&jobs))
         {
-            losses.push(format!("{half} is half there"));
+            losses.push(format!("{name} is incomplete"));
         }
-        whole.extend(rows);
+        complete.extend(rows);
     }
     let missing = acknowledged.iter().map(|id| format!("{:032x}", id.0));
     losses.extend(
         missing
-            .filter(|id| !whole.contains(id))
+            .filter(|id| !complete.contains(id))
             .map(|id| format!("{id} is lost")),
     );
     losses
 }
 
-/// A store over which all leases of earlier looks have ended.
+/// Opens the store so late that all leases of earlier rounds have ended.
 fn open_later(folder: &Path, round: u32) -> EmbeddedStore {
     let clock = clock();
     clock.set(SystemClock.now().plus(HOUR * 100 * (round + 1)));
@@ -265,24 +268,24 @@ fn open_later(folder: &Path, round: u32) -> EmbeddedStore {
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
     let acknowledged = kill_in("work", ROUNDS, 100);
-    assert!(acknowledged > 100, "the children did next to nothing");
+    assert!(acknowledged > 100, "the children did almost nothing");
 }
 
-/// With so much to write that the journal is filed all the time.
+/// With so much to write that the journal is flushed all the time.
 #[test]
-fn a_process_killed_while_it_files_loses_nothing_it_acknowledged() {
+fn a_process_killed_during_a_flush_loses_nothing_it_acknowledged() {
     let acknowledged = kill_in("heavy work", ROUNDS / 2, 600);
-    assert!(acknowledged > 600, "the children filed next to nothing");
+    assert!(acknowledged > 600, "the children flushed almost nothing");
 }
 
-/// Kills a child in each round, after less than so many acknowledgements; how many there were.
+/// Kills a child in each round, after fewer than `most` acknowledgements; returns how many there were in all.
 fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
     let folder = TempDir::new().unwrap();
     let mut acknowledged = Vec::new();
     for round in 0..rounds {
         let mut child = Child::start(task, folder.path());
         let random = CommitId::random().0;
-        // At some moment: after some acknowledgements and a few microseconds.
+        // At a random moment: after some acknowledgements and some microseconds.
         let first = acknowledged.len();
         for _ in 0..random % most {
             acknowledged.push(id_of(&child.line().unwrap()));
@@ -294,7 +297,7 @@ fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
         while let Some(line) = child.line() {
             acknowledged.push(id_of(&line));
         }
-        // What is looked at is a copy, so that looking does not mend what the next round finds.
+        // The check runs on a copy, so that its recovery does not change what the next round finds.
         let (copy, _file) = copy_of(folder.path());
         let store = open_later(copy.path(), round);
         assert_eq!(
@@ -302,7 +305,7 @@ fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
             Vec::<String>::new()
         );
         for id in &acknowledged[first..] {
-            assert!(block_on(store.commit(whole(*id))).unwrap().repeated);
+            assert!(block_on(store.commit(complete(*id))).unwrap().repeated);
         }
         assert_eq!(
             block_on(losses(
@@ -333,40 +336,43 @@ fn a_process_killed_at_its_first_start_leaves_a_folder_that_opens() {
     }
 }
 
-/// The control: the check above sees each kind of loss.
+/// The control: the check detects each kind of loss.
 #[test]
-fn the_check_for_losses_sees_them() {
+fn the_check_detects_losses() {
     let folder = TempDir::new().unwrap();
     let all: Vec<CommitId> = (0..10).map(|_| CommitId::random()).collect();
     let store = open_later(folder.path(), 0);
     for id in &all {
-        block_on(store.commit(whole(*id))).unwrap();
+        block_on(store.commit(complete(*id))).unwrap();
     }
     assert_eq!(block_on(losses(&store, &all)), [""; 0]);
     drop(store);
 
     let name = format!("{:032x}", all[3].0);
-    let in_its_home = |ops: Vec<tillgate::store::Op>| Commit {
-        partition: home(all[3]),
+    let in_partition = |ops: Vec<tillgate::store::Op>| Commit {
+        partition: partition_of(all[3]),
         ..commit(ops)
     };
-    let harm = |ops: Vec<tillgate::store::Op>| {
+    let losses_after = |ops: Vec<tillgate::store::Op>| {
         let (copy, _file) = copy_of(folder.path());
         let store = open_later(copy.path(), 1);
-        block_on(store.commit(in_its_home(ops))).unwrap();
+        block_on(store.commit(in_partition(ops))).unwrap();
         block_on(losses(&store, &all))
     };
-    let (half, lost) = (format!("{name} is half there"), format!("{name} is lost"));
-    assert_eq!(harm(vec![delete(&format!("row/{name}"))]), [half, lost]);
+    let (incomplete, lost) = (format!("{name} is incomplete"), format!("{name} is lost"));
     assert_eq!(
-        harm(vec![append("log", "ff")]),
-        ["ff is half there", "ff is half there"]
+        losses_after(vec![delete(&format!("row/{name}"))]),
+        [incomplete, lost]
     );
     assert_eq!(
-        harm(vec![enqueue("queue", "ff", START)]),
-        ["ff is half there"]
+        losses_after(vec![append("log", "ff")]),
+        ["ff is incomplete", "ff is incomplete"]
     );
-    assert_eq!(harm(vec![append("log", name)]).len(), 1);
+    assert_eq!(
+        losses_after(vec![enqueue("queue", "ff", START)]),
+        ["ff is incomplete"]
+    );
+    assert_eq!(losses_after(vec![append("log", name)]).len(), 1);
 
     let (copy, _file) = copy_of(folder.path());
     let never = CommitId::random();

@@ -1,4 +1,4 @@
-//! Keys, values, revisions and checks.
+//! Entries: keys, values, revisions and checks.
 
 use super::fixture::*;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ pub async fn a_put_value_comes_back_with_the_revision_that_put_it(on: Opened) {
     );
 }
 
-pub async fn an_absent_check_lets_a_key_be_made_once(on: Opened) {
+pub async fn an_absent_check_lets_a_key_be_created_once(on: Opened) {
     on.attempt(commit_if([absent("a")], [put("a", "first")]))
         .await
         .unwrap();
@@ -35,7 +35,7 @@ pub async fn a_revision_check_lets_the_newest_value_be_changed(on: Opened) {
     assert_eq!(on.text("a").await.unwrap(), "2");
 }
 
-pub async fn a_check_sees_entries_of_any_size_as_they_come_and_go(on: Opened) {
+pub async fn a_check_sees_entries_of_any_size_as_they_are_put_and_deleted(on: Opened) {
     let mut newest = absent("a");
     for bytes in [0, 4_096, 4_097, 1 << 20, 9, 100_000, 4_097, 1] {
         let value = "x".repeat(bytes);
@@ -141,7 +141,7 @@ pub async fn putting_the_same_value_again_moves_its_revision(on: Opened) {
     assert_eq!(on.entry("a").await.unwrap().revision, again.revision);
 }
 
-pub async fn get_answers_in_the_order_asked_with_gaps_for_missing(on: Opened) {
+pub async fn get_returns_entries_in_the_requested_order_with_gaps_for_missing_keys(on: Opened) {
     on.commit([put("a", "1"), put("b", "2")]).await;
     let asked = ["b", "missing", "a", "b"].map(str::to_owned);
     let found = on.store.get(&partition(), &asked).await.unwrap();
@@ -153,12 +153,12 @@ pub async fn get_answers_in_the_order_asked_with_gaps_for_missing(on: Opened) {
     assert_eq!(found, expected.map(|value| value.map(str::to_owned)));
 }
 
-pub async fn get_of_nothing_answers_nothing(on: Opened) {
+pub async fn get_of_no_keys_returns_nothing(on: Opened) {
     assert_eq!(on.store.get(&partition(), &[]).await.unwrap(), []);
     assert_eq!(on.entry("").await, None);
 }
 
-pub async fn get_of_more_keys_than_a_page_answers_all(on: Opened) {
+pub async fn get_of_many_keys_returns_all(on: Opened) {
     let asked: Vec<String> = (0..500).map(|n| format!("key-{n:03}")).collect();
     on.commit(
         asked
@@ -204,7 +204,7 @@ pub async fn a_value_of_eight_mebibytes_comes_back_whole(on: Opened) {
     );
 }
 
-pub async fn names_of_any_script_are_kept_apart(on: Opened) {
+pub async fn names_in_any_script_are_distinct(on: Opened) {
     let names = [
         "ä",
         "a\u{308}",

@@ -1,4 +1,4 @@
-//! A fresh store with a stopped clock, and short words for what tests say to it.
+//! A fresh store with a stopped clock, and short constructors for commits, ops and checks.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tillgate::store::{
 
 use crate::support::redis;
 
-/// When a test's clock stands: the start of 2026.
+/// The time of a test's clock: the start of 2026.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub const HOUR: Duration = Duration::from_secs(3_600);
 pub struct Opened {
     pub store: Arc<dyn Store>,
     pub clock: Arc<StoppedClock>,
-    /// Last, so that it goes after the store.
+    /// Declared last, so that it is deleted after the store is closed.
     _folder: Option<TempDir>,
 }
 
@@ -48,12 +48,12 @@ pub fn embedded() -> Opened {
     }
 }
 
-/// On one server that all tests share, each with keys of its own.
+/// On one server that all tests share, each with its own prefix.
 pub fn redis() -> Opened {
     on_redis(&redis::shared().url())
 }
 
-/// The same on a cluster: each test's keys lie on another of its servers.
+/// On a cluster that all tests share; their prefixes spread over its servers.
 pub fn redis_cluster() -> Opened {
     on_redis(&redis::shared_cluster().url())
 }
@@ -67,7 +67,7 @@ fn on_redis(url: &str) -> Opened {
     }
 }
 
-/// A URL with a prefix that no other test has.
+/// A URL with a unique prefix.
 pub fn redis_url(url: &str) -> RedisUrl {
     let url = format!("{url}?prefix={:032x}", CommitId::random().0);
     RedisUrl::parse(&url).unwrap().unwrap()
@@ -93,14 +93,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 impl Opened {
-    /// Commits, which must take effect.
+    /// Makes a commit, which must take effect.
     pub async fn commit(&self, ops: impl Into<Vec<Op>>) -> Committed {
         let committed = self.store.commit(commit(ops)).await.unwrap();
         assert!(!committed.repeated);
         committed
     }
 
-    /// Commits, which may fail.
+    /// Makes a commit that may fail.
     pub async fn attempt(&self, commit: Commit) -> Result<Committed, CommitError> {
         self.store.commit(commit).await
     }
@@ -167,7 +167,7 @@ impl Opened {
         claimed.jobs.remove(0)
     }
 
-    /// Nothing has happened to this store yet.
+    /// Asserts that nothing has changed this store yet.
     pub async fn assert_untouched(&self) {
         assert_eq!(self.store.partitions(None, 9).await.unwrap(), []);
         assert_eq!(self.scan("", None, 9).await, Page::default());
@@ -192,7 +192,7 @@ pub fn named(name: &str) -> Partition {
     Partition::new(name).unwrap()
 }
 
-/// A commit of [`partition`] with an id of its own.
+/// A commit to [`partition`] with a random id.
 pub fn commit(ops: impl Into<Vec<Op>>) -> Commit {
     let id = CommitId::random();
     Commit {
@@ -203,7 +203,7 @@ pub fn commit(ops: impl Into<Vec<Op>>) -> Commit {
     }
 }
 
-/// The same, if a check holds.
+/// A commit with checks.
 pub fn commit_if(checks: impl Into<Vec<Check>>, ops: impl Into<Vec<Op>>) -> Commit {
     Commit {
         checks: checks.into(),
@@ -246,7 +246,7 @@ pub fn append_with(log: &str, attributes: &[(&str, &str)], body: impl Into<Bytes
     }
 }
 
-/// Enqueues a job with its own id as its body.
+/// Enqueues a job whose body is its id.
 pub fn enqueue(queue: &str, job: &str, due: Timestamp) -> Op {
     let body = Bytes::from(job.to_owned());
     Op::Enqueue {

@@ -1,4 +1,4 @@
-//! The embedded store's folder: what is made, what is refused, and what is said about it.
+//! The embedded store's folder: what is created, what is refused, and the messages about it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -13,7 +13,7 @@ fn open(folder: &Path) -> EmbeddedStore {
     EmbeddedStore::open(folder, clock()).unwrap()
 }
 
-/// Why a folder cannot be opened; names the folder.
+/// The message of a folder that cannot be opened, which must name the folder.
 fn refusal(folder: &Path) -> String {
     let message = EmbeddedStore::open(folder, clock()).unwrap_err();
     assert!(message.contains(&folder.display().to_string()), "{message}");
@@ -24,7 +24,7 @@ fn mode(path: impl AsRef<Path>) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A folder with a closed store of one row, and the store's file.
+/// A folder with a closed store of one entry, and its redb file.
 fn closed() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     block_on(open(folder.path()).commit(commit([put("row", "1")]))).unwrap();
@@ -33,7 +33,7 @@ fn closed() -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn a_missing_folder_is_made_and_only_ours() {
+fn a_missing_folder_is_created_for_this_user_only() {
     let parent = TempDir::new().unwrap();
     let folder = parent.path().join("a/b");
     let _store = open(&folder);
@@ -44,7 +44,7 @@ fn a_missing_folder_is_made_and_only_ours() {
 }
 
 #[test]
-fn the_file_is_only_ours_in_a_folder_that_is_not() {
+fn the_file_is_for_this_user_only_in_a_folder_that_is_not() {
     let folder = TempDir::new().unwrap();
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let _store = open(folder.path());
@@ -53,7 +53,7 @@ fn the_file_is_only_ours_in_a_folder_that_is_not() {
 }
 
 #[test]
-fn a_folder_behind_a_link_is_opened() {
+fn a_folder_behind_a_symbolic_link_is_opened() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("real")).unwrap();
     symlink("real", folder.path().join("link")).unwrap();
@@ -89,8 +89,8 @@ fn a_path_that_is_a_file_is_refused() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "mine").unwrap();
-    assert!(refusal(&file).contains("cannot make"));
-    assert!(refusal(&file.join("below")).contains("cannot make"));
+    assert!(refusal(&file).contains("cannot create"));
+    assert!(refusal(&file.join("below")).contains("cannot create"));
     assert_eq!(fs::read(&file).unwrap(), b"mine");
 }
 
@@ -98,9 +98,9 @@ fn a_path_that_is_a_file_is_refused() {
 fn a_folder_that_cannot_be_written_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o555)).unwrap();
-    // Modes do not bind the superuser; a file system of the kernel's does.
-    let binds = fs::write(folder.path().join("probe"), "").is_err();
-    let folder = if binds {
+    // Modes do not restrict the superuser, but procfs does.
+    let restricted = fs::write(folder.path().join("probe"), "").is_err();
+    let folder = if restricted {
         folder.path()
     } else {
         Path::new("/proc/self/fdinfo")
@@ -109,7 +109,7 @@ fn a_folder_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_refused_and_left_alone() {
+fn a_file_that_is_not_a_store_is_refused_and_left_alone() {
     for contents in [&b""[..], b"x", &[0; 100_000], &[b'x'; 100_000]] {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("tillgate.redb");
@@ -148,7 +148,7 @@ fn a_store_of_another_format_is_refused() {
         tx.open_table(about).unwrap().insert("format", 999).unwrap();
         tx.commit().unwrap();
     }
-    assert!(refusal(folder.path()).contains("another version (format 999, this one reads 3)"));
+    assert!(refusal(folder.path()).contains("has format 999, and this version reads format 3"));
 }
 
 #[test]
@@ -157,14 +157,14 @@ fn a_store_without_its_journal_is_refused() {
         let (folder, _file) = closed();
         fs::remove_file(folder.path().join(journal)).unwrap();
         let message = refusal(folder.path());
-        let missing = format!("is damaged, use a copy of it: its file {journal} is missing");
+        let missing = format!("is damaged, restore a copy of it: its file {journal} is missing");
         assert!(message.contains(&missing), "{message}");
     }
 }
 
-/// A store that was closed has filed all, so a damaged journal costs nothing then.
+/// Closing flushes everything, so a damaged journal loses nothing then.
 #[test]
-fn the_journal_of_a_closed_store_holds_nothing_that_is_not_filed() {
+fn the_journal_of_a_closed_store_contains_nothing_that_is_not_flushed() {
     let (folder, _file) = closed();
     for journal in ["tillgate.journal.0", "tillgate.journal.1"] {
         fs::write(folder.path().join(journal), b"").unwrap();
@@ -178,11 +178,11 @@ fn the_journal_of_a_closed_store_holds_nothing_that_is_not_filed() {
 fn a_database_that_is_not_a_store_is_refused() {
     let folder = TempDir::new().unwrap();
     drop(redb::Database::create(folder.path().join("tillgate.redb")).unwrap());
-    assert!(refusal(folder.path()).contains("something else than a store"));
+    assert!(refusal(folder.path()).contains("contains a database that is not a store"));
 }
 
 #[test]
-fn a_first_start_that_was_cut_short_is_made_good() {
+fn an_interrupted_first_start_is_completed() {
     for leftover in [&b""[..], &[0; 50_000], b"anything"] {
         let folder = TempDir::new().unwrap();
         let unfinished = folder.path().join("tillgate.redb.new");
@@ -192,8 +192,7 @@ fn a_first_start_that_was_cut_short_is_made_good() {
     }
 }
 
-/// Whatever a disk did to the file, the store answers what is right or an error; it does not panic
-/// and does not hang.
+/// Whatever happened to the file, the store returns correct results or errors; it neither panics nor hangs.
 #[test]
 fn a_damaged_store_never_panics() {
     let folder = TempDir::new().unwrap();
@@ -225,7 +224,7 @@ fn a_damaged_store_never_panics() {
         let (copy, file) = copy_of(folder.path());
         let mut bytes = fs::read(&file).unwrap();
         for _ in 0..=random(4) {
-            // Mostly where the data is, which is at the start.
+            // Mostly at the start, where the data is.
             let place = if random(2) == 0 {
                 random(length)
             } else {
@@ -246,25 +245,28 @@ fn a_damaged_store_never_panics() {
             Ok(store) => noticed += usize::from(block_on(use_everything(&store)).is_err()),
         }
     }
-    assert!(noticed > 0, "no damage was done");
+    assert!(noticed > 0, "no damage was noticed");
 }
 
 async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
-    let (partition, say) = (partition(), |error: store::Unavailable| error.to_string());
-    store.scan(&partition, "", None, 99).await.map_err(say)?;
+    let (partition, message) = (partition(), |error: store::Unavailable| error.to_string());
+    store
+        .scan(&partition, "", None, 99)
+        .await
+        .map_err(message)?;
     store
         .read(&partition, "log", Position(0), 99)
         .await
-        .map_err(say)?;
-    store.partitions(None, 99).await.map_err(say)?;
+        .map_err(message)?;
+    store.partitions(None, 99).await.map_err(message)?;
     store
         .claim(&partition, "queue", MINUTE, 99)
         .await
-        .map_err(say)?;
+        .map_err(message)?;
     store
         .trim(&partition, "log", START.plus(HOUR), 99)
         .await
-        .map_err(say)?;
+        .map_err(message)?;
     let everything = [
         put("row", "1"),
         append("log", "m"),
@@ -277,7 +279,7 @@ async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
     Ok(())
 }
 
-/// A copy of a store's folder, and of its main file.
+/// A copy of a store's folder, and the path of its redb file.
 pub fn copy_of(folder: &Path) -> (TempDir, PathBuf) {
     let copy = TempDir::new().unwrap();
     for file in ["tillgate.redb", "tillgate.journal.0", "tillgate.journal.1"] {
@@ -288,7 +290,7 @@ pub fn copy_of(folder: &Path) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn a_url_says_which_store_to_open() {
+fn a_url_names_the_store_to_open() {
     let folder = TempDir::new().unwrap();
     let url = format!("embedded:{}", folder.path().display());
     let parsed: StoreUrl = url.parse().unwrap();
@@ -325,7 +327,7 @@ fn a_url_says_which_store_to_open() {
 }
 
 #[test]
-fn a_partitions_name_fits_every_store() {
+fn a_partitions_name_is_valid_in_every_store() {
     for name in ["a", "tenant 1", "ä", &"a".repeat(512)] {
         assert_eq!(Partition::new(name).unwrap().as_str(), name);
     }

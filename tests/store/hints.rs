@@ -1,49 +1,49 @@
-//! "Something changed": heard, though never the truth.
+//! Hints that a partition may have changed.
 
 use super::fixture::*;
 use tillgate::store::Hints;
 
-/// Waits for a hint; gives up only so that a test that fails also ends.
-async fn heard(hints: &mut Hints) {
+/// Waits for a hint. The timeout only makes a failing test end.
+async fn wait_for_hint(hints: &mut Hints) {
     let hint = tokio::time::timeout(MINUTE, hints.changed()).await;
-    hint.expect("nothing was heard").unwrap();
+    hint.expect("no hint came").unwrap();
 }
 
-pub async fn a_commit_is_heard(on: Opened) {
+pub async fn a_commit_gives_a_hint(on: Opened) {
     let mut hints = on.store.hints(&partition());
     on.commit([put("a", "1")]).await;
-    heard(&mut hints).await;
+    wait_for_hint(&mut hints).await;
     on.commit([put("a", "2")]).await;
-    heard(&mut hints).await;
+    wait_for_hint(&mut hints).await;
 }
 
-pub async fn every_listener_hears(on: Opened) {
+pub async fn every_listener_gets_a_hint(on: Opened) {
     let mut all: Vec<_> = (0..5).map(|_| on.store.hints(&partition())).collect();
     on.commit([put("a", "1")]).await;
     for hints in &mut all {
-        heard(hints).await;
+        wait_for_hint(hints).await;
     }
 }
 
-pub async fn a_commit_while_nobody_looks_is_heard_later(on: Opened) {
+pub async fn a_hint_waits_for_its_listener(on: Opened) {
     let mut hints = on.store.hints(&partition());
     for n in 0..10 {
         on.commit([put("a", format!("{n}"))]).await;
     }
-    heard(&mut hints).await;
+    wait_for_hint(&mut hints).await;
     assert_eq!(on.text("a").await.unwrap(), "9");
 }
 
-pub async fn who_listens_and_then_looks_misses_nothing(on: Opened) {
+pub async fn a_reader_that_subscribes_first_misses_nothing(on: Opened) {
     on.commit([put("a", "before")]).await;
     let mut hints = on.store.hints(&partition());
     assert_eq!(on.text("a").await.unwrap(), "before");
     on.commit([put("a", "after")]).await;
-    heard(&mut hints).await;
+    wait_for_hint(&mut hints).await;
     assert_eq!(on.text("a").await.unwrap(), "after");
 }
 
-pub async fn listening_again_after_all_went_still_hears(on: Opened) {
+pub async fn a_listener_after_all_others_were_dropped_gets_hints(on: Opened) {
     for n in 0..200 {
         drop(on.store.hints(&named(&format!("tenant-{n}"))));
     }
@@ -51,16 +51,16 @@ pub async fn listening_again_after_all_went_still_hears(on: Opened) {
     on.commit([put("a", "1")]).await;
     let mut hints = on.store.hints(&partition());
     on.commit([put("a", "2")]).await;
-    heard(&mut hints).await;
+    wait_for_hint(&mut hints).await;
 }
 
-pub async fn who_hears_can_read_what_changed(on: Opened) {
+pub async fn a_change_is_visible_when_its_hint_comes(on: Opened) {
     let (store, mut hints) = (on.store.clone(), on.store.hints(&partition()));
-    // Ends only if the last hint does not come before what it tells of.
+    // Ends only if the last hint does not come before the change is visible.
     let listener = tokio::spawn(async move {
         let mut seen = 0;
         while seen < 50 {
-            heard(&mut hints).await;
+            wait_for_hint(&mut hints).await;
             seen = store
                 .scan(&partition(), "", None, 99)
                 .await

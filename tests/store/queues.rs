@@ -1,4 +1,4 @@
-//! Jobs: when they are due, whose they are, how they end.
+//! Queues: due times, claims, leases and settling.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub async fn a_claim_takes_no_more_than_its_max(on: Opened) {
     assert_eq!(on.claim("queue", MINUTE, 3).await.jobs.len(), 0);
 }
 
-pub async fn a_claim_of_none_tells_when_to_come(on: Opened) {
+pub async fn a_claim_of_no_jobs_returns_when_the_next_is_due(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let nothing = Claimed {
         jobs: Vec::new(),
@@ -68,7 +68,7 @@ pub async fn a_claim_of_none_tells_when_to_come(on: Opened) {
     assert_eq!(on.claim("queue", MINUTE, 0).await, nothing);
 }
 
-pub async fn a_large_max_claims_what_is_there_up_to_a_thousand(on: Opened) {
+pub async fn a_large_max_claims_up_to_a_thousand_jobs(on: Opened) {
     let jobs = |from: u32| (from..from + 600).map(|n| enqueue("queue", &n.to_string(), START));
     on.commit(jobs(0).collect::<Vec<_>>()).await;
     on.commit(jobs(600).collect::<Vec<_>>()).await;
@@ -132,7 +132,7 @@ pub async fn a_settled_job_is_gone(on: Opened) {
     assert_eq!(on.claim("queue", MINUTE, 9).await, Claimed::default());
 }
 
-pub async fn a_job_settled_with_a_next_time_comes_back_then(on: Opened) {
+pub async fn a_job_settled_with_a_next_time_is_due_again_then(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let first = on.claim_one("queue").await;
     let next = START.plus(HOUR);
@@ -184,7 +184,7 @@ pub async fn settling_a_job_that_was_never_claimed_is_lost(on: Opened) {
     on.claim_one("queue").await;
 }
 
-pub async fn settling_a_job_that_is_not_there_is_lost(on: Opened) {
+pub async fn settling_a_job_that_does_not_exist_is_lost(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let lease = on.claim_one("queue").await.lease;
     let elsewhere = on
@@ -197,7 +197,7 @@ pub async fn settling_a_job_that_is_not_there_is_lost(on: Opened) {
     assert_eq!(another, lost("queue", "another"));
 }
 
-pub async fn a_lost_lease_takes_the_whole_commit_with_it(on: Opened) {
+pub async fn a_lost_lease_fails_the_whole_commit(on: Opened) {
     on.commit([enqueue("queue", "job", START), put("a", "old")])
         .await;
     let before = on.scan("", None, 9).await;
@@ -264,7 +264,7 @@ pub async fn enqueueing_again_loses_the_lease(on: Opened) {
     assert!(on.claim_one("queue").await.lease > lease);
 }
 
-pub async fn a_lease_of_a_job_that_went_does_not_settle_its_successor(on: Opened) {
+pub async fn the_lease_of_a_removed_job_does_not_settle_its_successor(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let old = on.claim_one("queue").await.lease;
     on.commit([settle("queue", "job", old, None)]).await;
@@ -334,7 +334,7 @@ pub async fn an_empty_queue_has_nothing_due(on: Opened) {
     assert_eq!(on.claim("queue3", MINUTE, 9).await, Claimed::default());
 }
 
-pub async fn the_queues_of_a_partition_are_apart(on: Opened) {
+pub async fn the_queues_of_a_partition_are_independent(on: Opened) {
     on.commit([enqueue("a", "job", START), enqueue("aa", "job", START)])
         .await;
     let (a, aa) = (on.claim_one("a").await, on.claim_one("aa").await);
@@ -358,14 +358,14 @@ pub async fn a_job_due_at_the_end_of_time_waits(on: Opened) {
     assert_eq!(on.claim("queue", MINUTE, 9).await, nothing);
 }
 
-pub async fn a_lease_without_length_ends_at_once(on: Opened) {
+pub async fn a_lease_of_zero_length_ends_at_once(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let first = on.claim("queue", Duration::ZERO, 9).await;
     assert_eq!((first.jobs.len(), first.next_due), (1, Some(on.now())));
     assert!(on.claim_one("queue").await.lease > first.jobs[0].lease);
 }
 
-pub async fn workers_at_once_never_share_a_job(on: Opened) {
+pub async fn concurrent_workers_never_share_a_job(on: Opened) {
     on.commit(
         (0..200)
             .map(|n| enqueue("queue", &n.to_string(), START))

@@ -1,4 +1,4 @@
-//! What is still there when the embedded store is closed and opened again.
+//! What persists when the embedded store is closed and opened again.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tillgate::store::{
     Claimed, Commit, CommitError, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
 };
 
-/// A store whose clock stands at `now`.
+/// Opens a store whose clock is stopped at `now`.
 fn open(folder: &Path, now: Timestamp) -> EmbeddedStore {
     EmbeddedStore::open(folder, std::sync::Arc::new(StoppedClock::at(now))).unwrap()
 }
@@ -20,7 +20,7 @@ async fn commit_to(store: &EmbeddedStore, ops: impl Into<Vec<tillgate::store::Op
 }
 
 #[test]
-fn everything_is_there_after_a_restart() {
+fn everything_persists_over_a_restart() {
     let folder = TempDir::new().unwrap();
     let (p, other) = (partition(), named("other"));
     let once = commit([
@@ -28,7 +28,7 @@ fn everything_is_there_after_a_restart() {
         append_with("log", &[("x", "y")], "m"),
         enqueue("queue", "job", START),
     ]);
-    let look = async |store: &EmbeddedStore| {
+    let contents = async |store: &EmbeddedStore| {
         let page = store.scan(&p, "", None, 99).await.unwrap();
         let slice = store.read(&p, "log", Position(0), 99).await.unwrap();
         (page, slice, store.partitions(None, 99).await.unwrap())
@@ -44,11 +44,11 @@ fn everything_is_there_after_a_restart() {
             })
             .await
             .unwrap();
-        let before = look(&store).await;
+        let before = contents(&store).await;
         drop(store);
 
         let store = open(folder.path(), START);
-        assert_eq!(look(&store).await, before);
+        assert_eq!(contents(&store).await, before);
         let again = store.commit(once).await.unwrap();
         assert_eq!(
             again,
@@ -92,7 +92,7 @@ fn publish_times_increase_over_restarts_with_the_clock_set_back() {
 }
 
 #[test]
-fn positions_are_not_used_again_after_a_trim_and_a_restart() {
+fn positions_are_not_reused_after_a_trim_and_a_restart() {
     let folder = TempDir::new().unwrap();
     block_on(async {
         let store = open(folder.path(), START);
@@ -118,7 +118,7 @@ fn positions_are_not_used_again_after_a_trim_and_a_restart() {
 }
 
 #[test]
-fn a_lease_lasts_over_a_restart_and_leases_still_grow() {
+fn a_lease_persists_over_a_restart_and_leases_still_increase() {
     let folder = TempDir::new().unwrap();
     block_on(async {
         let store = open(folder.path(), START);
@@ -162,7 +162,7 @@ fn a_lease_lasts_over_a_restart_and_leases_still_grow() {
 }
 
 #[test]
-fn ids_are_remembered_over_restarts_as_long_as_promised() {
+fn ids_are_remembered_over_restarts_for_a_quarter_of_an_hour() {
     let folder = TempDir::new().unwrap();
     let once = commit([append("log", "m")]);
     block_on(async {
@@ -179,12 +179,12 @@ fn ids_are_remembered_over_restarts_as_long_as_promised() {
 }
 
 #[test]
-fn what_was_asked_before_the_store_is_dropped_is_done() {
+fn requests_that_were_submitted_before_the_store_is_dropped_are_done() {
     let folder = TempDir::new().unwrap();
     block_on(async {
         let store = open(folder.path(), START);
         for n in 0..100 {
-            // Asked, but nobody waits for the answer.
+            // Polled once, so that it is submitted, then dropped.
             assert!(
                 store
                     .commit(commit([put(format!("{n:03}"), "")]))
@@ -227,7 +227,7 @@ fn a_hundred_restarts_change_nothing() {
 
 /// The disk fills up in the middle of commits. See `crashes::fill`.
 #[test]
-fn a_full_disk_is_said_and_loses_nothing() {
+fn a_full_disk_is_reported_and_loses_nothing() {
     let folder = TempDir::new().unwrap();
     drop(open(folder.path(), START));
     let mut child = super::crashes::Child::start_on_small_disk("fill", folder.path());
@@ -248,7 +248,10 @@ fn a_full_disk_is_said_and_loses_nothing() {
         "{failures:?}"
     );
     for later in &failures[1..] {
-        assert!(later.starts_with("the store is away"), "{failures:?}");
+        assert!(
+            later.starts_with("the store is unavailable"),
+            "{failures:?}"
+        );
     }
 
     let store = open(folder.path(), START);
@@ -260,7 +263,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
 }
 
 #[test]
-fn a_conflict_is_no_reason_to_stop() {
+fn a_conflict_does_not_stop_the_store() {
     let folder = TempDir::new().unwrap();
     block_on(async {
         let store = open(folder.path(), START);

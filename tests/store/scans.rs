@@ -1,4 +1,4 @@
-//! Entries by prefix, in order, by pages.
+//! Scans: by prefix, in key order, in pages.
 
 use super::fixture::*;
 use tillgate::store::Page;
@@ -49,7 +49,7 @@ pub async fn a_prefix_of_the_greatest_characters_has_an_end(on: Opened) {
     let greatest = "\u{10ffff}\u{10ffff}";
     let longer = "\u{10ffff}\u{10ffff}1";
     fill(&on, &["\u{10ffff}", greatest, longer]).await;
-    // The neighbours that a careless end would reach.
+    // Partitions that a scan with a wrong end would reach.
     for name in ["tenant\u{10ffff}", "tenanu", "tenant1"] {
         let neighbour = tillgate::store::Commit {
             partition: named(name),
@@ -72,13 +72,13 @@ pub async fn a_key_that_is_the_prefix_is_found(on: Opened) {
     assert_eq!(keys(&on.scan("a", Some("a"), 9).await), ["ab"]);
 }
 
-pub async fn a_scan_goes_on_after_a_key(on: Opened) {
+pub async fn a_scan_continues_after_a_key(on: Opened) {
     fill(&on, &["a/1", "a/2", "a/3", "b/1"]).await;
     assert_eq!(keys(&on.scan("a/", Some("a/1"), 9).await), ["a/2", "a/3"]);
     assert_eq!(keys(&on.scan("", Some("a/3"), 9).await), ["b/1"]);
 }
 
-pub async fn a_scan_after_a_key_that_is_gone_goes_on_behind_it(on: Opened) {
+pub async fn a_scan_continues_after_a_key_that_was_deleted(on: Opened) {
     fill(&on, &["a/1", "a/3"]).await;
     assert_eq!(keys(&on.scan("a/", Some("a/2"), 9).await), ["a/3"]);
 }
@@ -95,7 +95,7 @@ pub async fn a_scan_after_a_key_behind_the_prefix_finds_nothing(on: Opened) {
     assert_eq!(on.scan("c/", Some("c/1"), 9).await, Page::default());
 }
 
-pub async fn pages_cover_all_once_and_say_when_they_end(on: Opened) {
+pub async fn pages_cover_all_entries_once_and_mark_the_last(on: Opened) {
     let all: Vec<String> = (0..100).map(|n| format!("k/{n:03}")).collect();
     fill(&on, &all.iter().map(String::as_str).collect::<Vec<_>>()).await;
     fill(&on, &["j", "l"]).await;
@@ -115,7 +115,7 @@ pub async fn pages_cover_all_once_and_say_when_they_end(on: Opened) {
     }
 }
 
-pub async fn a_scan_of_none_tells_whether_there_are_any(on: Opened) {
+pub async fn a_scan_of_no_entries_returns_whether_there_are_any(on: Opened) {
     fill(&on, &["a/1"]).await;
     assert_eq!(
         on.scan("a/", None, 0).await,
@@ -127,12 +127,12 @@ pub async fn a_scan_of_none_tells_whether_there_are_any(on: Opened) {
     assert_eq!(on.scan("b/", None, 0).await, Page::default());
 }
 
-pub async fn a_large_max_scans_what_is_there(on: Opened) {
+pub async fn a_large_max_scans_everything(on: Opened) {
     fill(&on, &["a", "b"]).await;
     assert_eq!(keys(&on.scan("", None, usize::MAX).await), ["a", "b"]);
 }
 
-pub async fn a_scan_tells_each_entrys_revision(on: Opened) {
+pub async fn a_scan_returns_the_revision_of_each_entry(on: Opened) {
     let old = on.commit([put("a", "1"), put("b", "1")]).await.revision;
     let new = on.commit([put("a", "2")]).await.revision;
     let page = on.scan("", None, 9).await;

@@ -1,5 +1,6 @@
-//! Real Redis servers, on free ports of this machine and in temporary folders; gone when the tests are, however they end.
-#![allow(dead_code, reason = "each test file takes what it needs")]
+//! Real Redis servers, on free ports of this machine and in temporary folders; removed when the tests end, however they
+//! end.
+#![allow(dead_code, reason = "each test file uses a part")]
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -11,27 +12,27 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How long anything may take that is waited for.
+/// How long tests wait for anything.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A server, killed when dropped and when this process ends.
 pub struct Server {
     pub port: u16,
-    /// A file of settings, which comes before the options.
+    /// A configuration file, which precedes the options.
     file: Option<String>,
     options: Vec<String>,
     folder: TempDir,
-    /// The server, and who ends it when this process ends.
+    /// The server, and the watchdog that kills it when this process ends.
     running: Option<(Child, Child)>,
 }
 
 impl Server {
-    /// A server that keeps nothing.
+    /// A server without persistence.
     pub fn start() -> Self {
         Self::with(&["--save", "", "--appendonly", "no"])
     }
 
-    /// A server that has everything on its disk before it says so.
+    /// A server that acknowledges nothing before it is on its disk.
     pub fn durable() -> Self {
         Self::with(&[
             "--save",
@@ -46,10 +47,10 @@ impl Server {
     }
 
     pub fn with(options: &[&str]) -> Self {
-        Self::made(options, None)
+        Self::new(options, None)
     }
 
-    fn made(options: &[&str], file: Option<String>) -> Self {
+    fn new(options: &[&str], file: Option<String>) -> Self {
         let mut server = Self {
             file,
             port: free_port(),
@@ -61,16 +62,16 @@ impl Server {
         server
     }
 
-    /// One with a file of settings, which it may write.
-    pub fn of_file(file: &Path, options: &[&str]) -> Self {
-        Self::made(options, Some(file.to_str().unwrap().to_owned()))
+    /// A server with a configuration file, which it may rewrite.
+    pub fn with_file(file: &Path, options: &[&str]) -> Self {
+        Self::new(options, Some(file.to_str().unwrap().to_owned()))
     }
 
-    /// Starts it again with what it has on its disk.
+    /// Kills it if it runs, and starts it with what is on its disk.
     pub fn restart(&mut self) {
         self.kill();
         let folder = self.folder.path();
-        mend(folder);
+        repair(folder);
         let child = Command::new("redis-server")
             .args(self.file.as_slice())
             .args(["--port", &self.port.to_string(), "--bind", "127.0.0.1"])
@@ -87,25 +88,25 @@ impl Server {
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is installed");
-        let watch = watch(child.id(), folder);
-        self.running = Some((child, watch));
+        let watchdog = watchdog(child.id(), folder);
+        self.running = Some((child, watchdog));
         wait_for("redis answers", || self.cli(&["ping"]) == "PONG");
     }
 
     /// `kill -9`.
     pub fn kill(&mut self) {
-        if let Some((mut child, mut watch)) = self.running.take() {
-            // Its number may be another process' from now on.
-            if let Some(mut told) = watch.stdin.take() {
-                let _ = writeln!(told, "end");
+        if let Some((mut child, mut watchdog)) = self.running.take() {
+            // The watchdog ends first: once the server has ended, another process may get its id.
+            if let Some(mut stdin) = watchdog.stdin.take() {
+                let _ = writeln!(stdin, "end");
             }
-            let _ = watch.wait();
+            let _ = watchdog.wait();
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 
-    /// Has it stand still (`STOP`), or go on (`CONT`).
+    /// Pauses it (`STOP`) or resumes it (`CONT`).
     pub fn signal(&self, signal: &str) {
         let (child, _) = self.running.as_ref().unwrap();
         let sent = Command::new("kill")
@@ -130,7 +131,7 @@ impl Drop for Server {
     }
 }
 
-/// What `redis-cli` prints, by a server.
+/// What `redis-cli` prints for the server on a port.
 pub fn cli(port: u16, arguments: &[&str]) -> String {
     let output = Command::new("redis-cli")
         .args(["-p", &port.to_string()])
@@ -148,12 +149,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster that keeps nothing.
+    /// A cluster without persistence.
     pub fn start() -> Self {
         Self::with(&["--appendonly", "no"])
     }
 
-    /// A cluster whose servers have everything on their disks before they say so.
+    /// A cluster whose servers acknowledge nothing before it is on their disks.
     pub fn durable() -> Self {
         Self::with(&["--appendonly", "yes", "--appendfsync", "always"])
     }
@@ -191,21 +192,21 @@ impl Cluster {
         let created = create.output().unwrap();
         assert!(created.status.success(), "{created:?}");
         let cluster = Self { servers };
-        cluster.wait_until_whole();
+        cluster.wait_until_complete();
         cluster
     }
 
     /// Waits until every server sees all slots owned and every replica follows its master.
-    pub fn wait_until_whole(&self) {
-        wait_for("the cluster is whole", || {
+    pub fn wait_until_complete(&self) {
+        wait_for("the cluster is complete", || {
             self.servers.iter().all(|server| {
-                let whole = server
+                let complete = server
                     .cli(&["cluster", "info"])
                     .contains("cluster_state:ok");
                 let nodes = server.cli(&["cluster", "nodes"]);
-                let whole = whole && nodes.matches("slave").count() == self.servers.len() / 2;
+                let complete = complete && nodes.matches("slave").count() == self.servers.len() / 2;
                 let replication = server.cli(&["info", "replication"]);
-                whole
+                complete
                     && (replication.contains("master_link_status:up")
                         || replication.contains("state=online"))
             })
@@ -224,35 +225,34 @@ impl Cluster {
     }
 }
 
-/// The one server that all tests share which do it no harm.
+/// The server that all tests share that do not disturb it.
 pub fn shared() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(Server::start)
 }
 
-/// The same for a cluster.
+/// The cluster that all tests share that do not disturb it.
 pub fn shared_cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
 }
 
-/// Waits for something, and gives up only so that a test that fails also ends.
-pub fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+/// Waits for a condition. The timeout only makes a failing test end.
+pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
-    while !there() {
-        assert!(begin.elapsed() < DEADLINE, "it never came to this: {what}");
+    while !condition() {
+        assert!(begin.elapsed() < DEADLINE, "timed out waiting: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Cuts a half-written transaction off the end of what a server has on its disk, as
-/// `host/src/store/redis/README.md` says.
-fn mend(folder: &Path) {
+/// Removes an incomplete transaction from the end of the files of a server, as `host/src/store/redis/README.md` documents.
+fn repair(folder: &Path) {
     let manifest = folder.join("appendonlydir/appendonly.aof.manifest");
     if !manifest.exists() {
         return;
     }
-    let mut mending = Command::new("redis-check-aof")
+    let mut repair = Command::new("redis-check-aof")
         .arg("--fix")
         .arg(&manifest)
         .stdin(Stdio::piped())
@@ -260,21 +260,21 @@ fn mend(folder: &Path) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // It asks only when there is something to cut.
-    let _ = mending.stdin.take().unwrap().write_all(b"y\n");
+    // It asks only when there is something to remove.
+    let _ = repair.stdin.take().unwrap().write_all(b"y\n");
     assert!(
-        mending.wait().unwrap().success(),
-        "the server's files are mended"
+        repair.wait().unwrap().success(),
+        "the server's files cannot be repaired"
     );
 }
 
-/// A port that nobody listens on, nor on the one of its cluster's bus, 10,000 above. Each is given once, and the system
-/// gives neither to others who ask it for any: between here and the server's start nobody takes it.
+/// A free port, with the port of the cluster bus, 10,000 above, free too. Each is returned only once, and both are below
+/// the system's ephemeral ports, so nobody takes them before the server starts.
 pub fn free_port() -> u16 {
-    static GIVEN: AtomicU16 = AtomicU16::new(0);
+    static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
     loop {
-        let port = 10_000 + first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % 10_000;
+        let port = 10_000 + first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000;
         let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
         if free(port) && free(port + 10_000) {
             return port;
@@ -282,8 +282,8 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Kills a process and removes its folder when this process is gone: what is static is never dropped.
-fn watch(process: u32, folder: &Path) -> Child {
+/// Starts a watchdog that kills a process and removes its folder when this process ends, since statics are never dropped.
+fn watchdog(process: u32, folder: &Path) -> Child {
     Command::new("sh")
         .args([
             "-c",

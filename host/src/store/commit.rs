@@ -1,33 +1,38 @@
-//! What every store asks of a commit before it touches its state: is it one, and do its settles hold.
+//! What every store checks of a commit before it changes anything: its limits, and the leases of the jobs it settles.
 //!
-//! Pure; each store brings what it needs to know about its state. Redis asks the same in Lua.
+//! Pure; a store passes in the leases that it holds. Redis does the same check of leases in Lua.
 
 use std::collections::HashSet;
 
-use super::{Check, Commit, CommitError, Lease, MAX_COMMIT_BYTES, MAX_NAME_BYTES, MAX_OPS, Op};
+use super::contract::{
+    Check, Commit, CommitError, Lease, MAX_COMMIT_BYTES, MAX_NAME_BYTES, MAX_OPS, Op, Refusal,
+};
 
 impl Commit {
-    /// What every store refuses before it does anything.
-    pub(super) fn refusal(&self) -> Option<CommitError> {
-        let reason = if self.ops.len() > MAX_OPS || self.checks.len() > MAX_OPS {
-            "more than 1,000 ops or checks"
+    /// Checks the limits that every store has.
+    ///
+    /// # Errors
+    /// [`CommitError::Refused`] with the first limit that the commit exceeds.
+    pub(super) fn validate(&self) -> Result<(), CommitError> {
+        let refusal = if self.ops.len() > MAX_OPS || self.checks.len() > MAX_OPS {
+            Refusal::TooManyOps
         } else if self.ops.iter().any(has_too_many_attributes) {
-            "more than 1,000 attributes of a message"
-        } else if !self.names().all(is_name) {
-            "a name is empty, too long or holds NUL"
+            Refusal::TooManyAttributes
+        } else if !self.names().all(is_well_formed) {
+            Refusal::MalformedName
         } else if self.bytes() > MAX_COMMIT_BYTES {
-            "more than 32 MiB"
+            Refusal::TooLarge
         } else {
-            return None;
+            return Ok(());
         };
-        Some(CommitError::Refused(reason))
+        Err(CommitError::Refused(refusal))
     }
 
-    /// Its settles: queue, job and the lease that must be the job's newest before the commit; `None` where no lease holds.
+    /// Its settles: queue, job and the lease that must be the job's newest before the commit; `None` where no lease can
+    /// be valid.
     ///
-    /// Ops apply in order, but this can be known before the first one does: an enqueue forgets the
-    /// job's lease and a settle uses it up, so no job that was touched earlier in the commit can be
-    /// settled.
+    /// Ops apply in order, but this is known before the first one is applied: an enqueue drops the job's lease and a
+    /// settle uses it up, so a job that the commit touched earlier cannot be settled.
     pub(super) fn settles(&self) -> impl Iterator<Item = (&str, &str, Option<Lease>)> {
         let mut touched = HashSet::new();
         self.ops.iter().filter_map(move |op| match op {
@@ -45,7 +50,7 @@ impl Commit {
         })
     }
 
-    /// The first settle that does not hold, given the newest lease of a job before the commit.
+    /// The error of the first settle whose lease is lost; `newest` looks up the newest lease of a job before the commit.
     pub(super) fn lost_lease<E>(
         &self,
         newest: impl Fn(&str, &str) -> Result<Option<Lease>, E>,
@@ -59,7 +64,7 @@ impl Commit {
         Ok(None)
     }
 
-    /// The bytes of its names, values, bodies and attributes.
+    /// How many bytes it has of names, values, bodies and attributes.
     pub(super) fn bytes(&self) -> usize {
         let names: usize = self.names().map(str::len).sum();
         let contents: usize = self.ops.iter().map(content_bytes).sum();
@@ -85,7 +90,7 @@ fn has_too_many_attributes(op: &Op) -> bool {
     matches!(op, Op::Append { attributes, .. } if attributes.len() > MAX_OPS)
 }
 
-fn is_name(text: &str) -> bool {
+fn is_well_formed(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.contains('\0')
 }
 

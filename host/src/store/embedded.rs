@@ -1,127 +1,109 @@
 //! The embedded store: one folder, one process, durable; the default.
 //!
-//! All changes go to one thread (`writer`). It works out what everything that waits does to which
-//! keys (`change`, `tables`), writes that as one record of a journal with one fsync (`journal`: group
-//! commit), and answers. What is durable there lies over redb as layers in memory (`overlay`), until
-//! it is filed there, many commits at once (`filing`), as rows and a sorted run of blocks (`runs`,
-//! `block`, `filter`); redb keeps both, a file in which a transaction happens or does not. Reads see
-//! the newest durable state, whichever part of it lies where, and wait for nobody (`read`).
+//! It is a log-structured merge tree. All changes go through one thread (`writer`). It applies all requests that wait to
+//! a batch (`batch`, `apply`), writes the batch as one record of a write-ahead log with one fsync (`journal`: group
+//! commit), and answers. What is durable there is kept in memtables (`memtable`, `state`) until it is flushed to redb,
+//! many commits at once (`flush`, `compaction`), as rows and a sorted run of blocks (`run`, `block`, `filter`). redb
+//! keeps both in one file with atomic transactions. Reads see the newest durable state, on disk (`disk_snapshot`) or in
+//! memory, and never wait for the writer (`read`).
 //!
-//! After a failed write the store answers only [`Unavailable`] until it is opened again: what the
-//! disk holds then is known only by reading it back (`folder`).
+//! After a failed write the store returns only [`Unavailable`] until it is opened again: what the disk contains then is
+//! known only by reading it back (`folder`).
 
+mod apply;
+mod batch;
 mod block;
-mod change;
-#[cfg(test)]
-mod disk;
-mod filing;
+mod commit_index;
+mod compaction;
+mod disk_snapshot;
 mod filter;
+mod flush;
 mod folder;
-#[cfg(test)]
-mod grouped;
-mod ids;
 mod jobs;
 mod journal;
-#[cfg(test)]
-mod likeness;
-mod overlay;
+mod keys;
+mod memtable;
+mod panics;
 mod portable;
 mod read;
 mod requests;
-mod runs;
+mod restore;
+mod run;
+mod shared;
+mod state;
 mod tables;
 #[cfg(test)]
+#[path = "../../../tests/store/embedded/mod.rs"]
 mod tests;
+mod values;
 mod writer;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 
-use self::filing::Filer;
-use self::folder::{About, Folder};
-use self::ids::Ids;
+use self::commit_index::CommitIndex;
+use self::flush::Flusher;
+use self::folder::{Folder, Meta};
 use self::journal::{Files, Journal};
-use self::overlay::State;
-use self::requests::{Asked, Failure, Request};
-use self::writer::{Lengths, Writer};
-use super::hints::Listeners;
-use super::{
+use self::panics::catch_panics;
+use self::requests::{Claim, Pending, Request, Trim, WriteError};
+use self::shared::Shared;
+use self::state::State;
+use self::writer::{FlushLimits, Writer};
+use super::contract::{
     Claimed, Commit, CommitError, Committed, Entry, Hints, MAX_OPS, Page, Partition, Position,
     Slice, Store, Unavailable,
 };
 use crate::clock::{Clock, Timestamp};
 
-/// How many requests may wait for the writer; more wait for a place.
-const WAITING: usize = 4_096;
+/// The capacity of the writer's queue; further requests wait for room in it.
+const QUEUE_CAPACITY: usize = 4_096;
 
-/// The most items read on the caller's thread; more go to a thread that may block.
+/// The most items that are read on the caller's thread; larger reads go to a thread that may block.
 ///
-/// A page in memory takes microseconds and handing over costs more than that; a page on disk takes
-/// as long as the disk takes.
+/// A page in memory takes microseconds, less than handing it over; a page on disk takes as long as the disk takes.
 const INLINE_ITEMS: usize = 32;
 
 /// A store in a folder.
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
-    /// `None` while the store is dropped, which is what ends the writer.
+    /// `None` while the store is dropped, which ends the writer.
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<JoinHandle<()>>,
 }
 
-/// What the writer and the readers have in common.
-struct Shared {
-    /// Before the folder, so that nothing looks at that when it is closed.
-    state: RwLock<State>,
-    folder: Folder,
-    clock: Arc<dyn Clock>,
-    listeners: Arc<Listeners>,
-    /// Of those who ask, when it has threads of its own.
-    runtime: OnceLock<Handle>,
-    /// Why nothing goes any more, once a write has failed.
-    failed: OnceLock<String>,
-}
-
 impl EmbeddedStore {
-    /// Opens the store in `folder`, which is made when it is missing (mode 0700).
+    /// Opens the store in `folder`, which is created when it is missing (mode 0700).
     ///
-    /// After a crash this reads the whole store to check it, which takes a while when it is large, and
-    /// files what the journal holds, which takes a second or two at most.
+    /// After a crash this verifies the whole store, which takes a while when it is large, and flushes what the journal
+    /// contains, which takes a second or two at most.
     ///
     /// # Errors
-    /// When the folder cannot be made or written, is damaged, or is open in another process. The
-    /// message says which folder and what to do.
+    /// When the folder cannot be created or written, is damaged, or is open in another process. The message says which
+    /// folder and what to do.
     pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let (folder, about, files) = Folder::open(folder)?;
-        Self::start(folder, &about, files, clock, Lengths::default())
+        let (folder, meta, files) = Folder::open(folder)?;
+        Self::start(folder, &meta, files, clock, FlushLimits::default())
     }
 
     fn start(
         folder: Folder,
-        about: &About,
+        meta: &Meta,
         files: Files,
         clock: Arc<dyn Clock>,
-        lengths: Lengths,
+        limits: FlushLimits,
     ) -> Result<Self, String> {
-        let (journal, filer) = recover(&folder, about, files, lengths)?;
-        let (state, ids) = state(&folder, &filer)?;
-        let shared = Arc::new(Shared {
-            state: RwLock::new(state),
-            folder,
-            clock,
-            listeners: Arc::default(),
-            runtime: OnceLock::new(),
-            failed: OnceLock::new(),
-        });
-        let (requests, waiting) = mpsc::channel(WAITING);
-        let writer = Writer::new(Arc::clone(&shared), (journal, filer), ids, lengths);
+        let (journal, flusher) = recover(&folder, meta, files, limits)?;
+        let (state, commits) = load(&folder, &flusher)?;
+        let shared = Arc::new(Shared::new(state, folder, clock));
+        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
+        let writer = Writer::new(Arc::clone(&shared), (journal, flusher), commits, limits);
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || writer.run(waiting))
@@ -133,140 +115,90 @@ impl EmbeddedStore {
         })
     }
 
-    /// Has the writer do something; answers once it is durable.
-    async fn ask<W, A>(
+    /// Submits a request to the writer; returns its outcome once it is durable.
+    async fn submit<W, A>(
         &self,
         work: W,
-        request: impl FnOnce(Asked<W, A>) -> Request,
-    ) -> Result<A, Failure> {
+        request: impl FnOnce(Pending<W, A>) -> Request,
+    ) -> Result<A, WriteError> {
         self.shared
-            .working()
-            .map_err(|reason| Failure::Away(reason.0))?;
-        self.shared.meet_runtime();
-        let gone = || Failure::Away("it is being closed".to_owned());
+            .check_running()
+            .map_err(|reason| WriteError::Unavailable(reason.0))?;
+        self.shared.capture_runtime();
+        let closing = || WriteError::Unavailable("it is being closed".to_owned());
         let (answer, answered) = oneshot::channel();
-        let requests = self.requests.as_ref().ok_or_else(gone)?;
+        let requests = self.requests.as_ref().ok_or_else(closing)?;
         requests
-            .send(request(Asked::new(work, answer)))
+            .send(request(Pending::new(work, answer)))
             .await
-            .map_err(|_| gone())?;
+            .map_err(|_| closing())?;
         answered
             .await
-            .unwrap_or_else(|_| Err(Failure::Unknown("its writer gave no answer".to_owned())))
+            .unwrap_or_else(|_| Err(WriteError::Unknown("its writer gave no answer".to_owned())))
     }
 
-    /// What `look` sees of the newest durable state, without waiting for the writer.
-    async fn see<T: Send + 'static>(
+    /// Reads about so many items of the newest durable state, without waiting for the writer.
+    async fn query<T: Send + 'static>(
         &self,
         items: usize,
-        look: impl FnOnce(&RwLock<State>) -> Result<T, redb::Error> + Send + 'static,
+        read: impl FnOnce(&RwLock<State>) -> Result<T, redb::Error> + Send + 'static,
     ) -> Result<T, Unavailable> {
         if items <= INLINE_ITEMS {
-            return self.shared.see(look);
+            return self.shared.query(read);
         }
         let shared = Arc::clone(&self.shared);
-        tokio::task::spawn_blocking(move || shared.see(look))
+        tokio::task::spawn_blocking(move || shared.query(read))
             .await
-            .unwrap_or_else(|error| Err(Unavailable(format!("a read was given up: {error}"))))
+            .unwrap_or_else(|error| Err(Unavailable(format!("a read was aborted: {error}"))))
     }
 }
 
-impl Shared {
-    fn working(&self) -> Result<(), Unavailable> {
-        self.failed
-            .get()
-            .map_or(Ok(()), |reason| Err(Unavailable(reason.clone())))
-    }
-
-    fn see<T>(
-        &self,
-        look: impl FnOnce(&RwLock<State>) -> Result<T, redb::Error>,
-    ) -> Result<T, Unavailable> {
-        self.working()?;
-        // redb panics at some kinds of damage. The store's caller must not.
-        careful(|| look(&self.state)).map_err(|error| Unavailable(self.folder.describe(&error)))
-    }
-
-    /// Remembers the runtime of the first who asks, unless it runs only while somebody waits in it.
-    fn meet_runtime(&self) {
-        if self.runtime.get().is_none()
-            && let Ok(runtime) = Handle::try_current()
-            && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
-        {
-            // Whichever is first serves.
-            let _set = self.runtime.set(runtime);
-        }
-    }
-
-    /// Changes the newest durable state.
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.state.write();
-        change(state.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut()))
-    }
-
-    /// Remembers why nothing goes any more.
-    fn fail(&self, reason: &str) {
-        let reason = format!("{reason}; restart when that is mended");
-        tracing::error!(folder = ?self.folder, reason, "the store stopped");
-        // The first reason is the one that matters.
-        let _set = self.failed.set(reason);
-    }
-}
-
-/// Does something with redb, which panics at some kinds of damage.
-fn careful<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
-    let damaged = |_| Err(redb::Error::Corrupted("it cannot be read".to_owned()));
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(damaged)
-}
-
-/// Files what the journal still holds, so that it starts empty.
+/// Flushes what the journal still contains, so that it starts empty.
 fn recover(
     folder: &Folder,
-    about: &About,
+    meta: &Meta,
     files: Files,
-    lengths: Lengths,
-) -> Result<(Journal, Filer), String> {
-    let read = Journal::read(&files, about.mark, about.filed);
-    let (changes, last) = read.map_err(|error| folder.unreadable(error))?;
-    let filer = careful(|| {
+    limits: FlushLimits,
+) -> Result<(Journal, Flusher), String> {
+    let read = Journal::read(&files, meta.salt, meta.flushed);
+    let (changes, last) = read.map_err(|error| folder.describe_journal(error))?;
+    let flusher = catch_panics(|| {
         let database = folder.database()?;
-        let mut filer = Filer::new(database, lengths.step)?;
-        if last > about.filed {
-            filer.file(database, &changes, last)?;
+        let mut flusher = Flusher::new(database, limits.compaction_bytes)?;
+        if last > meta.flushed {
+            flusher.flush(database, &changes, last)?;
         }
-        Ok(filer)
+        Ok(flusher)
     });
-    let filer = filer.map_err(|error| folder.describe(&error))?;
-    Ok((Journal::new(files, about.mark, last), filer))
+    let flusher = flusher.map_err(|error| folder.describe(&error))?;
+    Ok((Journal::new(files, meta.salt, last), flusher))
 }
 
-/// The state of a store whose journal is filed.
-fn state(folder: &Folder, filer: &Filer) -> Result<(State, Ids), String> {
-    let state = || {
-        let state = State::new(filer.base(folder.database()?)?);
-        let mut ids = Ids::default();
-        let all = tables::remembered_since(0);
+/// Loads the state of a store whose journal is flushed, and the index of its remembered commits.
+fn load(folder: &Folder, flusher: &Flusher) -> Result<(State, CommitIndex), String> {
+    let load = || {
+        let state = State::new(flusher.snapshot(folder.database()?)?);
+        let mut commits = CommitIndex::default();
+        let all = keys::outcomes_since(0);
         for found in state.snapshot(&[], &all, 0).range(&all)? {
             let (key, row) = found?;
-            let (at, partition) = tables::remembered_of(&key)?;
-            for outcome in tables::outcomes(&row) {
-                ids.add(&partition, outcome?.id, at);
+            let (at, partition) = keys::outcomes_of(&key)?;
+            for outcome in values::outcomes(&row) {
+                commits.add(&partition, outcome?.id, at);
             }
         }
-        Ok((state, ids))
+        Ok((state, commits))
     };
-    careful(state).map_err(|error| folder.describe(&error))
+    catch_panics(load).map_err(|error| folder.describe(&error))
 }
 
 #[async_trait]
 impl Store for EmbeddedStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
-        if let Some(refusal) = commit.refusal() {
-            return Err(refusal);
-        }
-        self.ask(commit, Request::Commit)
+        commit.validate()?;
+        self.submit(commit, Request::Commit)
             .await
-            .unwrap_or_else(|failure| Err(failure.into()))
+            .unwrap_or_else(|error| Err(error.into()))
     }
 
     async fn get(
@@ -275,7 +207,7 @@ impl Store for EmbeddedStore {
         keys: &[String],
     ) -> Result<Vec<Option<Entry>>, Unavailable> {
         let (partition, keys) = (partition.clone(), keys.to_vec());
-        self.see(keys.len(), move |state| {
+        self.query(keys.len(), move |state| {
             read::entries(state, &partition, &keys)
         })
         .await
@@ -290,7 +222,7 @@ impl Store for EmbeddedStore {
     ) -> Result<Page, Unavailable> {
         let partition = partition.clone();
         let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
-        self.see(max, move |state| {
+        self.query(max, move |state| {
             read::page(state, &partition, &prefix, after.as_deref(), max)
         })
         .await
@@ -304,7 +236,7 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Slice, Unavailable> {
         let (partition, log) = (partition.clone(), log.to_owned());
-        self.see(max, move |state| {
+        self.query(max, move |state| {
             read::slice(state, &partition, &log, after, max)
         })
         .await
@@ -317,30 +249,27 @@ impl Store for EmbeddedStore {
         before: Timestamp,
         max: usize,
     ) -> Result<usize, Unavailable> {
-        let mut gone = 0;
-        // In parts, so that commits come between and no transaction is without bounds.
-        while gone < max {
-            let part = (max - gone).min(MAX_OPS);
-            let (in_partition, of_log) = (partition.clone(), log.to_owned());
+        let mut dropped = 0;
+        // In parts, so that commits come between and every batch is bounded.
+        while dropped < max {
+            let part = (max - dropped).min(MAX_OPS);
             // Mostly there is nothing to trim, which needs no write.
-            let look = move |state: &RwLock<State>| read::oldest(state, &in_partition, &of_log);
-            if self
-                .see(1, look)
-                .await?
-                .is_none_or(|oldest| oldest >= before)
-            {
+            let (in_partition, of_log) = (partition.clone(), log.to_owned());
+            let oldest = self
+                .query(1, move |state| read::oldest(state, &in_partition, &of_log))
+                .await?;
+            if oldest.is_none_or(|oldest| oldest >= before) {
                 break;
             }
-            let log = log.to_owned();
-            let trim = requests::Trim {
+            let trim = Trim {
                 partition: partition.clone(),
-                log,
+                log: log.to_owned(),
                 before,
                 max: part,
             };
-            gone += self.ask(trim, Request::Trim).await?;
+            dropped += self.submit(trim, Request::Trim).await?;
         }
-        Ok(gone)
+        Ok(dropped)
     }
 
     async fn claim(
@@ -350,11 +279,15 @@ impl Store for EmbeddedStore {
         lease: Duration,
         max: usize,
     ) -> Result<Claimed, Unavailable> {
+        // Workers ask often and mostly find nothing due, which needs no write. The first claim of a queue goes to the
+        // writer, which then sets the queue's watermark.
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
-        // Workers look often and mostly find nothing due, which needs no write. The first to look at a
-        // queue asks the writer, who then knows where its jobs begin, behind all that are gone.
-        let look = move |state: &RwLock<State>| read::next_due(state, &in_partition, &of_queue);
-        if let Some(next_due) = self.see(1, look).await?
+        let next_due = self
+            .query(1, move |state| {
+                read::next_due(state, &in_partition, &of_queue)
+            })
+            .await?;
+        if let Some(next_due) = next_due
             && (max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()))
         {
             return Ok(Claimed {
@@ -362,14 +295,13 @@ impl Store for EmbeddedStore {
                 next_due,
             });
         }
-        let (partition, queue) = (partition.clone(), queue.to_owned());
-        let claim = requests::Claim {
-            partition,
-            queue,
+        let claim = Claim {
+            partition: partition.clone(),
+            queue: queue.to_owned(),
             lease,
             max: max.min(MAX_OPS),
         };
-        Ok(self.ask(claim, Request::Claim).await?)
+        Ok(self.submit(claim, Request::Claim).await?)
     }
 
     async fn partitions(
@@ -378,27 +310,27 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Vec<Partition>, Unavailable> {
         let after = after.map(str::to_owned);
-        self.see(max, move |state| {
+        self.query(max, move |state| {
             read::partitions(state, after.as_deref(), max)
         })
         .await
     }
 
     fn hints(&self, partition: &Partition) -> Hints {
-        self.shared.listeners.listen(partition)
+        self.shared.listeners.subscribe(partition)
     }
 
     fn partition_hints(&self) -> super::PartitionHints {
-        self.shared.listeners.listen_to_all()
+        self.shared.listeners.subscribe_to_all()
     }
 }
 
 impl Drop for EmbeddedStore {
-    /// Waits until everything that was asked is done.
+    /// Waits until all submitted requests are done.
     fn drop(&mut self) {
         self.requests = None;
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has been reported by the panic.
+            // The panic hook has reported a panic of the writer.
             let _ended = writer.join();
         }
     }

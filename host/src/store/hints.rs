@@ -1,5 +1,5 @@
-//! Hints about partitions that changed: the part of [`Store::hints`](super::Store::hints) and
-//! [`Store::partition_hints`](super::Store::partition_hints) that every store shares.
+//! Hints about partitions that changed: the part of [`Store::hints`](super::contract::Store::hints) and
+//! [`Store::partition_hints`](super::contract::Store::partition_hints) that every store shares.
 //!
 //! A partition costs memory only while somebody listens to it.
 
@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{Notify, watch};
 
-use super::{Hints, Partition};
+use super::partition::Partition;
+
+/// Changes whenever its partition may have changed. Hints may be lost or spurious; they only save waiting.
+pub type Hints = watch::Receiver<u64>;
 
 /// Of more partitions than this it is only remembered that any may have changed.
 const MAX_PARTITIONS: usize = 10_000;
@@ -90,13 +93,13 @@ struct Channels {
     by_partition: HashMap<Partition, watch::Sender<u64>>,
     /// Those who listen to every partition.
     of_all: Vec<Weak<Changes>>,
-    /// Channels that nobody listens to any more are dropped when there are this many.
+    /// Channels without listeners are dropped once there are this many channels.
     sweep_at: usize,
 }
 
 impl Listeners {
-    /// A new listener of a partition. Hears every change from now on.
-    pub(super) fn listen(&self, partition: &Partition) -> Hints {
+    /// A new listener of a partition, which is notified of every change from now on.
+    pub(super) fn subscribe(&self, partition: &Partition) -> Hints {
         let mut channels = self.lock();
         if channels.by_partition.len() >= channels.sweep_at {
             channels
@@ -112,7 +115,7 @@ impl Listeners {
     }
 
     /// A new listener of every partition. Hears every change from now on.
-    pub(super) fn listen_to_all(&self) -> PartitionHints {
+    pub(super) fn subscribe_to_all(&self) -> PartitionHints {
         let hints = PartitionHints::default();
         let mut channels = self.lock();
         channels.of_all.retain(|changes| changes.strong_count() > 0);
@@ -120,8 +123,8 @@ impl Listeners {
         hints
     }
 
-    /// Tells the partition's listeners that it changed.
-    pub(super) fn tell(&self, partition: &Partition) {
+    /// Notifies the partition's listeners that it changed.
+    pub(super) fn notify(&self, partition: &Partition) {
         let channels = self.lock();
         if let Some(channel) = channels.by_partition.get(partition) {
             channel.send_modify(|changes| *changes = changes.wrapping_add(1));
@@ -131,8 +134,8 @@ impl Listeners {
         }
     }
 
-    /// Tells everyone that anything may have changed.
-    pub(super) fn tell_all(&self) {
+    /// Notifies all listeners that any partition may have changed.
+    pub(super) fn notify_all(&self) {
         let channels = self.lock();
         for channel in channels.by_partition.values() {
             channel.send_modify(|changes| *changes = changes.wrapping_add(1));

@@ -1,64 +1,32 @@
-//! The store in memory: the contract said as plainly as it can be, for tests and for a first try.
+//! The store in memory: the plainest implementation of the contract, for tests and for a first try.
 //!
-//! Maps under one lock; no index beyond what the contract's order needs, no thread, nothing kept
-//! when the process ends. What another store does differently from this one is that store's fault.
+//! Maps under one lock, no index beyond what the contract's order needs, no thread; everything is lost when the process
+//! ends. It is the reference: where another store behaves differently, that store is wrong.
 
+mod contents;
 mod portable;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 
-use super::hints::Listeners;
-use super::{
-    Check, Claimed, Commit, CommitError, CommitId, Committed, Entry, Hints, Job, Lease, MAX_OPS,
-    Message, Op, Page, Partition, Position, REMEMBER, Revision, Slice, Store, Unavailable,
+use self::contents::Contents;
+use super::contract::{
+    Claimed, Commit, CommitError, Committed, Entry, Hints, Page, Partition, Position, Revision,
+    Slice, Store, Unavailable,
 };
+use super::hints::Listeners;
 use crate::clock::{Clock, Timestamp};
 
-/// A store that forgets everything when it is dropped.
+/// A store whose contents are lost when it is dropped.
 #[derive(Debug)]
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     partitions: Mutex<BTreeMap<String, Contents>>,
     listeners: Listeners,
-}
-
-/// What a partition holds.
-#[derive(Debug, Default)]
-struct Contents {
-    revision: Revision,
-    /// The publish time of the newest commit.
-    at: Timestamp,
-    /// How many leases it gave: the newest lease's number.
-    leases: u64,
-    entries: BTreeMap<String, Entry>,
-    logs: BTreeMap<String, Log>,
-    queues: BTreeMap<String, BTreeMap<String, Queued>>,
-    /// What the commits of the last while did.
-    remembered: HashMap<CommitId, Committed>,
-    /// Which of them is when to be forgotten: by publish time, which is a commit's own.
-    by_age: BTreeMap<Timestamp, CommitId>,
-}
-
-#[derive(Debug, Default)]
-struct Log {
-    messages: BTreeMap<Position, Message>,
-    last: Position,
-    trimmed: Position,
-}
-
-#[derive(Debug)]
-struct Queued {
-    /// When it may be claimed: when it is due, or when its lease ends.
-    due: Timestamp,
-    lease: Option<Lease>,
-    attempt: u32,
-    body: Bytes,
 }
 
 impl MemoryStore {
@@ -78,16 +46,20 @@ impl MemoryStore {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `look` sees of a partition; the default of nothing when there is no such partition.
-    fn look<T: Default>(&self, partition: &Partition, look: impl FnOnce(&Contents) -> T) -> T {
+    /// Reads from a partition; the default when it does not exist.
+    fn with_partition<T: Default>(
+        &self,
+        partition: &Partition,
+        read: impl FnOnce(&Contents) -> T,
+    ) -> T {
         self.lock()
             .get(partition.as_str())
-            .map(look)
+            .map(read)
             .unwrap_or_default()
     }
 
-    /// The same for a change that is not a commit.
-    fn change<T: Default>(
+    /// Changes a partition without a commit; the default when it does not exist.
+    fn with_partition_mut<T: Default>(
         &self,
         partition: &Partition,
         change: impl FnOnce(&mut Contents) -> T,
@@ -102,28 +74,24 @@ impl MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
-        if let Some(refusal) = commit.refusal() {
-            return Err(refusal);
-        }
+        commit.validate()?;
         let now = self.clock.now();
         let mut partitions = self.lock();
-        // A commit without effect must not leave an empty partition behind.
-        let nothing = Contents::default();
-        let contents = partitions
-            .get(commit.partition.as_str())
-            .unwrap_or(&nothing);
+        // A commit without effect must not create the partition.
+        let empty = Contents::default();
+        let contents = partitions.get(commit.partition.as_str()).unwrap_or(&empty);
         if let Some(committed) = contents.remembered.get(&commit.id) {
             return Ok(Committed {
                 repeated: true,
                 ..committed.clone()
             });
         }
-        contents.allow(&commit)?;
+        contents.check(&commit)?;
         let contents = partitions
             .entry(commit.partition.as_str().to_owned())
             .or_default();
         let committed = contents.apply(&commit, now);
-        self.listeners.tell(&commit.partition);
+        self.listeners.notify(&commit.partition);
         Ok(committed)
     }
 
@@ -147,7 +115,7 @@ impl Store for MemoryStore {
         after: Option<&str>,
         max: usize,
     ) -> Result<Page, Unavailable> {
-        Ok(self.look(partition, |contents| contents.scan(prefix, after, max)))
+        Ok(self.with_partition(partition, |contents| contents.scan(prefix, after, max)))
     }
 
     async fn read(
@@ -157,7 +125,7 @@ impl Store for MemoryStore {
         after: Position,
         max: usize,
     ) -> Result<Slice, Unavailable> {
-        Ok(self.look(partition, |contents| {
+        Ok(self.with_partition(partition, |contents| {
             contents
                 .logs
                 .get(log)
@@ -173,7 +141,7 @@ impl Store for MemoryStore {
         before: Timestamp,
         max: usize,
     ) -> Result<usize, Unavailable> {
-        Ok(self.change(partition, |contents| {
+        Ok(self.with_partition_mut(partition, |contents| {
             contents
                 .logs
                 .get_mut(log)
@@ -190,7 +158,7 @@ impl Store for MemoryStore {
         max: usize,
     ) -> Result<Claimed, Unavailable> {
         let now = self.clock.now();
-        Ok(self.change(partition, |contents| contents.claim(queue, lease, max, now)))
+        Ok(self.with_partition_mut(partition, |contents| contents.claim(queue, lease, max, now)))
     }
 
     async fn partitions(
@@ -211,205 +179,10 @@ impl Store for MemoryStore {
     }
 
     fn hints(&self, partition: &Partition) -> Hints {
-        self.listeners.listen(partition)
+        self.listeners.subscribe(partition)
     }
 
     fn partition_hints(&self) -> super::PartitionHints {
-        self.listeners.listen_to_all()
-    }
-}
-
-impl Contents {
-    /// Whether a commit may take effect.
-    fn allow(&self, commit: &Commit) -> Result<(), CommitError> {
-        if let Some(check) = commit.checks.iter().find(|check| !self.holds(check)) {
-            return Err(CommitError::Conflict(check.clone()));
-        }
-        let newest = |queue: &str, job: &str| -> Result<Option<Lease>, CommitError> {
-            Ok(self.queues.get(queue).and_then(|jobs| jobs.get(job)?.lease))
-        };
-        commit.lost_lease(newest)?.map_or(Ok(()), Err)
-    }
-
-    fn holds(&self, check: &Check) -> bool {
-        match check {
-            Check::Absent(key) => !self.entries.contains_key(key),
-            Check::At(key, revision) => self
-                .entries
-                .get(key)
-                .is_some_and(|entry| entry.revision == *revision),
-        }
-    }
-
-    /// Lets a commit that is allowed take effect.
-    fn apply(&mut self, commit: &Commit, now: Timestamp) -> Committed {
-        self.revision = Revision(self.revision.0.saturating_add(1));
-        self.at = now.max(Timestamp(self.at.0.saturating_add(1)));
-        let positions = commit.ops.iter().filter_map(|op| self.change(op)).collect();
-        let (revision, at) = (self.revision, self.at);
-        let committed = Committed {
-            revision,
-            at,
-            positions,
-            repeated: false,
-        };
-        self.forget(now.minus(REMEMBER));
-        self.by_age.insert(at, commit.id);
-        self.remembered.insert(commit.id, committed.clone());
-        committed
-    }
-
-    /// Forgets what the commits before `before` did.
-    fn forget(&mut self, before: Timestamp) {
-        let recent = self.by_age.split_off(&before);
-        for id in std::mem::replace(&mut self.by_age, recent).values() {
-            self.remembered.remove(id);
-        }
-    }
-
-    /// Applies an op; where its message stands when it is an append.
-    fn change(&mut self, op: &Op) -> Option<Position> {
-        match op {
-            Op::Put { key, value } => {
-                let entry = Entry {
-                    revision: self.revision,
-                    value: value.clone(),
-                };
-                self.entries.insert(key.clone(), entry);
-            }
-            Op::Delete { key } => {
-                self.entries.remove(key);
-            }
-            Op::Append {
-                log,
-                attributes,
-                body,
-            } => {
-                let log = self.logs.entry(log.clone()).or_default();
-                return Some(log.append(attributes.clone(), body.clone(), self.at));
-            }
-            Op::Enqueue {
-                queue,
-                job,
-                due,
-                body,
-            } => {
-                let queued = Queued {
-                    due: *due,
-                    lease: None,
-                    attempt: 0,
-                    body: body.clone(),
-                };
-                self.queues
-                    .entry(queue.clone())
-                    .or_default()
-                    .insert(job.clone(), queued);
-            }
-            Op::Settle {
-                queue, job, next, ..
-            } => {
-                let jobs = self.queues.entry(queue.clone()).or_default();
-                match (next, jobs.get_mut(job)) {
-                    (Some(next), Some(queued)) => (queued.due, queued.lease) = (*next, None),
-                    _ => drop(jobs.remove(job)),
-                }
-            }
-        }
-        None
-    }
-
-    fn scan(&self, prefix: &str, after: Option<&str>, max: usize) -> Page {
-        let first = match after {
-            Some(after) if after >= prefix => Bound::Excluded(after),
-            _ => Bound::Included(prefix),
-        };
-        let mut found = self
-            .entries
-            .range::<str, _>((first, Bound::Unbounded))
-            .take_while(|(key, _)| key.starts_with(prefix))
-            .map(|(key, entry)| (key.clone(), entry.clone()));
-        let entries = found.by_ref().take(max).collect();
-        Page {
-            entries,
-            more: found.next().is_some(),
-        }
-    }
-
-    fn claim(&mut self, queue: &str, span: Duration, max: usize, now: Timestamp) -> Claimed {
-        let Some(jobs) = self.queues.get_mut(queue) else {
-            return Claimed::default();
-        };
-        let mut due: Vec<_> = jobs
-            .iter_mut()
-            .filter(|(_, queued)| queued.due <= now)
-            .collect();
-        due.sort_by(|(a, x), (b, y)| (x.due, a).cmp(&(y.due, b)));
-        due.truncate(max.min(MAX_OPS));
-        let mut claimed = Claimed::default();
-        for (id, queued) in due {
-            self.leases = self.leases.saturating_add(1);
-            let lease = Lease(self.leases);
-            queued.lease = Some(lease);
-            queued.due = now.plus(span);
-            queued.attempt = queued.attempt.saturating_add(1);
-            let (id, body) = (id.clone(), queued.body.clone());
-            claimed.jobs.push(Job {
-                id,
-                lease,
-                attempt: queued.attempt,
-                body,
-            });
-        }
-        claimed.next_due = jobs.values().map(|queued| queued.due).min();
-        claimed
-    }
-}
-
-impl Log {
-    fn append(
-        &mut self,
-        attributes: Vec<(String, String)>,
-        body: Bytes,
-        publish_time: Timestamp,
-    ) -> Position {
-        let position = Position(self.last.0.saturating_add(1));
-        self.messages.insert(
-            position,
-            Message {
-                position,
-                publish_time,
-                attributes,
-                body,
-            },
-        );
-        self.last = position;
-        position
-    }
-
-    fn read(&self, after: Position, max: usize) -> Slice {
-        let messages = self
-            .messages
-            .range((Bound::Excluded(after), Bound::Unbounded));
-        Slice {
-            messages: messages
-                .take(max)
-                .map(|(_, message)| message.clone())
-                .collect(),
-            last: self.last,
-            trimmed: self.trimmed,
-        }
-    }
-
-    fn trim(&mut self, before: Timestamp, max: usize) -> usize {
-        let mut gone = 0;
-        while gone < max
-            && let Some(oldest) = self.messages.first_entry()
-            && oldest.get().publish_time < before
-        {
-            self.trimmed = *oldest.key();
-            oldest.remove();
-            gone += 1;
-        }
-        gone
+        self.listeners.subscribe_to_all()
     }
 }

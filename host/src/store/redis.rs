@@ -1,213 +1,112 @@
 //! The store on Redis: one server, a master that Sentinels name, or a cluster; for one to many hosts.
 //!
-//! Each verb is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag
-//! (`layout`). Commits that wait go together (`gather`). Who is asked, and that nothing is sent twice, is `servers` and
-//! `link`; `README.md` beside them says what lies where, and what the servers must be configured to. Needs Redis or
-//! Valkey 7 or later.
+//! Each operation is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag
+//! (`keys`). Commits that wait are sent together (`batcher`). Which server a request goes to, and that nothing is sent
+//! twice, is up to `router` and `node`; `README.md` beside them documents the keys and how the servers must be
+//! configured. Needs Redis or Valkey 7 or later.
 //!
-//! The time of a commit, of leases and of what is due is the host's; hosts need clocks that agree (NTP). Publish times
-//! increase whatever clocks do.
+//! The times of commits, leases and due jobs are the host's; hosts need synchronized clocks (NTP). Publish times increase
+//! whatever the clocks do.
 
-mod answer;
-mod check;
+mod batcher;
 mod cluster;
 mod commit;
-mod gather;
+mod commit_arguments;
 mod hints;
-mod layout;
-mod link;
+mod keys;
+mod node;
 mod portable;
+mod preflight;
+mod reply;
+mod router;
 mod scripts;
-mod servers;
+mod shared;
 mod url;
-mod words;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use redis::Value;
 
-use self::commit::{Answer, Batch, OF_QUEUE};
-use self::gather::{Gatherer, Outcome};
-use self::layout::Layout;
-use self::link::Failure;
-use self::scripts::{Request, Source};
-use self::servers::Servers;
+use self::batcher::Batcher;
+use self::keys::{Keyspace, QUEUE_KEYS, stream_id};
+use self::router::Router;
+use self::scripts::{Request, Script};
+use self::shared::{ATTEMPTS, CLOCK_JUMPS, PAGE_BYTES, Shared};
 pub use self::url::RedisUrl;
-use super::hints::Listeners;
-use super::{
+use super::contract::{
     Claimed, Commit, CommitError, Committed, Entry, Hints, MAX_OPS, Page, Partition, Position,
     Slice, Store, Unavailable,
 };
+use super::hints::Listeners;
 use crate::clock::{Clock, Timestamp};
 
-/// How many entries, messages or names one request reads at most; more are read by several.
+/// The most entries, messages or names that one request reads; more take several requests.
 const PAGE: usize = 1_000;
 
-/// How many bytes one request reads, some more than these: 4 MiB.
-const PAGE_BYTES: usize = 4 << 20;
-
-/// How many messages one request trims at most.
-const TRIM: usize = 500;
-
-/// How often a commit is sent that was told to come again: its partition was not listed, or it was late.
-const TURNS: usize = 4;
+/// The most messages that one request trims.
+const TRIM_PAGE: usize = 500;
 
 /// A store on Redis.
 pub struct RedisStore {
     shared: Arc<Shared>,
-}
-
-/// What the store and its listener have in common.
-struct Shared {
-    servers: Servers,
-    layout: Layout,
-    clock: Arc<dyn Clock>,
-    listeners: Listeners,
-    gatherer: Gatherer,
+    batcher: Arc<Batcher>,
 }
 
 impl RedisStore {
-    /// Opens the store: reaches every master, and says in the log what is unsafe about how they are set up.
+    /// Opens the store: connects to every master, and logs what is unsafe about their configuration.
     ///
     /// # Errors
-    /// When they cannot be reached or are too old; with `durable`, also when what is acknowledged could be lost.
+    /// When a master cannot be reached or is too old; with `durable`, also when acknowledged commits could be lost.
     pub async fn open(
         url: &RedisUrl,
         clock: Arc<dyn Clock>,
         durable: bool,
     ) -> Result<Self, String> {
         let store = Self::connect(url, clock)?;
-        check::check(&store.shared, durable).await?;
+        preflight::check(&store.shared, durable).await?;
         Ok(store)
     }
 
-    /// Opens the store without reaching it, within a Tokio runtime.
+    /// Opens the store without connecting to a server yet. Must be called within a Tokio runtime.
     ///
     /// # Errors
     /// When the certificates cannot be read.
     pub fn connect(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Self, String> {
         let shared = Arc::new(Shared {
-            servers: Servers::new(url.clone())?,
-            layout: Layout::new(&url.prefix),
+            router: Router::new(url.clone())?,
+            keyspace: Keyspace::new(&url.prefix),
             clock,
             listeners: Listeners::default(),
-            gatherer: Gatherer::default(),
         });
         tokio::spawn(hints::listen(Arc::downgrade(&shared)));
-        Ok(Self { shared })
+        let batcher = Arc::new(Batcher::new(Arc::clone(&shared)));
+        Ok(Self { shared, batcher })
     }
 
-    /// Runs a script that changes nothing, or nothing that a repeat would; again when its answer is lost.
-    async fn look(
+    /// Runs a script that is harmless to repeat.
+    async fn run_script(
         &self,
         slot: u16,
-        script: &'static Source,
+        script: &'static Script,
         keys: Vec<Bytes>,
         arguments: Vec<Bytes>,
     ) -> Result<Value, Unavailable> {
         self.shared
-            .look(slot, &Request::script(script, keys, arguments))
+            .send_idempotent(slot, &Request::script(script, keys, arguments))
             .await
-    }
-}
-
-impl Shared {
-    async fn look(&self, slot: u16, request: &Request) -> Result<Value, Unavailable> {
-        let begin = Instant::now();
-        let answer = match self.servers.ask(slot, request).await {
-            // A connection that broke, not a server that stands still.
-            Err(Failure::Lost(_)) if begin.elapsed() < gather::STANDSTILL => {
-                self.servers.ask(slot, request).await
-            }
-            answer => answer,
-        };
-        answer.map_err(|failure| Unavailable(failure.to_string()))
-    }
-
-    /// Commits that touch nothing in common, all of one partition; an outcome for each.
-    async fn commit_together(&self, commits: &[Commit]) -> Vec<Outcome> {
-        let Some(Commit { partition, .. }) = commits.first() else {
-            return Vec::new();
-        };
-        let all = |error: CommitError| vec![Err(error); commits.len()];
-        let home = self.layout.home(partition);
-        let batch = Batch::new(commits, &home);
-        let mut listed = false;
-        for _ in 0..TURNS {
-            let request = batch.request(&self.layout, self.clock.now(), listed);
-            let answer = match self.servers.ask(home.slot, &request).await {
-                Ok(answer) => answer,
-                Err(failure) => return all(failure.into()),
-            };
-            match batch.understand(answer) {
-                Answer::Known(outcomes) => {
-                    // Those on this host hear it at once; the others by what the script published.
-                    if outcomes.iter().any(Result::is_ok) {
-                        self.listeners.tell(partition);
-                    }
-                    return outcomes;
-                }
-                Answer::Unlisted => match self.list(partition).await {
-                    Ok(()) => listed = true,
-                    Err(cause) => return all(CommitError::Unavailable(cause.0)),
-                },
-                Answer::Late => self.servers.forget(home.slot),
-            }
-        }
-        all(CommitError::Unavailable(
-            "its server's clock leaps".to_owned(),
-        ))
-    }
-
-    /// Puts a partition into the index of all.
-    async fn list(&self, partition: &Partition) -> Result<(), Unavailable> {
-        let (index, slot) = self.layout.partitions();
-        let mut command = redis::cmd("ZADD");
-        command.arg(index.as_ref()).arg(0).arg(partition.as_str());
-        self.look(slot, &Request::command(command)).await.map(drop)
-    }
-
-    /// Some names of the index after one.
-    async fn listed(&self, after: Option<&str>, max: usize) -> Result<Vec<String>, Unavailable> {
-        let (index, slot) = self.layout.partitions();
-        let from = after.map_or_else(|| "-".to_owned(), |after| format!("({after}"));
-        let mut command = redis::cmd("ZRANGEBYLEX");
-        command
-            .arg(index.as_ref())
-            .arg(from)
-            .arg("+")
-            .arg("LIMIT")
-            .arg(0)
-            .arg(max);
-        let answer = self.look(slot, &Request::command(command)).await?;
-        answer::names(answer).ok_or_else(strange)
-    }
-
-    /// The partition of a name of the index, if a commit of it took effect.
-    async fn begun(&self, name: &str) -> Result<Option<Partition>, Unavailable> {
-        let Some(partition) = Partition::new(name) else {
-            return Ok(None);
-        };
-        let home = self.layout.home(&partition);
-        let mut command = redis::cmd("EXISTS");
-        command.arg(home.key("head").as_ref());
-        let answer = self.look(home.slot, &Request::command(command)).await?;
-        Ok((answer == Value::Int(1)).then_some(partition))
     }
 }
 
 #[async_trait]
 impl Store for RedisStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
-        if let Some(refusal) = commit.refusal() {
-            return Err(refusal);
-        }
-        gather::commit(&self.shared, commit).await
+        commit.validate()?;
+        self.batcher.commit(commit).await
     }
 
     async fn get(
@@ -218,12 +117,12 @@ impl Store for RedisStore {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let home = self.shared.layout.home(partition);
+        let names = self.shared.keyspace.partition(partition);
         let mut command = redis::cmd("HMGET");
-        command.arg(home.key("values").as_ref()).arg(keys);
+        command.arg(names.key("values").as_ref()).arg(keys);
         let request = Request::command(command);
-        let answer = self.shared.look(home.slot, &request).await?;
-        answer::entries(answer).ok_or_else(strange)
+        let reply = self.shared.send_idempotent(names.slot, &request).await?;
+        reply::entries(reply).ok_or_else(reply::unexpected)
     }
 
     async fn scan(
@@ -233,27 +132,27 @@ impl Store for RedisStore {
         after: Option<&str>,
         max: usize,
     ) -> Result<Page, Unavailable> {
-        let home = self.shared.layout.home(partition);
+        let keys = self.shared.keyspace.partition(partition);
         let mut from = match after {
             Some(after) if after >= prefix => format!("({after}"),
             _ => format!("[{prefix}"),
         };
-        // No key has this byte, which is not UTF-8: it is behind all that start with the prefix.
+        // Keys are UTF-8, which never contains this byte, so it comes after all keys with the prefix.
         let to = [b"(", prefix.as_bytes(), b"\xff"].concat();
         let mut page = Page::default();
         loop {
             let part = (max - page.entries.len()).min(PAGE);
-            let keys = ["keys", "values"].map(|kind| home.key(kind));
+            let names = ["keys", "values"].map(|kind| keys.key(kind));
             let arguments = vec![
                 from.into(),
                 to.clone().into(),
                 part.to_string().into(),
                 PAGE_BYTES.to_string().into(),
             ];
-            let answer = self
-                .look(home.slot, &scripts::SCAN, keys.into(), arguments)
+            let reply = self
+                .run_script(keys.slot, &scripts::SCAN, names.into(), arguments)
                 .await?;
-            let (more, entries) = answer::page(answer).ok_or_else(strange)?;
+            let (more, entries) = reply::page(reply).ok_or_else(reply::unexpected)?;
             page.entries.extend(entries);
             page.more = more;
             from = match page.entries.last() {
@@ -270,26 +169,26 @@ impl Store for RedisStore {
         after: Position,
         max: usize,
     ) -> Result<Slice, Unavailable> {
-        let home = self.shared.layout.home(partition);
+        let keys = self.shared.keyspace.partition(partition);
         let mut slice = Slice::default();
         let mut after = after;
         loop {
             let part = (max - slice.messages.len()).min(PAGE);
-            let keys = vec![
-                home.key_of("log", log),
-                home.key("logs"),
-                home.key("trimmed"),
+            let names = vec![
+                keys.key_of("log", log),
+                keys.key("logs"),
+                keys.key("trimmed"),
             ];
             let arguments = vec![
                 Bytes::copy_from_slice(log.as_bytes()),
-                layout::id(after).into(),
+                stream_id(after).into(),
                 part.to_string().into(),
                 PAGE_BYTES.to_string().into(),
             ];
-            let answer = self
-                .look(home.slot, &scripts::READ, keys, arguments)
+            let reply = self
+                .run_script(keys.slot, &scripts::READ, names, arguments)
                 .await?;
-            let (last, trimmed, messages) = answer::slice(answer).ok_or_else(strange)?;
+            let (last, trimmed, messages) = reply::slice(reply).ok_or_else(reply::unexpected)?;
             slice.messages.extend(messages);
             (slice.last, slice.trimmed) = (last, trimmed);
             match slice.messages.last() {
@@ -312,28 +211,28 @@ impl Store for RedisStore {
         before: Timestamp,
         max: usize,
     ) -> Result<usize, Unavailable> {
-        let home = self.shared.layout.home(partition);
-        let mut gone = 0;
-        // In parts, so that others come between.
-        while gone < max {
-            let part = (max - gone).min(TRIM);
-            let keys = vec![home.key_of("log", log), home.key("trimmed")];
+        let keys = self.shared.keyspace.partition(partition);
+        let mut dropped = 0;
+        // In parts, so that other requests come between.
+        while dropped < max {
+            let part = (max - dropped).min(TRIM_PAGE);
+            let names = vec![keys.key_of("log", log), keys.key("trimmed")];
             let arguments = vec![
                 Bytes::copy_from_slice(log.as_bytes()),
                 before.0.to_string().into(),
                 part.to_string().into(),
                 PAGE_BYTES.to_string().into(),
             ];
-            let answer = self
-                .look(home.slot, &scripts::TRIM, keys, arguments)
+            let reply = self
+                .run_script(keys.slot, &scripts::TRIM, names, arguments)
                 .await?;
-            let (trimmed, more) = answer::trimmed(answer).ok_or_else(strange)?;
-            gone += trimmed;
+            let (trimmed, more) = reply::trimmed(reply).ok_or_else(reply::unexpected)?;
+            dropped += trimmed;
             if !more {
                 break;
             }
         }
-        Ok(gone)
+        Ok(dropped)
     }
 
     async fn claim(
@@ -343,27 +242,28 @@ impl Store for RedisStore {
         lease: Duration,
         max: usize,
     ) -> Result<Claimed, Unavailable> {
-        let home = self.shared.layout.home(partition);
-        for _ in 0..TURNS {
+        let keys = self.shared.keyspace.partition(partition);
+        for _ in 0..ATTEMPTS {
             let now = self.shared.clock.now();
-            let mut keys = vec![home.key("head")];
-            keys.extend(OF_QUEUE.map(|kind| home.key_of(kind, queue)));
+            let mut names = vec![keys.key("head")];
+            names.extend(QUEUE_KEYS.map(|kind| keys.key_of(kind, queue)));
             let arguments = vec![
                 now.0.to_string().into(),
                 now.plus(lease).0.to_string().into(),
                 max.min(MAX_OPS).to_string().into(),
                 PAGE_BYTES.to_string().into(),
             ];
-            // Not again when the answer is lost: the jobs it may have claimed are due again when their leases end.
-            let request = Request::script(&scripts::CLAIM, keys, arguments);
-            let answer = self.shared.servers.ask(home.slot, &request).await;
-            let answer = answer.map_err(|failure| Unavailable(failure.to_string()))?;
-            match answer::claimed(answer).ok_or_else(strange)? {
+            // A claim is not repeated when its reply is lost: the jobs it may have claimed are due again when their leases
+            // end.
+            let request = Request::script(&scripts::CLAIM, names, arguments);
+            let reply = self.shared.router.send(keys.slot, &request).await;
+            let reply = reply.map_err(|error| Unavailable(error.to_string()))?;
+            match reply::claimed(reply).ok_or_else(reply::unexpected)? {
                 Some(claimed) => return Ok(claimed),
-                None => self.shared.servers.forget(home.slot),
+                None => self.shared.router.reconnect(keys.slot),
             }
         }
-        Err(Unavailable("its server's clock leaps".to_owned()))
+        Err(Unavailable(CLOCK_JUMPS.to_owned()))
     }
 
     async fn partitions(
@@ -376,8 +276,8 @@ impl Store for RedisStore {
         while found.len() < max {
             let part = (max - found.len()).min(PAGE);
             let names = self.shared.listed(after.as_deref(), part).await?;
-            let begun = try_join_all(names.iter().map(|name| self.shared.begun(name))).await?;
-            found.extend(begun.into_iter().flatten());
+            let existing = names.iter().map(|name| self.shared.existing(name));
+            found.extend(try_join_all(existing).await?.into_iter().flatten());
             if names.len() < part {
                 break;
             }
@@ -387,31 +287,18 @@ impl Store for RedisStore {
     }
 
     fn hints(&self, partition: &Partition) -> Hints {
-        self.shared.listeners.listen(partition)
+        self.shared.listeners.subscribe(partition)
     }
 
     fn partition_hints(&self) -> super::PartitionHints {
-        self.shared.listeners.listen_to_all()
+        self.shared.listeners.subscribe_to_all()
     }
-}
-
-impl From<Failure> for CommitError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Lost(why) => Self::Unknown(why),
-            Failure::Away(_) | Failure::Refused(_) => Self::Unavailable(failure.to_string()),
-        }
-    }
-}
-
-fn strange() -> Unavailable {
-    Unavailable("it answered something that none of our scripts says".to_owned())
 }
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore")
-            .field("url", self.shared.servers.url())
+            .field("url", self.shared.router.url())
             .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
 use serde_json::Value;
-use tillgate::tokens::{Credentials, Shown};
+use tillgate::tokens::{BasicCredentials, Credentials};
 
 use super::super::fixture::{FORM, Service};
 use super::{assert_answer, rows};
@@ -230,7 +230,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         let answer = service.send_bytes(&case.request).await;
         assert_answer(&answer, case.status, &case.error, &case.name);
     }
-    let shown = Shown::of_header(&basic(EXAMPLE));
+    let shown = BasicCredentials::from_header(&basic(EXAMPLE));
     let shown = format!("{:?}", shown.unwrap());
     assert!(shown.contains("\"1PpG/Q 1\""), "{shown}");
     assert!(!shown.contains("z/tZ9"), "a secret is shown to nobody");

@@ -1,28 +1,28 @@
-//! A block: some keys of a run in their order, each with its value or without one, as redb keeps them.
+//! A block: consecutive keys of a run, each with its value or a tombstone; the unit that redb stores.
 //!
-//! Each entry is the lengths of its key and its value, the key and the value; behind all of them stands where each
-//! begins, how many there are, so that one is found without reading the others, and a checksum of it all. Numbers are
+//! An entry is the lengths of its key and its value, the key and the value. The entries are followed by the offset of
+//! each, so that one is found without reading the others, by their number and by a checksum of it all. Numbers are
 //! little-endian.
 
 use bytes::Bytes;
 
 use super::tables::malformed;
 
-/// How long a block gets, and its key in redb's table with it: what fits in a page of 16 KiB of redb's, whose own
-/// words need some bytes too. An entry that is longer has a block of its own.
-const FULL: usize = (16 << 10) - 64;
+/// The most bytes of a block and its key in redb's table: they fit in a page of 16 KiB beside redb's own header. A larger
+/// entry gets a block of its own.
+const MAX_BYTES: usize = (16 << 10) - 64;
 
-/// The lengths of a key and of a value.
+/// The bytes of the lengths of a key and of a value.
 const LENGTHS: usize = 2 + 4;
 
-/// What stands for the length of the value of a key that goes.
-const GONE: u32 = u32::MAX;
+/// The length of the value that marks a tombstone.
+const TOMBSTONE: u32 = u32::MAX;
 
-/// A block that is being made.
+/// A block that is being built.
 #[derive(Default)]
 pub(super) struct Builder {
     bytes: Vec<u8>,
-    starts: Vec<u32>,
+    offsets: Vec<u32>,
     first: Vec<u8>,
 }
 
@@ -31,33 +31,34 @@ pub(super) struct Builder {
 pub(super) struct Block<'a> {
     bytes: &'a [u8],
     /// Where each entry begins.
-    starts: &'a [[u8; 4]],
+    offsets: &'a [[u8; 4]],
 }
 
-/// An entry: its key, and its value unless the key goes.
+/// A key with its value; `None` for a tombstone.
 pub(super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 
 impl Builder {
-    /// Whether a key and its value fit behind what is there. The first fits whatever its length.
+    /// Whether an entry still fits. The first one fits whatever its length.
     pub(super) fn fits(&self, key: &[u8], value: Option<&[u8]>) -> bool {
-        let words = 4 * (self.starts.len() + 3);
-        let more = LENGTHS + key.len() + value.map_or(0, <[u8]>::len);
-        self.starts.is_empty() || self.first.len() + self.bytes.len() + more + words <= FULL
+        let trailer = 4 * (self.offsets.len() + 3);
+        let entry = LENGTHS + key.len() + value.map_or(0, <[u8]>::len);
+        self.offsets.is_empty()
+            || self.first.len() + self.bytes.len() + entry + trailer <= MAX_BYTES
     }
 
-    /// Adds a key, which comes after those that are there.
+    /// Adds an entry, whose key must be greater than those before it.
     ///
     /// # Errors
-    /// When a key, a value or the block is longer than can be written down.
+    /// When a length does not fit in its field.
     pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), redb::Error> {
-        if self.starts.is_empty() {
+        if self.offsets.is_empty() {
             self.first.extend_from_slice(key);
         }
-        let start = u32::try_from(self.bytes.len()).map_err(|_| malformed())?;
+        let offset = u32::try_from(self.bytes.len()).map_err(|_| malformed())?;
         let key_length = u16::try_from(key.len()).map_err(|_| malformed())?;
-        let length = value.map_or(Ok(GONE), |value| u32::try_from(value.len()));
+        let length = value.map_or(Ok(TOMBSTONE), |value| u32::try_from(value.len()));
         let length = length.map_err(|_| malformed())?;
-        self.starts.push(start);
+        self.offsets.push(offset);
         self.bytes.extend_from_slice(&key_length.to_le_bytes());
         self.bytes.extend_from_slice(&length.to_le_bytes());
         self.bytes.extend_from_slice(key);
@@ -65,11 +66,11 @@ impl Builder {
         Ok(())
     }
 
-    /// The first key and the block, if anything is in it.
+    /// The first key and the block, unless the block is empty.
     pub(super) fn finish(&mut self) -> Option<(&[u8], &[u8])> {
-        let count = u32::try_from(self.starts.len()).ok()?;
-        let starts = self.starts.iter().filter(|_| count > 0);
-        for number in starts.chain([&count]) {
+        let count = u32::try_from(self.offsets.len()).ok()?;
+        let offsets = self.offsets.iter().filter(|_| count > 0);
+        for number in offsets.chain([&count]) {
             self.bytes.extend_from_slice(&number.to_le_bytes());
         }
         let checksum = crc32fast::hash(&self.bytes);
@@ -80,16 +81,16 @@ impl Builder {
     /// Begins the next block.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        self.starts.clear();
+        self.offsets.clear();
         self.first.clear();
     }
 }
 
 impl<'a> Block<'a> {
-    /// A block as it was read.
+    /// Verifies a block that was read from disk, since redb verifies its pages only after a crash.
     ///
     /// # Errors
-    /// When it is not as it was written: redb checks its pages only after a crash.
+    /// When it is not as it was written.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, redb::Error> {
         let (content, checksum) = bytes.split_last_chunk().ok_or_else(malformed)?;
         if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
@@ -98,36 +99,36 @@ impl<'a> Block<'a> {
         Self::of(bytes)
     }
 
-    /// One that was read before.
+    /// A block that was verified before.
     ///
     /// # Errors
-    /// When it is none.
+    /// When its trailer is malformed.
     pub(super) fn of(bytes: &'a [u8]) -> Result<Self, redb::Error> {
         let block = || {
             let (rest, _) = bytes.split_last_chunk::<4>()?;
             let (rest, count) = rest.split_last_chunk::<4>()?;
-            let words = usize::try_from(u32::from_le_bytes(*count))
+            let trailer = usize::try_from(u32::from_le_bytes(*count))
                 .ok()?
                 .checked_mul(4)?;
-            let (bytes, starts) = rest.split_at_checked(rest.len().checked_sub(words)?)?;
-            let (starts, _) = starts.as_chunks();
-            Some(Self { bytes, starts })
+            let (bytes, offsets) = rest.split_at_checked(rest.len().checked_sub(trailer)?)?;
+            let (offsets, _) = offsets.as_chunks();
+            Some(Self { bytes, offsets })
         };
         block().ok_or_else(malformed)
     }
 
-    /// The entry at a place, `None` behind the last.
-    pub(super) fn entry(&self, place: usize) -> Result<Option<Entry<'a>>, redb::Error> {
-        let Some(start) = self.starts.get(place) else {
+    /// The entry at an index, `None` after the last.
+    pub(super) fn entry(&self, index: usize) -> Result<Option<Entry<'a>>, redb::Error> {
+        let Some(offset) = self.offsets.get(index) else {
             return Ok(None);
         };
         let entry = || {
-            let start = usize::try_from(u32::from_le_bytes(*start)).ok()?;
-            let (key, rest) = self.bytes.get(start..)?.split_first_chunk()?;
+            let offset = usize::try_from(u32::from_le_bytes(*offset)).ok()?;
+            let (key, rest) = self.bytes.get(offset..)?.split_first_chunk()?;
             let (value, rest) = rest.split_first_chunk()?;
             let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*key).into())?;
             let value = match u32::from_le_bytes(*value) {
-                GONE => None,
+                TOMBSTONE => None,
                 length => Some(rest.get(..usize::try_from(length).ok()?)?),
             };
             Some((key, value))
@@ -135,9 +136,9 @@ impl<'a> Block<'a> {
         entry().map(Some).ok_or_else(malformed)
     }
 
-    /// The place of the first key that is not before `key`.
-    pub(super) fn place(&self, key: &[u8]) -> Result<usize, redb::Error> {
-        let (mut from, mut to) = (0, self.starts.len());
+    /// The index of the first key that is not less than `key`.
+    pub(super) fn lower_bound(&self, key: &[u8]) -> Result<usize, redb::Error> {
+        let (mut from, mut to) = (0, self.offsets.len());
         while from < to {
             let middle = usize::midpoint(from, to);
             let (found, _) = self.entry(middle)?.ok_or_else(malformed)?;
@@ -150,10 +151,10 @@ impl<'a> Block<'a> {
         Ok(from)
     }
 
-    /// What the block says of a key: nothing, that it goes, or its value.
+    /// The entry of a key: its value or a tombstone, if the block has one.
     pub(super) fn find(&self, key: &[u8]) -> Result<Option<Option<Bytes>>, redb::Error> {
-        let found = self.entry(self.place(key)?)?;
-        let found = found.filter(|(there, _)| *there == key);
+        let found = self.entry(self.lower_bound(key)?)?;
+        let found = found.filter(|(found, _)| *found == key);
         Ok(found.map(|(_, value)| value.map(Bytes::copy_from_slice)))
     }
 }
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_found_and_none_beside_it() {
+    fn every_key_is_found_and_no_other() {
         let entries: [Entry<'_>; 3] = [
             (b"a", Some(b"")),
             (b"ab", None),
@@ -184,23 +185,23 @@ mod tests {
         ];
         let bytes = block(&entries);
         let block = Block::of(&bytes).unwrap();
-        for (place, (key, value)) in entries.iter().enumerate() {
+        for (index, (key, value)) in entries.iter().enumerate() {
             assert_eq!(
                 block.find(key).unwrap(),
                 Some(value.map(Bytes::copy_from_slice))
             );
-            assert_eq!(block.place(key).unwrap(), place);
-            assert_eq!(block.entry(place).unwrap(), Some((*key, *value)));
+            assert_eq!(block.lower_bound(key).unwrap(), index);
+            assert_eq!(block.entry(index).unwrap(), Some((*key, *value)));
         }
-        for (key, place) in [(&b""[..], 0), (b"aa", 1), (b"abc", 2), (b"c", 3)] {
+        for (key, index) in [(&b""[..], 0), (b"aa", 1), (b"abc", 2), (b"c", 3)] {
             assert_eq!(block.find(key).unwrap(), None);
-            assert_eq!(block.place(key).unwrap(), place);
+            assert_eq!(block.lower_bound(key).unwrap(), index);
         }
         assert_eq!(block.entry(3).unwrap(), None);
     }
 
     #[test]
-    fn a_block_takes_what_fits_in_a_page_or_one_entry_of_any_length() {
+    fn a_block_holds_what_fits_in_a_page_or_one_entry_of_any_length() {
         let long = vec![0; 1 << 20];
         let mut builder = Builder::default();
         assert!(builder.fits(b"key", Some(&long)));
@@ -217,25 +218,25 @@ mod tests {
         }
         let (_, bytes) = builder.finish().unwrap();
         assert!(
-            (FULL - 200..=FULL).contains(&bytes.len()),
+            (MAX_BYTES - 200..=MAX_BYTES).contains(&bytes.len()),
             "{}",
             bytes.len()
         );
     }
 
     #[test]
-    fn what_is_not_as_it_was_written_is_said_whatever_it_is() {
+    fn every_change_of_a_stored_block_is_detected() {
         let whole = block(&[(b"a", Some(b"1")), (b"b", Some(b"2"))]);
         assert!(Block::read(&whole).is_ok());
         for length in 0..whole.len() {
             assert!(Block::read(whole.get(..length).unwrap()).is_err());
-            // Also one that is not checked is not read beyond its end.
+            // Without the check of the checksum it is still not read beyond its end.
             let cut = Block::of(whole.get(..length).unwrap());
             let _found = cut.and_then(|block| block.find(b"b"));
         }
-        for place in 0..whole.len() {
+        for index in 0..whole.len() {
             let mut wrong = whole.clone();
-            *wrong.get_mut(place).unwrap() ^= 1;
+            *wrong.get_mut(index).unwrap() ^= 1;
             assert!(Block::read(&wrong).is_err());
             let _found = Block::of(&wrong).and_then(|block| block.find(b"b"));
         }

@@ -1,34 +1,34 @@
-//! The store's folder: making it, locking it, opening what is in it, and saying what is wrong.
+//! The store's folder: creating it, locking it, opening its files, and describing what is wrong with it.
 //!
-//! `tillgate.lock` is locked as long as the store is open and says nothing. `tillgate.redb` and the
-//! two files of the journal, `tillgate.journal.0` and `.1`, are the store: none is anything without
-//! the others. A new one is made under another name and gets its own when it is whole and its
-//! journal is there, so that a crash cannot leave half a store.
+//! `tillgate.lock` is locked as long as the store is open; its content means nothing. `tillgate.redb` and the two files
+//! of the journal, `tillgate.journal.0` and `.1`, are the store: each is useless without the others. A new redb file is
+//! created under another name and renamed once it and the journal are complete, so that a crash cannot leave half a
+//! store.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use redb::backends::FileBackend;
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable};
 
-use super::journal::{Files, Unreadable};
-use super::tables::{ABOUT, BLOCKS, FILED_KEY, FORMAT, FORMAT_KEY, MARK_KEY, ROWS, RUNS};
+use super::journal::{Files, ReadError};
+use super::panics::catch_panics;
+use super::tables::{BLOCKS, FLUSHED_KEY, FORMAT, FORMAT_KEY, META, ROWS, RUNS, SALT_KEY};
 
-/// How much of the file redb keeps in memory; the operating system keeps more. 256 MiB.
+/// The size of redb's cache of the file: 256 MiB. The operating system caches more.
 const CACHE_BYTES: usize = 256 << 20;
 
 /// The names of the journal's files.
 const JOURNAL: [&str; 2] = ["tillgate.journal.0", "tillgate.journal.1"];
 
-/// What a store says about itself.
-pub(super) struct About {
-    /// Up to which record the journal is filed.
-    pub(super) filed: u64,
-    /// What marks the journal's records.
-    pub(super) mark: u64,
+/// Facts about a store.
+pub(super) struct Meta {
+    /// The last record of the journal that is flushed.
+    pub(super) flushed: u64,
+    /// The salt of the journal's records.
+    pub(super) salt: u64,
 }
 
 /// An open folder.
@@ -36,21 +36,21 @@ pub(super) struct Folder {
     /// `None` while it is closed.
     database: Option<Database>,
     path: PathBuf,
-    /// After the database, so that it goes when that is closed.
+    /// Declared after the database, so that it is released after that is closed.
     _lock: Option<File>,
 }
 
 impl Folder {
-    /// Opens a folder, makes it if it is missing; what it says about itself, and its journal.
-    pub(super) fn open(path: &Path) -> Result<(Self, About, Files), String> {
-        make(path).map_err(|error| cannot("make", path, &error))?;
+    /// Opens the store in a folder and the files of its journal; creates what is missing.
+    pub(super) fn open(path: &Path) -> Result<(Self, Meta, Files), String> {
+        create_folder(path).map_err(|error| cannot("create", path, &error))?;
         let lock = lock(path)?;
         let file = path.join("tillgate.redb");
         if !file
             .try_exists()
             .map_err(|error| cannot("read", path, &error))?
         {
-            create(path, &file)?;
+            create_store(path, &file)?;
         }
         let database = database(path, || builder(path).open(&file))?;
         let folder = Self {
@@ -58,14 +58,14 @@ impl Folder {
             path: path.to_owned(),
             _lock: Some(lock),
         };
-        let about = folder.about()?;
+        let meta = folder.meta()?;
         let [first, second] = JOURNAL.map(|name| journal(path, name));
-        Ok((folder, about, [first?, second?]))
+        Ok((folder, meta, [first?, second?]))
     }
 
-    /// A store that is not in a folder, for tests of what a disk may do.
+    /// A store that is not in a folder, for tests of disk failures.
     #[cfg(test)]
-    pub(super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, About), String> {
+    pub(super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, Meta), String> {
         let path = PathBuf::from("a test");
         let database = database(&path, || builder(&path).create_with_backend(backend))?;
         set_up(&database).map_err(|error| describe(&path, &error))?;
@@ -74,45 +74,44 @@ impl Folder {
             path,
             _lock: None,
         };
-        let about = folder.about()?;
-        Ok((folder, about))
+        let meta = folder.meta()?;
+        Ok((folder, meta))
     }
 
-    /// What is in it.
+    /// The redb file.
     pub(super) fn database(&self) -> Result<&Database, redb::Error> {
         self.database.as_ref().ok_or(redb::Error::DatabaseClosed)
     }
 
-    fn about(&self) -> Result<About, String> {
-        let about = || -> Result<[Option<u64>; 3], redb::Error> {
-            let about = self.database()?.begin_read()?.open_table(ABOUT)?;
-            let fact = |key| Ok::<_, redb::Error>(about.get(key)?.map(|fact| fact.value()));
-            Ok([fact(FORMAT_KEY)?, fact(FILED_KEY)?, fact(MARK_KEY)?])
-        };
+    fn meta(&self) -> Result<Meta, String> {
+        let meta = catch_panics(|| {
+            let meta = self.database()?.begin_read()?.open_table(META)?;
+            let fact = |key| Ok::<_, redb::Error>(meta.get(key)?.map(|fact| fact.value()));
+            Ok([fact(FORMAT_KEY)?, fact(FLUSHED_KEY)?, fact(SALT_KEY)?])
+        });
         let path = self.path.display();
-        let about = catch_unwind(AssertUnwindSafe(about));
-        match about.unwrap_or_else(|_| Err(redb::Error::Corrupted("its format".to_owned()))) {
-            Ok([Some(FORMAT), Some(filed), Some(mark)]) => Ok(About { filed, mark }),
+        match meta {
+            Ok([Some(FORMAT), Some(flushed), Some(salt)]) => Ok(Meta { flushed, salt }),
             Ok([Some(format), _, _]) => Err(format!(
-                "the store in the folder {path} is of another version (format {format}, this one \
-                 reads {FORMAT}): use that version"
+                "the store in the folder {path} has format {format}, and this version reads format \
+                 {FORMAT}: use the version that wrote it"
             )),
             Ok(_) | Err(redb::Error::TableDoesNotExist(_)) => Err(format!(
-                "the folder {path} holds something else than a store"
+                "the folder {path} contains a database that is not a store"
             )),
             Err(error) => Err(self.describe(&error)),
         }
     }
 
-    /// What it means that the journal cannot be read.
-    pub(super) fn unreadable(&self, error: Unreadable) -> String {
+    /// Why the journal cannot be read, for the operator.
+    pub(super) fn describe_journal(&self, error: ReadError) -> String {
         self.describe(&match error {
-            Unreadable::Io(error) => redb::Error::Io(error),
-            Unreadable::Damaged(how) => redb::Error::Corrupted(how),
+            ReadError::Io(error) => redb::Error::Io(error),
+            ReadError::Damaged(how) => redb::Error::Corrupted(how),
         })
     }
 
-    /// What an error means for who runs this.
+    /// An error with the folder and what to do, for the operator.
     pub(super) fn describe(&self, error: &redb::Error) -> String {
         describe(&self.path, error)
     }
@@ -121,9 +120,12 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let database = self.database.take();
-        // redb writes when it closes and panics at some kinds of damage; the panic has been
-        // reported, and what was promised is durable already.
-        let _closed = catch_unwind(AssertUnwindSafe(|| drop(database)));
+        // Closing writes, and redb panics on some kinds of damage. The panic hook has reported it, and what was
+        // acknowledged is durable already.
+        let _closed = catch_panics(|| {
+            drop(database);
+            Ok(())
+        });
     }
 }
 
@@ -133,8 +135,8 @@ impl fmt::Debug for Folder {
     }
 }
 
-/// Makes a folder that is only ours: it will hold keys.
-fn make(path: &Path) -> io::Result<()> {
+/// Creates a folder that only this user can read, since it will contain keys.
+fn create_folder(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path
         .ancestors()
         .take_while(|folder| !folder.exists())
@@ -147,7 +149,7 @@ fn make(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
     folder.create(path)?;
-    // The names of what was made must be durable too.
+    // The names of the new folders must be durable too.
     for folder in missing {
         folder.canonicalize()?.parent().map_or(Ok(()), sync)?;
     }
@@ -164,8 +166,8 @@ fn lock(path: &Path) -> Result<File, String> {
     }
 }
 
-/// Makes an empty store. The folder is locked.
-fn create(path: &Path, file: &Path) -> Result<(), String> {
+/// Creates an empty store. The folder is locked.
+fn create_store(path: &Path, file: &Path) -> Result<(), String> {
     let unfinished = path.join("tillgate.redb.new");
     let failed = |error: io::Error| cannot("write", path, &error);
     match fs::remove_file(&unfinished) {
@@ -185,17 +187,17 @@ fn create(path: &Path, file: &Path) -> Result<(), String> {
         .map_err(failed)
 }
 
-/// Puts what every store has into an empty one.
+/// Creates the tables of an empty store.
 fn set_up(database: &Database) -> Result<(), redb::Error> {
     let tx = database.begin_write()?;
     {
-        let mut about = tx.open_table(ABOUT)?;
-        if about.get(FORMAT_KEY)?.is_some() {
+        let mut meta = tx.open_table(META)?;
+        if meta.get(FORMAT_KEY)?.is_some() {
             return Ok(());
         }
-        about.insert(FORMAT_KEY, FORMAT)?;
-        about.insert(FILED_KEY, 0)?;
-        about.insert(MARK_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
+        meta.insert(FORMAT_KEY, FORMAT)?;
+        meta.insert(FLUSHED_KEY, 0)?;
+        meta.insert(SALT_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
         tx.open_table(RUNS)?;
         tx.open_table(BLOCKS)?;
         tx.open_table(ROWS)?;
@@ -204,18 +206,15 @@ fn set_up(database: &Database) -> Result<(), redb::Error> {
     Ok(())
 }
 
-/// What redb opens. It panics at some kinds of damage.
+/// Opens a database. redb panics on some kinds of damage.
 fn database(
     path: &Path,
     open: impl FnOnce() -> Result<Database, DatabaseError>,
 ) -> Result<Database, String> {
-    let damaged = |_| Err(StorageError::Corrupted("it cannot be read".to_owned()).into());
-    catch_unwind(AssertUnwindSafe(open))
-        .unwrap_or_else(damaged)
-        .map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => in_use(path),
-            error => describe(path, &error.into()),
-        })
+    catch_panics(|| open().map_err(redb::Error::from)).map_err(|error| match error {
+        redb::Error::DatabaseAlreadyOpen => in_use(path),
+        error => describe(path, &error),
+    })
 }
 
 /// A file of the journal. The folder is locked.
@@ -239,12 +238,12 @@ fn builder(path: &Path) -> Builder {
         .set_cache_size(CACHE_BYTES)
         .set_repair_callback(move |repair| {
             let percent = (repair.progress() * 100.0).round();
-            tracing::warn!(folder, percent, "the store was not closed: checking it");
+            tracing::warn!(folder, percent, "the store was not closed, verifying it");
         });
     builder
 }
 
-/// Opens a file that only we can read, makes it if it is missing.
+/// Options for a file that only this user can read; it is created when it is missing.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -270,7 +269,7 @@ fn describe(path: &Path, error: &redb::Error) -> String {
     let path = path.display();
     match error {
         redb::Error::Corrupted(what) => {
-            format!("the store in the folder {path} is damaged, use a copy of it: {what}")
+            format!("the store in the folder {path} is damaged, restore a copy of it: {what}")
         }
         redb::Error::Io(error)
             if matches!(
@@ -278,7 +277,7 @@ fn describe(path: &Path, error: &redb::Error) -> String {
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            format!("the store in the folder {path} is damaged, use a copy of it: {error}")
+            format!("the store in the folder {path} is damaged, restore a copy of it: {error}")
         }
         error => format!("the store in the folder {path} failed: {error}"),
     }

@@ -1,29 +1,30 @@
-//! What claims, and the jobs of commits, do to a state.
+//! Claims, and the jobs of commits, applied to a batch.
 //!
-//! A job has two rows: by its id, when it may be claimed, its lease and how often it was claimed; by when it may be
-//! claimed, its body. Claims walk over the second, from the queue's floor on.
+//! A job has two keys: one by its id, with its due time, lease and attempts; one by its due time, with its body. Claims
+//! walk over the second, from the queue's watermark on.
 
 use bytes::Bytes;
 
-use super::super::{Claimed, Job, Lease};
-use super::change::Group;
-use super::requests;
-use super::tables::{self, Key};
+use super::super::contract::{Claimed, Job, Lease};
+use super::batch::BatchWriter;
+use super::keys::{self, Key};
+use super::requests::Claim;
+use super::values;
 use crate::clock::Timestamp;
 
-/// What a job has that is not under a lease. Leases count from one.
+/// The lease of a job that is not under one. Leases count from one.
 pub(super) const NO_LEASE: u64 = 0;
 
-/// A job's row.
-pub(super) struct Stored {
+/// A job without its body.
+pub(super) struct JobState {
     /// When it may be claimed: when it is due, or when its lease ends.
     pub(super) due: u64,
     pub(super) lease: u64,
     pub(super) attempt: u64,
 }
 
-impl Group<'_> {
-    /// Puts a job in the place of one of its id, if there is one.
+impl BatchWriter<'_> {
+    /// Puts a job, replacing an existing one of its id.
     pub(super) fn enqueue(
         &mut self,
         partition: &str,
@@ -33,7 +34,7 @@ impl Group<'_> {
         body: &Bytes,
     ) -> Result<(), redb::Error> {
         self.remove_job(partition, queue, id)?;
-        let fresh = Stored {
+        let fresh = JobState {
             due: due.0,
             lease: NO_LEASE,
             attempt: 0,
@@ -42,7 +43,7 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Ends a claim whose lease was looked at.
+    /// Ends a claim whose lease was checked.
     pub(super) fn settle(
         &mut self,
         partition: &str,
@@ -52,7 +53,7 @@ impl Group<'_> {
     ) -> Result<(), redb::Error> {
         let settled = self.remove_job(partition, queue, id)?;
         if let (Some(next), Some((old, body))) = (next, settled) {
-            let again = Stored {
+            let again = JobState {
                 due: next.0,
                 lease: NO_LEASE,
                 attempt: old.attempt,
@@ -63,21 +64,17 @@ impl Group<'_> {
     }
 
     /// Claims due jobs.
-    pub(super) fn claim(
-        &mut self,
-        claim: &requests::Claim,
-        now: Timestamp,
-    ) -> Result<Claimed, redb::Error> {
+    pub(super) fn claim(&mut self, claim: &Claim, now: Timestamp) -> Result<Claimed, redb::Error> {
         let (partition, queue) = (claim.partition.as_str(), claim.queue.as_str());
         let mut jobs = Vec::new();
         for id in self.due_jobs(partition, queue, now, claim.max)? {
             let Some((old, body)) = self.remove_job(partition, queue, &id)? else {
                 continue;
             };
-            let head = &mut self.open(&claim.partition)?.head;
-            head.lease = head.lease.saturating_add(1);
-            let (lease, attempt) = (head.lease, old.attempt.saturating_add(1));
-            let leased = Stored {
+            let counters = &mut self.open(&claim.partition)?.counters;
+            counters.lease = counters.lease.saturating_add(1);
+            let (lease, attempt) = (counters.lease, old.attempt.saturating_add(1));
+            let leased = JobState {
                 due: now.plus(claim.lease).0,
                 lease,
                 attempt,
@@ -96,6 +93,7 @@ impl Group<'_> {
         })
     }
 
+    /// The ids of up to `max` due jobs, longest due first.
     fn due_jobs(
         &self,
         partition: &str,
@@ -103,11 +101,11 @@ impl Group<'_> {
         now: Timestamp,
         max: usize,
     ) -> Result<Vec<String>, redb::Error> {
-        let queue = tables::queue(partition, queue);
-        let all = tables::due_jobs(&queue, self.floor(&queue));
+        let queue = keys::queue(partition, queue);
+        let all = keys::due_jobs(&queue, self.watermark(&queue));
         let mut jobs = Vec::new();
         for found in self.range(&all)?.take(max) {
-            let (due, id) = tables::due_of(&queue, &found?.0)?;
+            let (due, id) = keys::due_of(&queue, &found?.0)?;
             if due > now {
                 break;
             }
@@ -116,75 +114,82 @@ impl Group<'_> {
         Ok(jobs)
     }
 
-    /// When the first job may be claimed, which is the queue's new floor.
+    /// When the first job may be claimed. Its key becomes the queue's watermark.
     fn first_due(
         &mut self,
         partition: &str,
         queue: &str,
     ) -> Result<Option<Timestamp>, redb::Error> {
-        let queue = tables::queue(partition, queue);
-        let all = tables::due_jobs(&queue, self.floor(&queue));
+        let queue = keys::queue(partition, queue);
+        let all = keys::due_jobs(&queue, self.watermark(&queue));
         let first = self.range(&all)?.next().transpose()?;
         let first = first.map(|(key, _)| key);
-        let due = first.as_ref().map(|key| tables::due_of(&queue, key));
+        let due = first.as_ref().map(|key| keys::due_of(&queue, key));
         let due = due.transpose()?.map(|(due, _)| due);
-        self.made.floors.insert(queue, first.unwrap_or(all.end));
+        self.batch
+            .watermarks
+            .insert(queue, first.unwrap_or(all.end));
         Ok(due)
     }
 
-    fn floor(&self, queue: &[u8]) -> Option<&Key> {
-        self.made
-            .floors
+    fn watermark(&self, queue: &[u8]) -> Option<&Key> {
+        self.batch
+            .watermarks
             .get(queue)
-            .or_else(|| self.state.floors.get(queue))
+            .or_else(|| self.state.watermarks.get(queue))
     }
 
+    /// Puts a job and its body.
     pub(super) fn put_job(
         &mut self,
         partition: &str,
         queue: &str,
         id: &str,
-        job: &Stored,
+        job: &JobState,
         body: Bytes,
     ) {
         self.put(
-            tables::job(partition, queue, id),
-            tables::numbers(&[job.due, job.lease, job.attempt]),
+            keys::job(partition, queue, id),
+            values::numbers(&[job.due, job.lease, job.attempt]),
         );
-        let due = tables::due(partition, queue, job.due, id);
-        let queue = tables::queue(partition, queue);
-        if self.floor(&queue).is_some_and(|floor| due < *floor) {
-            self.made.floors.insert(queue, due.clone());
+        let due = keys::due(partition, queue, job.due, id);
+        let queue = keys::queue(partition, queue);
+        if self
+            .watermark(&queue)
+            .is_some_and(|watermark| due < *watermark)
+        {
+            self.batch.watermarks.insert(queue, due.clone());
         }
         self.put(due, body);
     }
 
-    /// Removes a job if it is there; what it keeps for its next life: attempts and body.
+    /// Removes a job if it exists; returns its state and body.
     fn remove_job(
         &mut self,
         partition: &str,
         queue: &str,
         id: &str,
-    ) -> Result<Option<(Stored, Bytes)>, redb::Error> {
+    ) -> Result<Option<(JobState, Bytes)>, redb::Error> {
         let Some(job) = self.job(partition, queue, id)? else {
             return Ok(None);
         };
-        let due = tables::due(partition, queue, job.due, id);
+        let due = keys::due(partition, queue, job.due, id);
         let body = self.find(&due)?.unwrap_or_default();
         self.remove(due);
-        self.remove(tables::job(partition, queue, id));
+        self.remove(keys::job(partition, queue, id));
         Ok(Some((job, body)))
     }
 
-    fn job(&self, partition: &str, queue: &str, id: &str) -> Result<Option<Stored>, redb::Error> {
-        let job = self.numbers(&tables::job(partition, queue, id))?;
-        Ok(job.map(|[due, lease, attempt]| Stored {
+    fn job(&self, partition: &str, queue: &str, id: &str) -> Result<Option<JobState>, redb::Error> {
+        let job = self.numbers(&keys::job(partition, queue, id))?;
+        Ok(job.map(|[due, lease, attempt]| JobState {
             due,
             lease,
             attempt,
         }))
     }
 
+    /// The newest lease of a job, unless it was settled.
     pub(super) fn lease(
         &self,
         partition: &str,

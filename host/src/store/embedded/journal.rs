@@ -1,14 +1,12 @@
-//! The journal: what makes a commit durable, one record and one sync for all that were made
-//! together.
+//! The journal, a write-ahead log: what makes commits durable, with one record and one fsync for a whole batch.
 //!
-//! Two files are written in turn; each is written from its start again once all it holds is filed in
-//! redb, so that neither grows without end and a sync has no new blocks to account for. A
-//! record is a header of [`HEADER`] bytes and the changes of a group. Records are numbered without
-//! gaps, a record is written when the one before it is synced, and a header bears the store's own
-//! secret mark, so that nothing a caller stores can pass for one.
+//! Two files are written in turn. Each is overwritten from its start once all its records are flushed to redb, so that
+//! neither grows without end and an fsync allocates no new blocks. A record is a header of [`HEADER`] bytes and the
+//! changes of a batch. Records are numbered without gaps, and a record is written only after the one before it is synced.
+//! The header carries the salt of the store, a secret, so that no stored value can pass for a record.
 //!
-//! After a crash, what follows the last whole record is a write that was never acknowledged, and is
-//! dropped; if a later record is found behind it, or one is missing, the journal is damaged.
+//! After a crash, what follows the last complete record is a write that was never acknowledged, and is dropped. If a
+//! later record is found behind it, or one is missing, the journal is damaged.
 
 use std::fmt;
 use std::io;
@@ -17,62 +15,66 @@ use std::ops::Range;
 use bytes::{Buf, Bytes};
 use redb::StorageBackend;
 
-use super::overlay::Changes;
+use super::memtable::Changes;
 
-/// Mark, number, length of the changes, checksum of all that and the changes; padding.
+/// Salt, number, length of the changes, checksum of these three and the changes; padding.
 const HEADER: usize = 32;
 
-/// Where the checksum stands in a header.
+/// The offset of the checksum in a header.
 const CHECKSUM: usize = 24;
 
-/// By how much a file grows, at least: 1 MiB.
+/// How many bytes a file grows by, at least: 1 MiB.
 const GROWTH: usize = 1 << 20;
 
-/// What stands for the length of the value of a key that goes.
-const GONE: u32 = u32::MAX;
+/// The length of the value that marks a tombstone.
+const TOMBSTONE: u32 = u32::MAX;
 
 /// The files of a journal.
 pub(super) type Files = [Box<dyn StorageBackend>; 2];
 
-/// The journal of an open store, all of it filed or in the file that is written.
+/// The journal of an open store. Every record is flushed, is being flushed, or is in the current file.
 pub(super) struct Journal {
     files: Files,
-    mark: u64,
-    /// Which file is written.
-    file: usize,
-    /// Where its next record goes.
+    salt: u64,
+    /// The index of the current file.
+    current: usize,
+    /// The offset of its next record.
     end: u64,
     /// The number of the last record.
     last: u64,
-    /// A record that is being made.
+    /// The buffer in which records are built.
     record: Vec<u8>,
 }
 
 /// Why a journal cannot be read.
 #[derive(Debug)]
-pub(super) enum Unreadable {
+pub(super) enum ReadError {
     Io(io::Error),
-    /// It is damaged; how.
+    /// It is damaged, in this way.
     Damaged(String),
 }
 
-impl From<io::Error> for Unreadable {
+impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
 impl Journal {
-    /// The changes since record `filed`, and the number of the last record.
-    pub(super) fn read(files: &Files, mark: u64, filed: u64) -> Result<(Changes, u64), Unreadable> {
+    /// The changes after record `flushed`, and the number of the last record.
+    pub(super) fn read(
+        files: &Files,
+        salt: u64,
+        flushed: u64,
+    ) -> Result<(Changes, u64), ReadError> {
         let mut records = Vec::new();
         for file in files {
             let mut bytes = vec![0; usize::try_from(file.len()?).unwrap_or(usize::MAX)];
             file.read(0, &mut bytes)?;
-            records.extend(whole_records(&Bytes::from(bytes), mark, filed)?);
+            records.extend(complete_records(&Bytes::from(bytes), salt, flushed)?);
         }
         records.sort_by_key(|(number, _)| *number);
-        let (mut changes, mut last) = (Changes::new(), filed);
+        let (mut changes, mut last) = (Changes::new(), flushed);
         for (number, body) in records {
             if number != last.saturating_add(1) {
                 return Err(damaged(last, number));
@@ -83,27 +85,27 @@ impl Journal {
         Ok((changes, last))
     }
 
-    /// A journal that goes on after record `last`; all up to that is filed.
-    pub(super) fn new(files: Files, mark: u64, last: u64) -> Self {
+    /// A journal that continues after record `last`, up to which all is flushed.
+    pub(super) fn new(files: Files, salt: u64, last: u64) -> Self {
         Self {
             files,
-            mark,
-            file: 0,
+            salt,
+            current: 0,
             end: 0,
             last,
             record: Vec::new(),
         }
     }
 
-    /// Makes changes durable. After an error nobody knows whether they are.
+    /// Makes changes durable. After an error it is unknown whether they are.
     pub(super) fn append(&mut self, changes: &Changes) -> io::Result<()> {
         let number = self.last.saturating_add(1);
-        encode(&mut self.record, changes, self.mark, number)?;
+        encode(&mut self.record, changes, self.salt, number)?;
         let [first, second] = &self.files;
-        let file = if self.file == 0 { first } else { second };
+        let file = if self.current == 0 { first } else { second };
         let end = self.end.saturating_add(as_u64(self.record.len()));
         if end > file.len()? {
-            // New blocks take a sync much longer than old ones, so they come many at once.
+            // An fsync that allocates blocks takes much longer, so many are allocated at once.
             let length = self.record.len().saturating_add(GROWTH);
             self.record.resize(length, 0);
         }
@@ -113,8 +115,8 @@ impl Journal {
         Ok(())
     }
 
-    /// How many bytes the file that is written holds.
-    pub(super) fn length(&self) -> u64 {
+    /// How many bytes of records the current file holds.
+    pub(super) fn bytes(&self) -> u64 {
         self.end
     }
 
@@ -123,9 +125,9 @@ impl Journal {
         self.last
     }
 
-    /// Goes on in the other file, all of which must be filed.
-    pub(super) fn turn(&mut self) {
-        self.file = 1 - self.file;
+    /// Continues in the other file, all of which must be flushed.
+    pub(super) fn switch_files(&mut self) {
+        self.current = 1 - self.current;
         self.end = 0;
     }
 }
@@ -136,12 +138,14 @@ impl fmt::Debug for Journal {
     }
 }
 
-/// Makes a record, padded to a multiple of [`HEADER`].
-fn encode(record: &mut Vec<u8>, changes: &Changes, mark: u64, number: u64) -> io::Result<()> {
+/// Builds a record, padded to a multiple of [`HEADER`].
+fn encode(record: &mut Vec<u8>, changes: &Changes, salt: u64, number: u64) -> io::Result<()> {
     record.clear();
     record.resize(HEADER, 0);
     for (key, value) in changes {
-        let length = value.as_ref().map_or(Ok(GONE), |value| as_u32(value.len()));
+        let length = value
+            .as_ref()
+            .map_or(Ok(TOMBSTONE), |value| as_u32(value.len()));
         record.extend_from_slice(&as_u32(key.len())?.to_be_bytes());
         record.extend_from_slice(&length?.to_be_bytes());
         record.extend_from_slice(key);
@@ -150,23 +154,23 @@ fn encode(record: &mut Vec<u8>, changes: &Changes, mark: u64, number: u64) -> io
     let length = as_u64(record.len() - HEADER);
     let (header, body) = record.split_at_mut(HEADER);
     let mut checksum = crc32fast::Hasher::new();
-    for (place, number) in header.chunks_exact_mut(8).zip([mark, number, length]) {
-        place.copy_from_slice(&number.to_be_bytes());
-        checksum.update(place);
+    for (field, number) in header.chunks_exact_mut(8).zip([salt, number, length]) {
+        field.copy_from_slice(&number.to_be_bytes());
+        checksum.update(field);
     }
     checksum.update(body);
-    if let Some(place) = header.get_mut(CHECKSUM..CHECKSUM + 4) {
-        place.copy_from_slice(&checksum.finalize().to_be_bytes());
+    if let Some(field) = header.get_mut(CHECKSUM..CHECKSUM + 4) {
+        field.copy_from_slice(&checksum.finalize().to_be_bytes());
     }
     record.resize(record.len().next_multiple_of(HEADER), 0);
     Ok(())
 }
 
-/// The number and the changes of the record at `start`, if a whole one stands there.
-fn record(file: &Bytes, start: usize, mark: u64) -> Option<(u64, Range<usize>)> {
+/// The number of the record at `start` and the range of its changes, if a complete record is there.
+fn record(file: &Bytes, start: usize, salt: u64) -> Option<(u64, Range<usize>)> {
     let body = start.checked_add(HEADER)?;
     let mut header = file.get(start..body)?;
-    if header.get_u64() != mark {
+    if header.get_u64() != salt {
         return None;
     }
     let (number, length) = (header.get_u64(), header.get_u64());
@@ -177,22 +181,22 @@ fn record(file: &Bytes, start: usize, mark: u64) -> Option<(u64, Range<usize>)> 
     (checksum.finalize() == header.get_u32()).then_some((number, body..end))
 }
 
-/// The records of a file that are not filed, in their order.
-fn whole_records(file: &Bytes, mark: u64, filed: u64) -> Result<Vec<(u64, Bytes)>, Unreadable> {
+/// The records of a file that are not flushed, in order.
+fn complete_records(file: &Bytes, salt: u64, flushed: u64) -> Result<Vec<(u64, Bytes)>, ReadError> {
     let (mut records, mut start, mut last) = (Vec::new(), 0, None);
-    while let Some((number, body)) = record(file, start, mark)
+    while let Some((number, body)) = record(file, start, salt)
         && last.is_none_or(|last| number == last + 1)
     {
         start = body.end.next_multiple_of(HEADER);
         last = Some(number);
-        if number > filed {
+        if number > flushed {
             records.push((number, file.slice(body)));
         }
     }
-    // What follows is torn, or from an earlier turn, whose records are filed.
-    let newest = last.unwrap_or(filed).max(filed);
+    // What follows is a torn write, or left from an earlier use of the file, whose records are flushed.
+    let newest = last.unwrap_or(flushed).max(flushed);
     let rest = (start..file.len()).step_by(HEADER);
-    let later = rest.filter_map(|start| record(file, start, mark));
+    let later = rest.filter_map(|start| record(file, start, salt));
     match later
         .map(|(number, _)| number)
         .find(|number| *number > newest)
@@ -202,14 +206,14 @@ fn whole_records(file: &Bytes, mark: u64, filed: u64) -> Result<Vec<(u64, Bytes)
     }
 }
 
-fn decode(mut body: Bytes, changes: &mut Changes) -> Result<(), Unreadable> {
-    let malformed = || Unreadable::Damaged("a record of its journal is not one".to_owned());
+fn decode(mut body: Bytes, changes: &mut Changes) -> Result<(), ReadError> {
+    let malformed = || ReadError::Damaged("a record of its journal is malformed".to_owned());
     while body.has_remaining() {
         let key = body.try_get_u32().map_err(|_| malformed())?;
         let value = body.try_get_u32().map_err(|_| malformed())?;
         let key = take(&mut body, key).ok_or_else(malformed)?;
         let value = match value {
-            GONE => None,
+            TOMBSTONE => None,
             length => Some(take(&mut body, length).ok_or_else(malformed)?),
         };
         changes.insert(key.to_vec(), value);
@@ -222,9 +226,9 @@ fn take(body: &mut Bytes, length: u32) -> Option<Bytes> {
     (length <= body.len()).then(|| body.split_to(length))
 }
 
-fn damaged(last: u64, next: u64) -> Unreadable {
-    Unreadable::Damaged(format!(
-        "its journal goes from record {last} to {next}, what is between is not whole"
+fn damaged(last: u64, next: u64) -> ReadError {
+    ReadError::Damaged(format!(
+        "its journal continues from record {last} with record {next}: those between are incomplete"
     ))
 }
 

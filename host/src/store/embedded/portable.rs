@@ -1,31 +1,30 @@
-//! The embedded store laid open, so that it can be copied (`store/copy.rs`).
+//! Export and import for the embedded store.
 //!
-//! What is restored goes through the writer as a commit's changes do, and is as durable; but it counts as none, and
-//! nobody hears of it.
+//! Imports go through the writer as commits do and are as durable, but have no revision and notify nobody.
 
+use std::ops::Range;
+use std::slice;
 use std::sync::RwLock;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
-use super::super::{Lease, Message, Partition, Position, Revision, Unavailable};
-use super::change::{Group, ROW};
-use super::jobs::{NO_LEASE, Stored};
-use super::overlay::State;
+use super::super::contract::{Lease, Partition, Position, Revision, Unavailable};
+use super::super::portable::{Counters, LogBounds, Metadata, Part, Portable, QueuedJob};
+use super::keys::{self, Key};
 use super::requests::{Request, Restore};
-use super::tables::{self, Key};
-use super::{EmbeddedStore, read};
+use super::state::State;
+use super::{EmbeddedStore, read, values};
 use crate::clock::Timestamp;
 
-/// What is read for a copy is read where a thread may block.
+/// So many items that they are read on a thread that may block.
 const MANY: usize = usize::MAX;
 
 #[async_trait]
 impl Portable for EmbeddedStore {
-    async fn outline(&self, partition: &Partition) -> Result<Outline, Unavailable> {
+    async fn metadata(&self, partition: &Partition) -> Result<Metadata, Unavailable> {
         let partition = partition.clone();
-        self.see(MANY, move |state| outline(state, partition.as_str()))
+        self.query(MANY, move |state| metadata(state, partition.as_str()))
             .await
     }
 
@@ -33,11 +32,11 @@ impl Portable for EmbeddedStore {
         &self,
         partition: &Partition,
         queue: &str,
-        after: Option<&Waiting>,
+        after: Option<&QueuedJob>,
         max: usize,
-    ) -> Result<Vec<Waiting>, Unavailable> {
+    ) -> Result<Vec<QueuedJob>, Unavailable> {
         let (partition, queue, after) = (partition.clone(), queue.to_owned(), after.cloned());
-        self.see(MANY, move |state| {
+        self.query(MANY, move |state| {
             jobs(state, partition.as_str(), &queue, after.as_ref(), max)
         })
         .await
@@ -46,71 +45,70 @@ impl Portable for EmbeddedStore {
     async fn restore(&self, partition: &Partition, part: Part) -> Result<(), Unavailable> {
         let partition = partition.clone();
         let restore = Restore { partition, part };
-        Ok(self.ask(restore, Request::Restore).await?)
+        Ok(self.submit(restore, Request::Restore).await?)
     }
 }
 
-/// The keys of a range and their values, up to `max`.
-fn found(
+/// Up to `max` keys of a range, with their values.
+fn scan(
     state: &RwLock<State>,
-    range: &std::ops::Range<Key>,
+    range: &Range<Key>,
     max: usize,
 ) -> Result<Vec<(Key, Bytes)>, redb::Error> {
-    let snapshot = read::read(state, |state| state.snapshot(&[], range, max));
+    let snapshot = read::with_state(state, |state| state.snapshot(&[], range, max));
     snapshot.range(range)?.take(max).collect()
 }
 
-fn outline(state: &RwLock<State>, partition: &str) -> Result<Outline, redb::Error> {
-    let mut outline = Outline::default();
-    if let Some(mut head) = find(state, &tables::partition(partition))? {
-        let [revision, at, lease] = tables::read_numbers(&mut head)?;
-        outline.head = Head {
+fn metadata(state: &RwLock<State>, partition: &str) -> Result<Metadata, redb::Error> {
+    let mut metadata = Metadata::default();
+    if let Some(mut counters) = find(state, &keys::partition(partition))? {
+        let [revision, at, lease] = values::read_numbers(&mut counters)?;
+        metadata.counters = Counters {
             revision: Revision(revision),
             at: Timestamp(at),
             lease: Lease(lease),
         };
     }
-    for (key, mut ends) in found(state, &tables::logs(partition), MANY)? {
-        let [last, trimmed] = tables::read_numbers(&mut ends)?;
+    for (key, mut bounds) in scan(state, &keys::logs(partition), MANY)? {
+        let [last, trimmed] = values::read_numbers(&mut bounds)?;
         let (last, trimmed) = (Position(last), Position(trimmed));
-        let log = tables::second_name(partition, &key)?;
-        outline.logs.insert(log, Ends { last, trimmed });
+        let log = keys::second_name(partition, &key)?;
+        metadata.logs.insert(log, LogBounds { last, trimmed });
     }
-    // From one queue's name to the next, without a look at its jobs.
+    // From the first job of one queue to the first of the next, without reading those between.
     let mut after: Option<String> = None;
-    while let Some((key, _)) = found(state, &tables::queues(partition, after.as_deref()), 1)?.pop()
-    {
-        let queue = tables::second_name(partition, &key)?;
-        outline.queues.push(queue.clone());
+    while let Some((key, _)) = scan(state, &keys::queues(partition, after.as_deref()), 1)?.pop() {
+        let queue = keys::second_name(partition, &key)?;
+        metadata.queues.push(queue.clone());
         after = Some(queue);
     }
-    Ok(outline)
+    Ok(metadata)
 }
 
 /// The value of a key.
 fn find(state: &RwLock<State>, key: &Key) -> Result<Option<Bytes>, redb::Error> {
-    read::snapshot(state, std::slice::from_ref(key)).find(key)
+    read::snapshot(state, slice::from_ref(key)).find(key)
 }
 
 fn jobs(
     state: &RwLock<State>,
     partition: &str,
     of_queue: &str,
-    after: Option<&Waiting>,
+    after: Option<&QueuedJob>,
     max: usize,
-) -> Result<Vec<Waiting>, redb::Error> {
-    let queue = tables::queue(partition, of_queue);
-    let first = after.map(|job| tables::due(partition, of_queue, job.due.0, &job.id));
-    let range = tables::due_jobs(&queue, first.map(tables::behind).as_ref());
+) -> Result<Vec<QueuedJob>, redb::Error> {
+    let queue = keys::queue(partition, of_queue);
+    let first = after.map(|job| keys::due(partition, of_queue, job.due.0, &job.id));
+    let range = keys::due_jobs(&queue, first.map(keys::successor).as_ref());
     let mut jobs = Vec::new();
-    for (key, body) in found(state, &range, max)? {
-        let (due, id) = tables::due_of(&queue, &key)?;
-        let Some(mut stored) = find(state, &tables::job(partition, of_queue, &id))? else {
+    for (key, body) in scan(state, &range, max)? {
+        let (due, id) = keys::due_of(&queue, &key)?;
+        let Some(mut stored) = find(state, &keys::job(partition, of_queue, &id))? else {
             continue;
         };
-        let [_, _, attempt] = tables::read_numbers(&mut stored)?;
+        let [_, _, attempt] = values::read_numbers(&mut stored)?;
         let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
-        jobs.push(Waiting {
+        jobs.push(QueuedJob {
             id,
             due,
             attempt,
@@ -118,74 +116,4 @@ fn jobs(
         });
     }
     Ok(jobs)
-}
-
-impl Group<'_> {
-    /// Puts a part of what another store had.
-    pub(super) fn restore(
-        &mut self,
-        Restore { partition, part }: &Restore,
-        now: Timestamp,
-    ) -> Result<(), redb::Error> {
-        self.close(now)?;
-        let partition = partition.as_str();
-        match part {
-            Part::Entries(entries) => {
-                for (key, entry) in entries {
-                    let value = tables::numbered(entry.revision.0, &entry.value);
-                    self.put(tables::entry(partition, key), value);
-                }
-            }
-            Part::Messages(log, messages) => self.restore_messages(partition, log, messages)?,
-            Part::Ends(log, Ends { last, trimmed }) => {
-                let ends = tables::numbers(&[last.0, trimmed.0]);
-                self.put(tables::log(partition, log), ends);
-            }
-            Part::Jobs(queue, waiting) => {
-                for job in waiting {
-                    let stored = Stored {
-                        due: job.due.0,
-                        lease: NO_LEASE,
-                        attempt: job.attempt.into(),
-                    };
-                    self.put_job(partition, queue, &job.id, &stored, job.body.clone());
-                }
-            }
-            Part::Head(head) => {
-                let head = [head.revision.0, head.at.0, head.lease.0];
-                self.put(tables::partition(partition), tables::numbers(&head));
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts those messages that are newer than what is there: of a repeat, none.
-    fn restore_messages(
-        &mut self,
-        partition: &str,
-        log: &str,
-        messages: &[Message],
-    ) -> Result<(), redb::Error> {
-        let ends = self.numbers(&tables::log(partition, log))?;
-        let [mut last, trimmed] = ends.unwrap_or_default();
-        let mut row = Vec::new();
-        for message in messages {
-            if message.position.0 <= last {
-                continue;
-            }
-            last = message.position.0;
-            let at = message.publish_time.0;
-            tables::write_message(&mut row, last, at, &message.attributes, &message.body);
-            if row.len() >= ROW {
-                let row = std::mem::take(&mut row);
-                self.put(tables::message(partition, log, last), row.into());
-            }
-        }
-        if !row.is_empty() {
-            self.put(tables::message(partition, log, last), row.into());
-        }
-        let ends = tables::numbers(&[last, trimmed]);
-        self.put(tables::log(partition, log), ends);
-        Ok(())
-    }
 }

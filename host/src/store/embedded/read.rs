@@ -1,10 +1,11 @@
-//! What a read finds in a state.
+//! The reads of the store, each on a snapshot of the newest durable state.
 
 use std::sync::{PoisonError, RwLock};
 
-use super::super::{Entry, Page, Partition, Position, Revision, Slice};
-use super::overlay::{Snapshot, State};
-use super::tables::{self, Key};
+use super::super::contract::{Entry, Page, Partition, Position, Revision, Slice};
+use super::keys::{self, Key};
+use super::state::{Snapshot, State};
+use super::values;
 use crate::clock::Timestamp;
 
 /// The entries of `keys`, in that order.
@@ -13,7 +14,7 @@ pub(super) fn entries(
     partition: &Partition,
     keys: &[String],
 ) -> Result<Vec<Option<Entry>>, redb::Error> {
-    let key = |name: &String| tables::entry(partition.as_str(), name);
+    let key = |name: &String| keys::entry(partition.as_str(), name);
     let keys: Vec<Key> = keys.iter().map(key).collect();
     let snapshot = snapshot(state, &keys);
     keys.iter()
@@ -29,9 +30,9 @@ pub(super) fn page(
     after: Option<&str>,
     max: usize,
 ) -> Result<Page, redb::Error> {
-    let range = tables::entries(partition.as_str(), prefix, after);
+    let range = keys::entries(partition.as_str(), prefix, after);
     let one_more = max.saturating_add(1);
-    let snapshot = read(state, |state| state.snapshot(&[], &range, one_more));
+    let snapshot = with_state(state, |state| state.snapshot(&[], &range, one_more));
     let mut page = Page::default();
     for found in snapshot.range(&range)? {
         if page.entries.len() == max {
@@ -39,7 +40,7 @@ pub(super) fn page(
             break;
         }
         let (key, value) = found?;
-        let name = tables::entry_name(partition.as_str(), &key)?;
+        let name = keys::entry_name(partition.as_str(), &key)?;
         page.entries.push((name, entry(value)?));
     }
     Ok(page)
@@ -53,26 +54,26 @@ pub(super) fn slice(
     after: Position,
     max: usize,
 ) -> Result<Slice, redb::Error> {
-    let ends = tables::log(partition.as_str(), log);
-    let range = tables::messages(partition.as_str(), log, after.0);
-    let keys = std::slice::from_ref(&ends);
-    let snapshot = read(state, |state| state.snapshot(keys, &range, max));
-    let Some(mut ends) = snapshot.find(&ends)? else {
+    let bounds = keys::log(partition.as_str(), log);
+    let range = keys::messages(partition.as_str(), log, after.0);
+    let keys = std::slice::from_ref(&bounds);
+    let snapshot = with_state(state, |state| state.snapshot(keys, &range, max));
+    let Some(mut bounds) = snapshot.find(&bounds)? else {
         return Ok(Slice::default());
     };
-    let [last, trimmed] = tables::read_numbers(&mut ends)?;
+    let [last, trimmed] = values::read_numbers(&mut bounds)?;
     let mut slice = Slice {
         messages: Vec::new(),
         last: Position(last),
         trimmed: Position(trimmed),
     };
-    // Who has read all has mostly nothing new to read.
+    // A reader that is up to date mostly finds nothing new.
     if after.0 >= last {
         return Ok(slice);
     }
     let after = after.0.max(trimmed);
     for found in snapshot.range(&range)?.take(max) {
-        let messages = tables::read_messages(found?.1, after)?;
+        let messages = values::read_messages(found?.1, after)?;
         let room = max - slice.messages.len();
         slice.messages.extend(messages.into_iter().take(room));
         if slice.messages.len() == max {
@@ -89,30 +90,29 @@ pub(super) fn oldest(
     log: &str,
 ) -> Result<Option<Timestamp>, redb::Error> {
     let partition = partition.as_str();
-    let ends = tables::log(partition, log);
-    let Some(mut ends) = snapshot(state, std::slice::from_ref(&ends)).find(&ends)? else {
+    let bounds = keys::log(partition, log);
+    let Some(mut bounds) = snapshot(state, std::slice::from_ref(&bounds)).find(&bounds)? else {
         return Ok(None);
     };
-    let [_, trimmed] = tables::read_numbers(&mut ends)?;
-    // A trim may come between; then it is somebody else's to go on.
-    let range = tables::messages(partition, log, trimmed);
-    let snapshot = read(state, |state| state.snapshot(&[], &range, 1));
+    let [_, trimmed] = values::read_numbers(&mut bounds)?;
+    // Another trim may come between the two snapshots; then it is the one that continues.
+    let range = keys::messages(partition, log, trimmed);
+    let snapshot = with_state(state, |state| state.snapshot(&[], &range, 1));
     let oldest = snapshot.range(&range)?.next().transpose()?;
-    let oldest = oldest.map(|(_, row)| tables::read_messages(row, trimmed));
+    let oldest = oldest.map(|(_, row)| values::read_messages(row, trimmed));
     let oldest = oldest.transpose()?.unwrap_or_default();
     Ok(oldest.first().map(|message| message.publish_time))
 }
 
-/// When the first job of a queue may be claimed, if it has any; `None` when nobody knows where its
-/// jobs begin.
+/// When the first job of a queue may be claimed, if it has any; `None` when the queue has no watermark.
 pub(super) fn next_due(
     state: &RwLock<State>,
     partition: &Partition,
     queue: &str,
 ) -> Result<Option<Option<Timestamp>>, redb::Error> {
-    let queue = tables::queue(partition.as_str(), queue);
-    let found = read(state, |state| {
-        let range = tables::due_jobs(&queue, Some(state.floors.get(&queue)?));
+    let queue = keys::queue(partition.as_str(), queue);
+    let found = with_state(state, |state| {
+        let range = keys::due_jobs(&queue, Some(state.watermarks.get(&queue)?));
         let snapshot = state.snapshot(&[], &range, 1);
         Some((range, snapshot))
     });
@@ -120,7 +120,7 @@ pub(super) fn next_due(
         return Ok(None);
     };
     let first = snapshot.range(&range)?.next().transpose()?;
-    let first = first.map(|(key, _)| tables::due_of(&queue, &key));
+    let first = first.map(|(key, _)| keys::due_of(&queue, &key));
     Ok(Some(first.transpose()?.map(|(due, _)| due)))
 }
 
@@ -130,31 +130,31 @@ pub(super) fn partitions(
     after: Option<&str>,
     max: usize,
 ) -> Result<Vec<Partition>, redb::Error> {
-    let range = tables::partitions(after);
-    let snapshot = read(state, |state| state.snapshot(&[], &range, max));
+    let range = keys::partitions(after);
+    let snapshot = with_state(state, |state| state.snapshot(&[], &range, max));
     let mut found = Vec::new();
     for row in snapshot.range(&range)?.take(max) {
-        found.extend(Partition::new(&tables::partition_name(&row?.0)?));
+        found.extend(Partition::new(&keys::partition_name(&row?.0)?));
     }
     Ok(found)
 }
 
 fn entry(mut value: bytes::Bytes) -> Result<Entry, redb::Error> {
-    let [revision] = tables::read_numbers(&mut value)?;
+    let [revision] = values::read_numbers(&mut value)?;
     Ok(Entry {
         revision: Revision(revision),
         value,
     })
 }
 
-/// What finding these keys needs.
+/// A snapshot to find these keys in.
 pub(super) fn snapshot(state: &RwLock<State>, keys: &[Key]) -> Snapshot {
-    read(state, |state| {
+    with_state(state, |state| {
         state.snapshot(keys, &(Key::new()..Key::new()), 0)
     })
 }
 
-/// What `look` copies of the layers, under the lock.
-pub(super) fn read<T>(state: &RwLock<State>, look: impl FnOnce(&State) -> T) -> T {
-    look(&state.read().unwrap_or_else(PoisonError::into_inner))
+/// Runs `copy` under the lock, to copy what a read needs of the memtables.
+pub(super) fn with_state<T>(state: &RwLock<State>, copy: impl FnOnce(&State) -> T) -> T {
+    copy(&state.read().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,28 +1,28 @@
-//! What the writer is asked: the work, what came of it in its group, and where the answer goes.
+//! Requests to the writer, and their answers: what is to be done, its outcome in the batch, and who waits for it.
 //!
-//! A request is done in a group (`change`) and answered when that is durable, with the others of it.
+//! A request is applied to a batch (`batch.rs`) and answered once the batch is durable.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::super::copy::Part;
+use super::super::contract::{
+    Claimed, Commit, CommitError, Committed, MAX_OPS, Partition, Unavailable,
+};
 use super::super::hints::Listeners;
-use super::super::{Claimed, Commit, CommitError, Committed, Partition, Unavailable};
-use super::change::Group;
-use super::writer::ENOUGH_CHANGES;
+use super::super::portable::Part;
 use crate::clock::Timestamp;
 
-/// Something to do for somebody who waits.
+/// A change to make, for a caller that waits for the answer.
 pub(super) enum Request {
-    Commit(Asked<Commit, Result<Committed, CommitError>>),
-    Trim(Asked<Trim, usize>),
-    Claim(Asked<Claim, Claimed>),
-    Restore(Asked<Restore, ()>),
+    Commit(Pending<Commit, Result<Committed, CommitError>>),
+    Trim(Pending<Trim, usize>),
+    Claim(Pending<Claim, Claimed>),
+    Restore(Pending<Restore, ()>),
 }
 
-/// [`Store::trim`](super::Store::trim).
+/// The arguments of [`Store::trim`](super::super::contract::Store::trim).
 pub(super) struct Trim {
     pub(super) partition: Partition,
     pub(super) log: String,
@@ -30,7 +30,7 @@ pub(super) struct Trim {
     pub(super) max: usize,
 }
 
-/// [`Store::claim`](super::Store::claim).
+/// The arguments of [`Store::claim`](super::super::contract::Store::claim).
 pub(super) struct Claim {
     pub(super) partition: Partition,
     pub(super) queue: String,
@@ -38,122 +38,104 @@ pub(super) struct Claim {
     pub(super) max: usize,
 }
 
-/// [`Portable::restore`](super::super::copy::Portable::restore).
+/// The arguments of [`Portable::restore`](super::super::portable::Portable::restore).
 pub(super) struct Restore {
     pub(super) partition: Partition,
     pub(super) part: Part,
 }
 
-/// Work with where its answer goes.
-pub(super) struct Asked<W, A> {
-    work: W,
-    /// What came of it in its group; the answer once that is durable.
-    outcome: Option<A>,
-    answer: oneshot::Sender<Result<A, Failure>>,
+/// A request of one kind: its arguments, its outcome and where the answer goes.
+pub(super) struct Pending<W, A> {
+    pub(super) work: W,
+    /// The outcome in its batch; the answer once the batch is durable.
+    pub(super) outcome: Option<A>,
+    answer: oneshot::Sender<Result<A, WriteError>>,
 }
 
-/// A group that was done, to be answered when this is dropped.
-pub(super) struct Answers {
-    pub(super) group: Vec<Request>,
-    pub(super) written: Result<(), Failure>,
+/// A finished batch, whose requests are answered when this is dropped.
+pub(super) struct FinishedBatch {
+    pub(super) requests: Vec<Request>,
+    pub(super) written: Result<(), WriteError>,
     pub(super) listeners: Arc<Listeners>,
 }
 
-/// Why a group did not become durable.
+/// Why a batch did not become durable.
 #[derive(Clone, Debug)]
-pub(super) enum Failure {
+pub(super) enum WriteError {
     /// Nothing happened.
-    Away(String),
+    Unavailable(String),
     /// It may have happened.
     Unknown(String),
 }
 
-impl From<Failure> for CommitError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Away(reason) => Self::Unavailable(reason),
-            Failure::Unknown(reason) => Self::Unknown(reason),
+impl From<WriteError> for CommitError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Unavailable(reason) => Self::Unavailable(reason),
+            WriteError::Unknown(reason) => Self::Unknown(reason),
         }
     }
 }
 
-impl From<Failure> for Unavailable {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Away(reason) | Failure::Unknown(reason) => Self(reason),
+impl From<WriteError> for Unavailable {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Unavailable(reason) | WriteError::Unknown(reason) => Self(reason),
         }
     }
 }
 
 impl Request {
-    /// How many changes and bytes it brings.
-    pub(super) fn weight(&self) -> (usize, usize) {
+    /// About how many changes it makes, and of how many bytes.
+    pub(super) fn size(&self) -> (usize, usize) {
         match self {
-            Self::Commit(asked) => (
-                1 + asked.work.ops.len() + asked.work.checks.len(),
-                asked.work.bytes(),
+            Self::Commit(pending) => (
+                1 + pending.work.ops.len() + pending.work.checks.len(),
+                pending.work.bytes(),
             ),
-            Self::Trim(asked) => (asked.work.max, 0),
-            Self::Claim(asked) => (asked.work.max, 0),
-            // Fills a group by itself.
-            Self::Restore(_) => (ENOUGH_CHANGES, 0),
+            Self::Trim(pending) => (pending.work.max, 0),
+            Self::Claim(pending) => (pending.work.max, 0),
+            // A part is as large as a batch may be.
+            Self::Restore(_) => (MAX_OPS, 0),
         }
     }
 
-    /// Does it, in its group.
-    pub(super) fn apply(
-        &mut self,
-        group: &mut Group<'_>,
-        now: Timestamp,
-    ) -> Result<(), redb::Error> {
-        match self {
-            Self::Commit(asked) => asked.outcome = Some(group.commit(&asked.work, now)?),
-            Self::Trim(asked) => asked.outcome = Some(group.trim(&asked.work, now)?),
-            Self::Claim(asked) => asked.outcome = Some(group.claim(&asked.work, now)?),
-            Self::Restore(asked) => {
-                group.restore(&asked.work, now)?;
-                asked.outcome = Some(());
-            }
-        }
-        Ok(())
-    }
-
-    /// The partition that it changed.
+    /// The partition whose listeners are to be notified.
     fn changed(&self) -> Option<&Partition> {
         match self {
-            Self::Commit(asked) => asked
+            Self::Commit(pending) => pending
                 .outcome
                 .as_ref()
                 .is_some_and(took_effect)
-                .then_some(&asked.work.partition),
+                .then_some(&pending.work.partition),
             Self::Trim(_) | Self::Claim(_) | Self::Restore(_) => None,
         }
     }
 
-    /// Tells who asked.
-    fn finish(self, written: &Result<(), Failure>) {
+    fn answer(self, written: &Result<(), WriteError>) {
         match self {
-            Self::Commit(asked) => asked.answer(written),
-            Self::Trim(asked) => asked.answer(written),
-            Self::Claim(asked) => asked.answer(written),
-            Self::Restore(asked) => asked.answer(written),
+            Self::Commit(pending) => pending.answer(written),
+            Self::Trim(pending) => pending.answer(written),
+            Self::Claim(pending) => pending.answer(written),
+            Self::Restore(pending) => pending.answer(written),
         }
     }
 }
 
-impl Drop for Answers {
-    /// Tells who listens and who asked, also where the runtime is gone.
+impl Drop for FinishedBatch {
+    /// Notifies listeners and answers requests. In `drop`, since it must happen even when the runtime that is to do it
+    /// has shut down.
     fn drop(&mut self) {
-        let mut told = None;
-        for request in &self.group {
+        let mut notified = None;
+        for request in &self.requests {
             let changed = request.changed().filter(|_| self.written.is_ok());
-            if changed.is_some() && changed != told {
-                changed.inspect(|partition| self.listeners.tell(partition));
-                told = changed;
+            if changed.is_some() && changed != notified {
+                changed.inspect(|partition| self.listeners.notify(partition));
+                notified = changed;
             }
         }
-        for request in self.group.drain(..) {
-            request.finish(&self.written);
+        for request in self.requests.drain(..) {
+            request.answer(&self.written);
         }
     }
 }
@@ -162,8 +144,8 @@ fn took_effect(outcome: &Result<Committed, CommitError>) -> bool {
     outcome.as_ref().is_ok_and(|committed| !committed.repeated)
 }
 
-impl<W, A> Asked<W, A> {
-    pub(super) fn new(work: W, answer: oneshot::Sender<Result<A, Failure>>) -> Self {
+impl<W, A> Pending<W, A> {
+    pub(super) fn new(work: W, answer: oneshot::Sender<Result<A, WriteError>>) -> Self {
         Self {
             work,
             outcome: None,
@@ -171,12 +153,12 @@ impl<W, A> Asked<W, A> {
         }
     }
 
-    fn answer(self, written: &Result<(), Failure>) {
-        let undone = || Failure::Away("it was not tried".to_owned());
+    fn answer(self, written: &Result<(), WriteError>) {
+        let not_tried = || WriteError::Unavailable("an earlier request failed".to_owned());
         let outcome = written
             .clone()
-            .and_then(|()| self.outcome.ok_or_else(undone));
-        // Nobody waits any more when the asker was dropped.
-        let _heard = self.answer.send(outcome);
+            .and_then(|()| self.outcome.ok_or_else(not_tried));
+        // It fails when the caller no longer waits.
+        let _received = self.answer.send(outcome);
     }
 }

@@ -1,8 +1,8 @@
-//! The one thread that writes: everything that waits goes into one record of the journal.
+//! The writer: the one thread that changes the store, and group commit.
 //!
-//! A request is answered when its record is durable and never before, whatever its outcome: a
-//! conflict may come from a commit that shares the record. A group without effect needs no record.
-//! After a failure nothing is written any more.
+//! All requests that wait share one batch and one record of the journal. A request is answered when its record is durable
+//! and never before, whatever its outcome: a conflict may be with a commit that shares the record. A batch without
+//! changes needs no record. After a failure nothing is written any more.
 
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -10,61 +10,63 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::super::Unavailable;
-use super::change::{Group, Made};
-use super::filing::Filer;
-use super::ids::Ids;
+use super::super::contract::{MAX_OPS, Unavailable};
+use super::batch::{Batch, BatchWriter};
+use super::commit_index::CommitIndex;
+use super::flush::Flusher;
 use super::journal::Journal;
-use super::overlay::{Layer, State};
-use super::requests::{Answers, Failure, Request};
-use super::{Shared, careful};
+use super::memtable::Memtable;
+use super::panics::catch_panics;
+use super::requests::{FinishedBatch, Request, WriteError};
+use super::shared::Shared;
+use super::state::State;
 use crate::clock::Timestamp;
 
-/// A group takes no more requests when it has this many changes…
-pub(super) const ENOUGH_CHANGES: usize = 1_000;
+/// A batch takes no more requests once it has this many changes...
+const MAX_BATCH_CHANGES: usize = MAX_OPS;
 
-/// …or this many bytes: 16 MiB.
-const ENOUGH_BYTES: usize = 16 << 20;
+/// ...or this many bytes: 16 MiB.
+const MAX_BATCH_BYTES: usize = 16 << 20;
 
-/// The longest that the writer waits for one more request before it syncs, if the last group was larger; otherwise a
-/// tenth of the last sync. Who was answered together mostly asks again together, and would otherwise fall into two
-/// groups that wait for each other's syncs.
-const PATIENCE: Duration = Duration::from_micros(300);
+/// The longest that the writer lingers for one more request before it syncs, if the last batch was larger; at most a
+/// tenth of the last sync. Callers that were answered together tend to ask again together, and would otherwise fall into
+/// two batches that wait for each other's syncs.
+const MAX_LINGER: Duration = Duration::from_micros(300);
 
-/// How long a file of the journal gets, in bytes.
+/// When the journal is flushed, and how much is compacted then.
 #[derive(Clone, Copy)]
-pub(super) struct Lengths {
-    /// From here on it is filed, if nothing else is being filed.
-    pub(super) enough: u64,
-    /// From here on the writer waits for that.
-    pub(super) full: u64,
-    /// How much a filing merges of a level, at least.
-    pub(super) step: usize,
+pub(super) struct FlushLimits {
+    /// How large a file of the journal gets before a flush begins, in bytes.
+    pub(super) flush_at: u64,
+    /// At which size the writer stalls until the flush before has finished, in bytes.
+    pub(super) stall_at: u64,
+    /// How many bytes a flush compacts on each level, at least.
+    pub(super) compaction_bytes: usize,
 }
 
-impl Default for Lengths {
-    /// 32, 64 and 4 MiB. What is not filed yet is in memory too, and is read again after a crash.
+impl Default for FlushLimits {
+    /// 32, 64 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
     fn default() -> Self {
         Self {
-            enough: 32 << 20,
-            full: 64 << 20,
-            step: 4 << 20,
+            flush_at: 32 << 20,
+            stall_at: 64 << 20,
+            compaction_bytes: 4 << 20,
         }
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     journal: Journal,
-    ids: Ids,
-    lengths: Lengths,
-    /// What files; `None` while it does.
-    filer: Option<Filer>,
-    /// The filing that is under way; it gives the filer back unless it failed.
-    filing: Option<JoinHandle<Option<Filer>>>,
-    /// How many requests the last group had.
-    last_group: usize,
+    commits: CommitIndex,
+    limits: FlushLimits,
+    /// `None` while a flush is under way, and after one has failed.
+    flusher: Option<Flusher>,
+    /// The flush that is under way; it returns the flusher unless it failed.
+    flush: Option<JoinHandle<Option<Flusher>>>,
+    /// How many requests the last batch had.
+    last_batch: usize,
     /// How long the last sync took.
     last_sync: Duration,
 }
@@ -72,110 +74,113 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         shared: Arc<Shared>,
-        (journal, filer): (Journal, Filer),
-        ids: Ids,
-        lengths: Lengths,
+        (journal, flusher): (Journal, Flusher),
+        commits: CommitIndex,
+        limits: FlushLimits,
     ) -> Self {
         Self {
             shared,
             journal,
-            ids,
-            lengths,
-            filer: Some(filer),
-            filing: None,
-            last_group: 0,
+            commits,
+            limits,
+            flusher: Some(flusher),
+            flush: None,
+            last_batch: 0,
             last_sync: Duration::ZERO,
         }
     }
 
-    /// Serves requests until nobody can send any more and all are answered; then files all.
+    /// Serves requests until all senders are gone and all requests are answered; then flushes everything.
     pub(super) fn run(mut self, mut waiting: mpsc::Receiver<Request>) {
         while let Some(first) = waiting.blocking_recv() {
-            let mut group = Vec::new();
-            let written = self.write(first, &mut waiting, &mut group);
-            if let Err(Failure::Away(reason) | Failure::Unknown(reason)) = &written
-                && self.shared.working().is_ok()
+            let mut requests = Vec::new();
+            let written = self.write_batch(first, &mut waiting, &mut requests);
+            if let Err(WriteError::Unavailable(reason) | WriteError::Unknown(reason)) = &written
+                && self.shared.check_running().is_ok()
             {
                 self.shared.fail(reason);
             }
-            self.answer(Answers {
-                group,
+            self.answer(FinishedBatch {
+                requests,
                 written,
                 listeners: Arc::clone(&self.shared.listeners),
             });
-            // While those who were answered think of what is next.
-            self.shared.change(State::settle);
-            if self.journal.length() >= self.lengths.enough {
-                self.file();
+            // After the answers, so that callers do not wait for it.
+            self.shared.change(State::absorb_batch);
+            if self.journal.bytes() >= self.limits.flush_at {
+                self.begin_flush();
             }
         }
-        self.end_filing();
-        if self.journal.length() > 0 {
-            self.file();
-            self.end_filing();
+        self.finish_flush();
+        if self.journal.bytes() > 0 {
+            self.begin_flush();
+            self.finish_flush();
         }
     }
 
-    /// Writes the first request and all that wait behind it, within bounds, as one record.
-    fn write(
+    /// Writes the first request and those that wait behind it, within limits, as one record. Moves them to `requests`,
+    /// with their outcomes.
+    fn write_batch(
         &mut self,
         first: Request,
         waiting: &mut mpsc::Receiver<Request>,
-        group: &mut Vec<Request>,
-    ) -> Result<(), Failure> {
-        let working = self.shared.working();
-        let mut done = working.map_err(|Unavailable(reason)| Failure::Away(reason));
-        let mut made = Made::default();
-        let (mut count, mut bytes) = (0, 0);
+        requests: &mut Vec<Request>,
+    ) -> Result<(), WriteError> {
+        let running = self.shared.check_running();
+        let mut applied = running.map_err(|Unavailable(reason)| WriteError::Unavailable(reason));
+        let mut batch = Batch::default();
+        let (mut changes, mut bytes) = (0, 0);
         let mut next = Some(first);
         while let Some(mut request) = next.take() {
-            let weight = request.weight();
-            count += weight.0;
-            bytes += weight.1;
-            // Each is done while those behind it are still on their way.
-            done = done.and_then(|()| self.make(&mut made, |group, now| request.apply(group, now)));
-            group.push(request);
-            if count < ENOUGH_CHANGES && bytes < ENOUGH_BYTES {
-                next = self.next(waiting, group.len());
+            let size = request.size();
+            changes += size.0;
+            bytes += size.1;
+            // Each request is applied while those behind it still arrive.
+            applied = applied.and_then(|()| {
+                self.with_batch(&mut batch, |writer, now| writer.apply(&mut request, now))
+            });
+            requests.push(request);
+            if changes < MAX_BATCH_CHANGES && bytes < MAX_BATCH_BYTES {
+                next = self.next(waiting, requests.len());
             }
         }
-        self.last_group = group.len();
-        done?;
-        self.make(&mut made, |group, now| group.close(now))?;
-        if !made.changes.is_empty() {
+        self.last_batch = requests.len();
+        applied?;
+        self.with_batch(&mut batch, |writer, now| writer.close(now))?;
+        if !batch.changes.is_empty() {
             let begin = Instant::now();
-            self.journal.append(&made.changes).map_err(|error| {
+            self.journal.append(&batch.changes).map_err(|error| {
                 let error = redb::Error::Io(error);
-                Failure::Unknown(self.shared.folder.describe(&error))
+                WriteError::Unknown(self.shared.folder.describe(&error))
             })?;
             self.last_sync = begin.elapsed();
         }
         self.shared.change(|state| {
-            state.last = made.changes;
-            state.floors.extend(made.floors);
+            state.last_batch = batch.changes;
+            state.watermarks.extend(batch.watermarks);
         });
         Ok(())
     }
 
-    /// Answers a group. Many are answered from within the runtime: from here each might have to wake
-    /// one of its threads.
-    fn answer(&self, answers: Answers) {
-        match self.shared.runtime.get() {
-            Some(runtime) if answers.group.len() > 1 => {
-                runtime.spawn(async move { drop(answers) });
+    /// Answers the requests of a batch. Many are answered from within the callers' runtime: from this thread, each answer
+    /// might have to wake one of the runtime's threads.
+    fn answer(&self, batch: FinishedBatch) {
+        match self.shared.runtime() {
+            Some(runtime) if batch.requests.len() > 1 => {
+                runtime.spawn(async move { drop(batch) });
             }
-            _ => drop(answers),
+            _ => drop(batch),
         }
     }
 
-    /// The next request that waits, or that comes in a moment when more are likely.
-    fn next(&self, waiting: &mut mpsc::Receiver<Request>, had: usize) -> Option<Request> {
+    /// The next request that waits, or that arrives within the linger time when more are likely.
+    fn next(&self, waiting: &mut mpsc::Receiver<Request>, taken: usize) -> Option<Request> {
         let next = waiting.try_recv().ok();
-        if next.is_some() || had >= self.last_group {
+        if next.is_some() || taken >= self.last_batch {
             return next;
         }
-        let (begin, patience) = (Instant::now(), PATIENCE.min(self.last_sync / 10));
-        while begin.elapsed() < patience {
+        let (begin, linger) = (Instant::now(), MAX_LINGER.min(self.last_sync / 10));
+        while begin.elapsed() < linger {
             if let Ok(request) = waiting.try_recv() {
                 return Some(request);
             }
@@ -184,90 +189,94 @@ impl Writer {
         None
     }
 
-    /// Does something in a group.
-    fn make(
+    /// Runs work on a batch.
+    fn with_batch(
         &mut self,
-        made: &mut Made,
-        work: impl FnOnce(&mut Group<'_>, Timestamp) -> Result<(), redb::Error>,
-    ) -> Result<(), Failure> {
+        batch: &mut Batch,
+        work: impl FnOnce(&mut BatchWriter<'_>, Timestamp) -> Result<(), redb::Error>,
+    ) -> Result<(), WriteError> {
         let state = self.shared.state.read();
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        let mut group = Group {
+        let mut writer = BatchWriter {
             state: &state,
-            made,
-            ids: &mut self.ids,
+            batch,
+            commits: &mut self.commits,
         };
         let now = self.shared.clock.now();
-        careful(|| work(&mut group, now))
-            .map_err(|error| Failure::Away(self.shared.folder.describe(&error)))
+        catch_panics(|| work(&mut writer, now))
+            .map_err(|error| WriteError::Unavailable(self.shared.folder.describe(&error)))
     }
 
-    /// Has the file that is written filed, and goes on in the other. While that is being filed
-    /// itself, there is nothing to do but to wait, and that only when this one is full.
-    fn file(&mut self) {
-        let under_way = self.filing.as_ref();
-        if under_way.is_some_and(|filing| !filing.is_finished())
-            && self.journal.length() < self.lengths.full
+    /// Begins to flush the current file of the journal and continues in the other. While that one is still being flushed,
+    /// this does nothing, or waits once the current file has reached the stall limit.
+    fn begin_flush(&mut self) {
+        let under_way = self.flush.as_ref();
+        if under_way.is_some_and(|flush| !flush.is_finished())
+            && self.journal.bytes() < self.limits.stall_at
         {
             return;
         }
-        self.end_filing();
-        let Some(filer) = self.filer.take() else {
+        self.finish_flush();
+        let Some(flusher) = self.flusher.take() else {
             return;
         };
         let sealed = self.shared.change(State::seal);
-        self.journal.turn();
+        self.journal.switch_files();
         let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
-        let filing = thread::Builder::new()
-            .name("store-filing".to_owned())
+        let flush = thread::Builder::new()
+            .name("store-flush".to_owned())
             .spawn(move || {
-                step_back();
-                file(&shared, filer, &sealed, through)
+                lower_thread_priority();
+                flush_memtable(&shared, flusher, &sealed, through)
             });
-        match filing {
-            Ok(filing) => self.filing = Some(filing),
+        match flush {
+            Ok(flush) => self.flush = Some(flush),
             Err(error) => self
                 .shared
-                .fail(&format!("the store's filing cannot start: {error}")),
+                .fail(&format!("the thread that flushes cannot start: {error}")),
         }
     }
 
-    fn end_filing(&mut self) {
-        if let Some(filing) = self.filing.take() {
-            // One that panicked has been reported by the panic.
-            match filing.join() {
-                Ok(filer) => self.filer = filer,
-                Err(_) => self.shared.fail("filing the journal panicked"),
+    fn finish_flush(&mut self) {
+        if let Some(flush) = self.flush.take() {
+            // The panic hook has reported the panic itself.
+            match flush.join() {
+                Ok(flusher) => self.flusher = flusher,
+                Err(_) => self.shared.fail("flushing the journal panicked"),
             }
         }
     }
 }
 
-/// How nice a filing is to all others that run: it has time, and who commits or decides has not.
+/// The nice value of a flush, which has time, unlike commits and requests.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Lets the others go first.
-fn step_back() {
+fn lower_thread_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) =
         rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS)
     {
-        tracing::debug!(%error, "filing goes on beside the others");
+        tracing::debug!(%error, "a flush runs at normal priority");
     }
 }
 
-/// Files a layer and takes it away.
-fn file(shared: &Shared, mut filer: Filer, sealed: &Layer, through: u64) -> Option<Filer> {
-    let base = careful(|| {
+/// Flushes a sealed memtable and replaces it by what is on disk.
+fn flush_memtable(
+    shared: &Shared,
+    mut flusher: Flusher,
+    sealed: &Memtable,
+    through: u64,
+) -> Option<Flusher> {
+    let flushed = catch_panics(|| {
         let database = shared.folder.database()?;
-        filer.file(database, sealed.changes(), through)?;
-        filer.base(database)
+        flusher.flush(database, sealed.changes(), through)?;
+        flusher.snapshot(database)
     });
-    match base {
-        Ok(base) => {
-            shared.change(|state| state.filed(base));
-            Some(filer)
+    match flushed {
+        Ok(disk) => {
+            shared.change(|state| state.flushed(disk));
+            Some(flusher)
         }
         Err(error) => {
             shared.fail(&shared.folder.describe(&error));

@@ -1,16 +1,17 @@
-//! The store in memory laid open, so that it can be copied (`store/copy.rs`).
+//! Export and import for the store in memory.
 
 use async_trait::async_trait;
 
-use super::super::copy::{Ends, Head, Outline, Part, Portable, Waiting};
-use super::super::{Lease, Partition, Unavailable};
-use super::{Contents, MemoryStore, Queued};
+use super::super::contract::{Lease, Partition, Unavailable};
+use super::super::portable::{Counters, LogBounds, Metadata, Part, Portable, QueuedJob};
+use super::MemoryStore;
+use super::contents::{Contents, StoredJob};
 
 #[async_trait]
 impl Portable for MemoryStore {
-    async fn outline(&self, partition: &Partition) -> Result<Outline, Unavailable> {
-        Ok(self.look(partition, |contents| Outline {
-            head: Head {
+    async fn metadata(&self, partition: &Partition) -> Result<Metadata, Unavailable> {
+        Ok(self.with_partition(partition, |contents| Metadata {
+            counters: Counters {
                 revision: contents.revision,
                 at: contents.at,
                 lease: Lease(contents.leases),
@@ -20,7 +21,7 @@ impl Portable for MemoryStore {
                 .iter()
                 .map(|(name, log)| {
                     let (last, trimmed) = (log.last, log.trimmed);
-                    (name.clone(), Ends { last, trimmed })
+                    (name.clone(), LogBounds { last, trimmed })
                 })
                 .collect(),
             queues: contents.queues.keys().cloned().collect(),
@@ -31,12 +32,12 @@ impl Portable for MemoryStore {
         &self,
         partition: &Partition,
         queue: &str,
-        after: Option<&Waiting>,
+        after: Option<&QueuedJob>,
         max: usize,
-    ) -> Result<Vec<Waiting>, Unavailable> {
-        let mut jobs = self.look(partition, |contents| {
+    ) -> Result<Vec<QueuedJob>, Unavailable> {
+        let mut jobs = self.with_partition(partition, |contents| {
             let jobs = contents.queues.get(queue).into_iter().flatten();
-            jobs.map(|(id, job)| Waiting {
+            jobs.map(|(id, job)| QueuedJob {
                 id: id.clone(),
                 due: job.due,
                 attempt: job.attempt,
@@ -53,41 +54,41 @@ impl Portable for MemoryStore {
     async fn restore(&self, partition: &Partition, part: Part) -> Result<(), Unavailable> {
         let mut partitions = self.lock();
         let contents = partitions.entry(partition.as_str().to_owned()).or_default();
-        contents.restore(part);
+        restore(contents, part);
         Ok(())
     }
 }
 
-impl Contents {
-    fn restore(&mut self, part: Part) {
-        match part {
-            Part::Entries(entries) => self.entries.extend(entries),
-            Part::Messages(log, messages) => {
-                let log = self.logs.entry(log).or_default();
-                for message in messages {
-                    log.last = log.last.max(message.position);
-                    log.messages.insert(message.position, message);
-                }
+fn restore(contents: &mut Contents, part: Part) {
+    match part {
+        Part::Entries(entries) => contents.entries.extend(entries),
+        Part::Messages(log, messages) => {
+            let log = contents.logs.entry(log).or_default();
+            for message in messages {
+                log.last = log.last.max(message.position);
+                log.messages.insert(message.position, message);
             }
-            Part::Ends(log, ends) => {
-                let log = self.logs.entry(log).or_default();
-                (log.last, log.trimmed) = (ends.last, ends.trimmed);
-            }
-            Part::Jobs(queue, jobs) => {
-                let queue = self.queues.entry(queue).or_default();
-                queue.extend(jobs.into_iter().map(|job| {
-                    let queued = Queued {
-                        due: job.due,
-                        lease: None,
-                        attempt: job.attempt,
-                        body: job.body,
-                    };
-                    (job.id, queued)
-                }));
-            }
-            Part::Head(head) => {
-                (self.revision, self.at, self.leases) = (head.revision, head.at, head.lease.0);
-            }
+        }
+        Part::LogBounds(log, bounds) => {
+            let log = contents.logs.entry(log).or_default();
+            (log.last, log.trimmed) = (bounds.last, bounds.trimmed);
+        }
+        Part::Jobs(queue, jobs) => {
+            let queue = contents.queues.entry(queue).or_default();
+            queue.extend(jobs.into_iter().map(|job| {
+                let stored = StoredJob {
+                    due: job.due,
+                    lease: None,
+                    attempt: job.attempt,
+                    body: job.body,
+                };
+                (job.id, stored)
+            }));
+        }
+        Part::Counters(counters) => {
+            contents.revision = counters.revision;
+            contents.at = counters.at;
+            contents.leases = counters.lease.0;
         }
     }
 }

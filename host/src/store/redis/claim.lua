@@ -1,7 +1,7 @@
 #!lua
--- Claims due jobs, longest due first, until there are enough of them or of their bytes.
+-- Claims due jobs, longest due first, up to a number of jobs and until their bodies have enough bytes.
 -- KEYS  head due jobs claims
--- ARGV  latest, now, until, max, bytes
+-- ARGV  deadline, now, until, max, bytes
 local head, due, jobs, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local text = function(number) return string.format('%.0f', number) end
 local time = redis.call('TIME')
@@ -13,7 +13,7 @@ local lease = tonumber(redis.call('HGET', head, 'lease') or 0)
 redis.call('HLEN', jobs)
 redis.call('HLEN', claims)
 
-local answer, bytes = {}, 0
+local claimed, bytes = {}, 0
 for i = 1, #found do
   if bytes >= tonumber(ARGV[5]) then break end
   local job = found[i]
@@ -23,7 +23,7 @@ for i = 1, #found do
   lease, attempt, bytes = lease + 1, attempt + 1, bytes + #body
   redis.call('ZADD', due, ARGV[3], job)
   redis.call('HSET', claims, job, text(lease) .. ' ' .. text(attempt))
-  answer[#answer + 1] = {job, text(lease), text(attempt), body}
+  claimed[#claimed + 1] = {job, text(lease), text(attempt), body}
 end
-if #answer > 0 then redis.call('HSET', head, 'lease', text(lease)) end
-return {'claimed', redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '', answer}
+if #claimed > 0 then redis.call('HSET', head, 'lease', text(lease)) end
+return {'claimed', redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '', claimed}

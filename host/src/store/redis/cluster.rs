@@ -1,24 +1,27 @@
-//! What servers say about who owns which slot: in answer to `CLUSTER SLOTS`, and when they refuse a request.
+//! What servers report about the owners of slots: in reply to `CLUSTER SLOTS`, and in the errors of requests.
 //!
-//! Pure; `servers.rs` asks.
+//! Pure; `router.rs` sends the requests.
 
 use redis::Value;
 
-use super::link::Failure;
+use super::node::RequestError;
 use super::url::Address;
 
 /// A range of slots, first and last, and the address of its master.
 type Range = (u16, u16, Address);
 
-/// The ranges that `CLUSTER SLOTS` tells of. A server that does not know its own host's name is where it was asked.
-pub(super) fn ranges(answer: &Value, asked: &Address) -> Option<Vec<Range>> {
-    let Value::Array(ranges) = answer else {
+/// Parses the reply to `CLUSTER SLOTS`. A server that does not know its own host name is at the address that was asked.
+pub(super) fn slot_ranges(reply: &Value, asked: &Address) -> Option<Vec<Range>> {
+    let Value::Array(ranges) = reply else {
         return None;
     };
-    ranges.iter().map(|range| read(range, asked)).collect()
+    ranges
+        .iter()
+        .map(|range| slot_range(range, asked))
+        .collect()
 }
 
-fn read(range: &Value, asked: &Address) -> Option<Range> {
+fn slot_range(range: &Value, asked: &Address) -> Option<Range> {
     let Value::Array(range) = range else {
         return None;
     };
@@ -37,10 +40,10 @@ fn read(range: &Value, asked: &Address) -> Option<Range> {
     Some((first, last, Address { host, port }))
 }
 
-impl Failure {
-    /// Where the server says that the slot is.
+impl RequestError {
+    /// The server that a `MOVED` or `ASK` error redirects to.
     pub(super) fn redirect(&self) -> Option<Address> {
-        let Self::Refused(error) = self else {
+        let Self::Rejected(error) = self else {
             return None;
         };
         let (host, port) = error.redirect_node()?.0.rsplit_once(':')?;
@@ -53,8 +56,8 @@ impl Failure {
     }
 }
 
-/// Whether what a server refused with passes by itself.
-pub(super) fn passes(code: &str) -> bool {
+/// Whether the cause of an error passes by itself, so that the request can be sent again.
+pub(super) fn is_transient(code: &str) -> bool {
     matches!(
         code,
         "MOVED"

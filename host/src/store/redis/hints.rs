@@ -1,7 +1,7 @@
-//! Hears which partitions changed on other hosts, for as long as the store is open.
+//! Hints from other hosts: listens for the names of changed partitions for as long as the store is open.
 //!
-//! Every commit publishes its partition's name on one channel, which any server of a cluster passes on. What is said
-//! while nobody listens is lost: after each new connection everyone is told that something may have changed.
+//! Every commit publishes the name of its partition on one channel, which the servers of a cluster pass on to each
+//! other. What is published while nobody listens is lost, so after each new connection all listeners are notified.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, PushKind, 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{sleep, timeout};
 
-use super::super::Partition;
-use super::Shared;
+use super::super::contract::Partition;
+use super::shared::Shared;
 
-/// How long nothing is heard before the connection is tried.
-const SILENCE: Duration = Duration::from_secs(2);
+/// After how long a silence the connection is checked.
+const PING_AFTER: Duration = Duration::from_secs(2);
 
-/// How long until a broken connection is opened again.
-const PAUSE: Duration = Duration::from_millis(200);
+/// How long to wait before a broken connection is opened again.
+const RECONNECT_AFTER: Duration = Duration::from_millis(200);
 
 /// Listens until the store is dropped.
 pub(super) async fn listen(shared: Weak<Shared>) {
@@ -26,25 +26,26 @@ pub(super) async fn listen(shared: Weak<Shared>) {
             return;
         };
         if let Some(client) = client {
-            // What ends it is told by the next connection's failure, if it lasts.
-            let _ended = hear(&shared, client).await;
+            // If the cause of an error lasts, requests report it.
+            let _ended = receive(&shared, client).await;
         }
-        sleep(PAUSE).await;
+        sleep(RECONNECT_AFTER).await;
     }
 }
 
-/// A server to listen to, if there is one; `None` when the store is gone.
+/// A server to listen to, if one is available; `None` when the store has been dropped.
 async fn client(shared: &Weak<Shared>) -> Option<Option<Client>> {
     let shared = shared.upgrade()?;
-    let masters = shared.servers.masters().await.unwrap_or_default();
-    Some(masters.first().map(|link| link.client().clone()))
+    let masters = shared.router.masters().await.unwrap_or_default();
+    Some(masters.first().map(|node| node.client().clone()))
 }
 
-async fn hear(shared: &Weak<Shared>, client: Client) -> redis::RedisResult<()> {
+/// Notifies listeners until the connection breaks or the store is dropped.
+async fn receive(shared: &Weak<Shared>, client: Client) -> redis::RedisResult<()> {
     let (sender, mut pushes) = tokio::sync::mpsc::unbounded_channel();
     let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(SILENCE))
-        .set_response_timeout(Some(SILENCE))
+        .set_connection_timeout(Some(PING_AFTER))
+        .set_response_timeout(Some(PING_AFTER))
         .set_push_sender(sender);
     let info = client.get_connection_info();
     let settings = info
@@ -55,22 +56,22 @@ async fn hear(shared: &Weak<Shared>, client: Client) -> redis::RedisResult<()> {
     let mut connection = client
         .get_multiplexed_async_connection_with_config(&config)
         .await?;
-    let Some(channel) = shared.upgrade().map(|shared| shared.layout.channel()) else {
+    let Some(channel) = shared.upgrade().map(|shared| shared.keyspace.channel()) else {
         return Ok(());
     };
     connection.subscribe(channel).await?;
     if let Some(shared) = shared.upgrade() {
-        shared.listeners.tell_all();
+        shared.listeners.notify_all();
     }
     loop {
-        match timeout(SILENCE, take(&mut pushes)).await {
+        match timeout(PING_AFTER, next_name(&mut pushes)).await {
             Ok(None) => return Ok(()),
             Ok(Some(name)) => {
                 let Some(shared) = shared.upgrade() else {
                     return Ok(());
                 };
                 if let Some(partition) = Partition::new(&name) {
-                    shared.listeners.tell(&partition);
+                    shared.listeners.notify(&partition);
                 }
             }
             Err(_) => {
@@ -85,8 +86,8 @@ async fn hear(shared: &Weak<Shared>, client: Client) -> redis::RedisResult<()> {
     }
 }
 
-/// The next name that was published; `None` when the connection has ended.
-async fn take(pushes: &mut UnboundedReceiver<PushInfo>) -> Option<String> {
+/// The next name that is published; `None` when the connection has ended.
+async fn next_name(pushes: &mut UnboundedReceiver<PushInfo>) -> Option<String> {
     loop {
         let PushInfo { kind, data, .. } = pushes.recv().await?;
         match (kind, data.into_iter().nth(1)) {

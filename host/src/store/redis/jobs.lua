@@ -1,7 +1,7 @@
 #!lua flags=no-writes
--- Jobs of a queue in the order in which they are due, after one, until there are enough of them or of their bytes.
+-- Returns jobs of a queue by due time, after one of them, up to a number of jobs and until their bodies have enough bytes.
 -- KEYS  due jobs claims
--- ARGV  latest, after, max, bytes
+-- ARGV  deadline, after, max, bytes
 local first = 0
 if ARGV[2] ~= '' then
   local rank = redis.call('ZRANK', KEYS[1], ARGV[2])
@@ -9,12 +9,12 @@ if ARGV[2] ~= '' then
   first = rank + 1
 end
 local found = redis.call('ZRANGE', KEYS[1], first, first + tonumber(ARGV[3]) - 1, 'WITHSCORES')
-local answer, bytes = {}, 0
+local reply, bytes = {}, 0
 for i = 1, #found, 2 do
   if bytes >= tonumber(ARGV[4]) then break end
   local body = redis.call('HGET', KEYS[2], found[i]) or ''
   local attempt = string.match(redis.call('HGET', KEYS[3], found[i]) or '0 0', ' (%d+)$')
-  answer[#answer + 1] = {found[i], found[i + 1], attempt, body}
+  reply[#reply + 1] = {found[i], found[i + 1], attempt, body}
   bytes = bytes + #body
 end
-return answer
+return reply

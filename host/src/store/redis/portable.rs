@@ -1,48 +1,50 @@
-//! The store on Redis laid open, so that it can be copied (`store/copy.rs`).
+//! Export and import for the store on Redis.
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use redis::{Cmd, Value};
 
-use super::super::copy::{Head, Outline, Part, Portable, Waiting};
-use super::super::{Entry, Lease, Message, Partition, Position, Revision, Unavailable};
-use super::layout::{self, Home, LARGE};
+use super::super::contract::{Entry, Lease, Message, Partition, Position, Revision, Unavailable};
+use super::super::portable::{Counters, Metadata, Part, Portable, QueuedJob};
+use super::RedisStore;
+use super::keys::{LARGE_VALUE, PartitionKeys, QUEUE_KEYS, encode_entry, position_of, stream_id};
+use super::reply;
 use super::scripts::{self, Request};
-use super::{PAGE_BYTES, RedisStore, answer, strange};
+use super::shared::PAGE_BYTES;
 use crate::clock::Timestamp;
 
 #[async_trait]
 impl Portable for RedisStore {
-    async fn outline(&self, partition: &Partition) -> Result<Outline, Unavailable> {
-        let home = self.shared.layout.home(partition);
-        let keys = ["head", "logs", "trimmed", "queues"].map(|kind| home.key(kind));
-        let answer = self
-            .look(home.slot, &scripts::OUTLINE, keys.into(), Vec::new())
+    async fn metadata(&self, partition: &Partition) -> Result<Metadata, Unavailable> {
+        let keys = self.shared.keyspace.partition(partition);
+        let names = ["head", "logs", "trimmed", "queues"].map(|kind| keys.key(kind));
+        let reply = self
+            .run_script(keys.slot, &scripts::METADATA, names.into(), Vec::new())
             .await?;
-        outline(answer).ok_or_else(strange)
+        metadata(reply).ok_or_else(reply::unexpected)
     }
 
     async fn jobs(
         &self,
         partition: &Partition,
         queue: &str,
-        after: Option<&Waiting>,
+        after: Option<&QueuedJob>,
         max: usize,
-    ) -> Result<Vec<Waiting>, Unavailable> {
-        let home = self.shared.layout.home(partition);
-        let mut jobs: Vec<Waiting> = Vec::new();
+    ) -> Result<Vec<QueuedJob>, Unavailable> {
+        let keys = self.shared.keyspace.partition(partition);
+        let mut jobs: Vec<QueuedJob> = Vec::new();
         let mut after = after.map_or_else(String::new, |job| job.id.clone());
         while jobs.len() < max {
-            let keys = ["due", "jobs", "claims"].map(|kind| home.key_of(kind, queue));
+            let names = QUEUE_KEYS.map(|kind| keys.key_of(kind, queue));
             let arguments = vec![
                 after.into(),
                 (max - jobs.len()).to_string().into(),
                 PAGE_BYTES.to_string().into(),
             ];
-            let answer = self
-                .look(home.slot, &scripts::JOBS, keys.into(), arguments)
+            let reply = self
+                .run_script(keys.slot, &scripts::JOBS, names.into(), arguments)
                 .await?;
-            let page = answer::waiting(answer).ok_or_else(strange)?;
+            let page = reply::queued_jobs(reply).ok_or_else(reply::unexpected)?;
             let Some(last) = page.last() else { break };
             after = last.id.clone();
             jobs.extend(page);
@@ -51,59 +53,63 @@ impl Portable for RedisStore {
     }
 
     async fn restore(&self, partition: &Partition, part: Part) -> Result<(), Unavailable> {
-        let home = self.shared.layout.home(partition);
+        let keys = self.shared.keyspace.partition(partition);
         match part {
             Part::Entries(entries) => {
-                for command in entries_of(&home, &entries) {
-                    self.run(&home, command).await?;
+                for command in put_entries(&keys, &entries) {
+                    self.run(&keys, command).await?;
                 }
                 Ok(())
             }
             Part::Messages(log, messages) => {
-                let keys = vec![home.key_of("log", &log)];
+                let stream = vec![keys.key_of("log", &log)];
                 let last = messages
                     .last()
                     .map(|message| message.position)
                     .unwrap_or_default();
-                self.look(home.slot, &scripts::RESTORE, keys, words(messages))
+                self.run_script(keys.slot, &scripts::RESTORE, stream, arguments(messages))
                     .await?;
-                self.run(&home, hset(home.key("logs"), [(log, layout::id(last))]))
+                self.run(&keys, hset(keys.key("logs"), [(log, stream_id(last))]))
                     .await
             }
-            Part::Ends(log, ends) => {
-                let last = hset(home.key("logs"), [(log.clone(), layout::id(ends.last))]);
-                self.run(&home, last).await?;
-                if ends.trimmed > Position::default() {
-                    let trimmed = hset(home.key("trimmed"), [(log, layout::id(ends.trimmed))]);
-                    self.run(&home, trimmed).await?;
+            Part::LogBounds(log, bounds) => {
+                let last = (log.clone(), stream_id(bounds.last));
+                self.run(&keys, hset(keys.key("logs"), [last])).await?;
+                if bounds.trimmed > Position::default() {
+                    let trimmed = (log, stream_id(bounds.trimmed));
+                    self.run(&keys, hset(keys.key("trimmed"), [trimmed]))
+                        .await?;
                 }
                 Ok(())
             }
             Part::Jobs(queue, jobs) => {
-                for command in jobs_of(&home, &queue, &jobs) {
-                    self.run(&home, command).await?;
+                for command in put_jobs(&keys, &queue, &jobs) {
+                    self.run(&keys, command).await?;
                 }
                 Ok(())
             }
-            Part::Head(head) => {
-                // As with a first commit: it is listed before it is there.
+            Part::Counters(counters) => {
+                // As with a first commit, the partition is added to the index before it exists.
                 self.shared.list(partition).await?;
-                let counts = [
-                    ("revision".to_owned(), head.revision.0.to_string()),
-                    ("at".to_owned(), head.at.0.to_string()),
-                    ("lease".to_owned(), head.lease.0.to_string()),
+                let counters = [
+                    ("revision".to_owned(), counters.revision.0.to_string()),
+                    ("at".to_owned(), counters.at.0.to_string()),
+                    ("lease".to_owned(), counters.lease.0.to_string()),
                 ];
-                self.run(&home, hset(home.key("head"), counts)).await
+                self.run(&keys, hset(keys.key("head"), counters)).await
             }
         }
     }
 }
 
 impl RedisStore {
-    /// A command that a repeat does no harm.
-    async fn run(&self, home: &Home, command: Cmd) -> Result<(), Unavailable> {
+    /// Runs a command that is harmless to repeat.
+    async fn run(&self, keys: &PartitionKeys, command: Cmd) -> Result<(), Unavailable> {
         let request = Request::command(command);
-        self.shared.look(home.slot, &request).await.map(drop)
+        self.shared
+            .send_idempotent(keys.slot, &request)
+            .await
+            .map(drop)
     }
 }
 
@@ -116,21 +122,21 @@ fn hset(key: Bytes, fields: impl IntoIterator<Item = (String, String)>) -> Cmd {
     command
 }
 
-fn entries_of(home: &Home, entries: &[(String, Entry)]) -> Vec<Cmd> {
+fn put_entries(partition: &PartitionKeys, entries: &[(String, Entry)]) -> Vec<Cmd> {
     let begin = |name: &str, kind: &str| {
         let mut command = redis::cmd(name);
-        command.arg(home.key(kind).as_ref());
+        command.arg(partition.key(kind).as_ref());
         command
     };
     let mut values = begin("HSET", "values");
     let mut keys = begin("ZADD", "keys");
     for (key, entry) in entries {
-        values.arg(key).arg(layout::put(entry));
+        values.arg(key).arg(encode_entry(entry));
         keys.arg(0).arg(key);
     }
     let (large, small): (Vec<_>, Vec<_>) = entries
         .iter()
-        .partition(|(_, entry)| entry.value.len() > LARGE);
+        .partition(|(_, entry)| entry.value.len() > LARGE_VALUE);
     let mut commands = vec![values, keys];
     if !large.is_empty() {
         let mut alone = begin("HSET", "revisions");
@@ -149,66 +155,64 @@ fn entries_of(home: &Home, entries: &[(String, Entry)]) -> Vec<Cmd> {
     commands
 }
 
-fn jobs_of(home: &Home, queue: &str, jobs: &[Waiting]) -> [Cmd; 4] {
+fn put_jobs(partition: &PartitionKeys, queue: &str, jobs: &[QueuedJob]) -> [Cmd; 4] {
     let begin = |name: &str, kind: &str| {
         let mut command = redis::cmd(name);
-        command.arg(home.key_of(kind, queue).as_ref());
+        command.arg(partition.key_of(kind, queue).as_ref());
         command
     };
     let mut named = redis::cmd("SADD");
-    named.arg(home.key("queues").as_ref()).arg(queue);
+    named.arg(partition.key("queues").as_ref()).arg(queue);
     let mut bodies = begin("HSET", "jobs");
     let mut claims = begin("HSET", "claims");
     let mut due = begin("ZADD", "due");
     for job in jobs {
         bodies.arg(&job.id).arg(job.body.as_ref());
-        // Nobody has lease 0.
+        // Lease 0 is no lease.
         claims.arg(&job.id).arg(format!("0 {}", job.attempt));
         due.arg(job.due.0).arg(&job.id);
     }
     [named, bodies, claims, due]
 }
 
-/// Messages as `restore.lua` takes them.
-fn words(messages: Vec<Message>) -> Vec<Bytes> {
-    let mut words: Vec<Bytes> = Vec::new();
+/// The arguments of `restore.lua`.
+fn arguments(messages: Vec<Message>) -> Vec<Bytes> {
+    let mut arguments: Vec<Bytes> = Vec::new();
     for message in messages {
-        words.push(layout::id(message.position).into());
-        words.push((4 + 2 * message.attributes.len()).to_string().into());
-        words.push("time".into());
-        words.push(message.publish_time.0.to_string().into());
-        words.push("body".into());
-        words.push(message.body);
+        arguments.push(stream_id(message.position).into());
+        arguments.push((4 + 2 * message.attributes.len()).to_string().into());
+        arguments.push("time".into());
+        arguments.push(message.publish_time.0.to_string().into());
+        arguments.push("body".into());
+        arguments.push(message.body);
         for (name, value) in message.attributes {
-            words.push(format!("a:{name}").into());
-            words.push(value.into());
+            arguments.push(format!("a:{name}").into());
+            arguments.push(value.into());
         }
     }
-    words
+    arguments
 }
 
-fn outline(answer: Value) -> Option<Outline> {
+fn metadata(reply: Value) -> Option<Metadata> {
     type Pairs = Vec<(String, String)>;
-    let (head, logs, trimmed, mut queues): (Vec<Option<u64>>, Pairs, Pairs, Vec<String>) =
-        redis::from_redis_value(answer).ok()?;
-    let count = |index: usize| head.get(index).copied().flatten().unwrap_or_default();
-    let mut outline = Outline {
-        head: Head {
-            revision: Revision(count(0)),
-            at: Timestamp(count(1)),
-            lease: Lease(count(2)),
+    let (counters, logs, trimmed, mut queues): (Vec<Option<u64>>, Pairs, Pairs, Vec<String>) =
+        redis::from_redis_value(reply).ok()?;
+    let counter = |index: usize| counters.get(index).copied().flatten().unwrap_or_default();
+    let mut metadata = Metadata {
+        counters: Counters {
+            revision: Revision(counter(0)),
+            at: Timestamp(counter(1)),
+            lease: Lease(counter(2)),
         },
-        ..Outline::default()
+        ..Metadata::default()
     };
     for (log, last) in logs {
-        let last = layout::position_of(&last)?;
-        outline.logs.entry(log).or_default().last = last;
+        metadata.logs.entry(log).or_default().last = position_of(&last)?;
     }
     for (log, trimmed) in trimmed {
-        let trimmed = layout::position_of(&trimmed)?;
-        outline.logs.entry(log).or_default().trimmed = trimmed;
+        metadata.logs.entry(log).or_default().trimmed = position_of(&trimmed)?;
     }
     queues.sort_unstable();
-    outline.queues = queues;
-    Some(outline)
+    metadata.queues = queues;
+    Some(metadata)
 }

@@ -1,7 +1,8 @@
 #!lua flags=no-writes
--- Messages after a position, until there are enough of them or of their bytes, and the ends of the log.
+-- Returns messages after a position, up to a number of messages and until their bodies have enough bytes, and the bounds
+-- of the log.
 -- KEYS  stream logs trimmed
--- ARGV  latest, log, after, max, bytes
+-- ARGV  deadline, log, after, max, bytes
 local messages, bytes, after, max = {}, 0, ARGV[3], tonumber(ARGV[4])
 local page = 4
 while #messages < max and bytes < tonumber(ARGV[5]) do

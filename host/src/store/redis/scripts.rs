@@ -1,55 +1,55 @@
-//! The scripts, one a verb that is not a command of Redis, and requests to run them.
+//! The Lua scripts, one for each operation that is not a single command of Redis, and requests to servers.
 //!
-//! A server is asked by a script's digest; who does not know it is sent the whole script, which it then knows
-//! (`servers.rs`).
+//! A script is run by its digest (`EVALSHA`); a server that does not have it gets its source (`EVAL`) and keeps it
+//! (`router.rs`).
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use bytes::Bytes;
-use redis::{Cmd, Script};
+use redis::Cmd;
 
-pub(super) static COMMIT: LazyLock<Source> =
-    LazyLock::new(|| Source::new(include_str!("commit.lua")));
-pub(super) static SCAN: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("scan.lua")));
-pub(super) static READ: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("read.lua")));
-pub(super) static TRIM: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("trim.lua")));
-pub(super) static CLAIM: LazyLock<Source> =
-    LazyLock::new(|| Source::new(include_str!("claim.lua")));
+pub(super) static COMMIT: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("commit.lua")));
+pub(super) static SCAN: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scan.lua")));
+pub(super) static READ: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("read.lua")));
+pub(super) static TRIM: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("trim.lua")));
+pub(super) static CLAIM: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("claim.lua")));
 
-pub(super) static OUTLINE: LazyLock<Source> =
-    LazyLock::new(|| Source::new(include_str!("outline.lua")));
-pub(super) static JOBS: LazyLock<Source> = LazyLock::new(|| Source::new(include_str!("jobs.lua")));
-pub(super) static RESTORE: LazyLock<Source> =
-    LazyLock::new(|| Source::new(include_str!("restore.lua")));
+pub(super) static METADATA: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("metadata.lua")));
+pub(super) static JOBS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("jobs.lua")));
+pub(super) static RESTORE: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("restore.lua")));
 
-/// How long an answer may take, and how much longer for each MiB that is sent or asked for.
-const PATIENCE: Duration = Duration::from_secs(3);
-const PATIENCE_A_MEBIBYTE: Duration = Duration::from_millis(250);
+/// How long a reply may take, and how much longer for each MiB that is sent.
+const TIMEOUT: Duration = Duration::from_secs(3);
+const TIMEOUT_PER_MEBIBYTE: Duration = Duration::from_millis(250);
 
 /// A script.
-pub(super) struct Source {
-    text: &'static str,
+pub(super) struct Script {
+    source: &'static str,
     digest: String,
 }
 
-impl Source {
-    fn new(text: &'static str) -> Self {
-        let digest = Script::new(text).get_hash().to_owned();
-        Self { text, digest }
+impl Script {
+    fn new(source: &'static str) -> Self {
+        let digest = redis::Script::new(source).get_hash().to_owned();
+        Self { source, digest }
     }
 }
 
-/// What is asked of a server, once or again.
+/// A request to a server.
 pub(super) struct Request {
     work: Work,
-    /// How long the answer may take.
-    pub(super) patience: Duration,
+    /// How long the reply may take.
+    pub(super) timeout: Duration,
 }
 
 enum Work {
     Script {
-        source: &'static Source,
+        script: &'static Script,
         keys: Vec<Bytes>,
         arguments: Vec<Bytes>,
     },
@@ -57,52 +57,52 @@ enum Work {
 }
 
 impl Request {
-    /// To run a script. Before these arguments it gets the moment, by the server's clock, after which nobody waits for
-    /// its answer any more: what changes something does nothing from then on.
-    pub(super) fn script(source: &'static Source, keys: Vec<Bytes>, arguments: Vec<Bytes>) -> Self {
+    /// A request to run a script. Its first argument is added when it is sent: the deadline by the server's clock, after
+    /// which nobody waits for the reply and a script that writes does nothing.
+    pub(super) fn script(script: &'static Script, keys: Vec<Bytes>, arguments: Vec<Bytes>) -> Self {
         let bytes: usize = arguments.iter().map(Bytes::len).sum();
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
         Self {
-            patience: PATIENCE.saturating_add(PATIENCE_A_MEBIBYTE.saturating_mul(mebibytes)),
+            timeout: TIMEOUT.saturating_add(TIMEOUT_PER_MEBIBYTE.saturating_mul(mebibytes)),
             work: Work::Script {
-                source,
+                script,
                 keys,
                 arguments,
             },
         }
     }
 
-    /// A command of Redis.
+    /// A request to run a command of Redis.
     pub(super) const fn command(command: Cmd) -> Self {
         Self {
-            patience: PATIENCE,
+            timeout: TIMEOUT,
             work: Work::Command(command),
         }
     }
 
-    /// As it is sent: by the script's digest, or with the whole script.
-    pub(super) fn packed(&self, latest: u64, whole: bool) -> Cmd {
+    /// The command to send. `with_source` sends the source of a script instead of its digest.
+    pub(super) fn to_command(&self, deadline: u64, with_source: bool) -> Cmd {
         match &self.work {
             Work::Command(command) => command.clone(),
             Work::Script {
-                source,
+                script,
                 keys,
                 arguments,
             } => {
-                let mut command = if whole {
+                let mut command = if with_source {
                     let mut command = redis::cmd("EVAL");
-                    command.arg(source.text);
+                    command.arg(script.source);
                     command
                 } else {
                     let mut command = redis::cmd("EVALSHA");
-                    command.arg(source.digest.as_str());
+                    command.arg(script.digest.as_str());
                     command
                 };
                 command.arg(keys.len());
                 for key in keys {
                     command.arg(key.as_ref());
                 }
-                command.arg(latest);
+                command.arg(deadline);
                 for argument in arguments {
                     command.arg(argument.as_ref());
                 }

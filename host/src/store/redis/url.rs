@@ -1,68 +1,68 @@
-//! The URL of a store on Redis: which servers, who we are to them, and how our keys begin.
+//! The URL of a store on Redis: the servers, the login, and the prefix of the keys.
 //!
-//! Shown without its password, wherever it is shown.
+//! It is never displayed with its password.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
-/// The port that a Redis server has when none is said.
+/// The default port of a Redis server.
 const PORT: u16 = 6_379;
 
-/// The port that a Sentinel has when none is said.
+/// The default port of a Sentinel.
 const SENTINEL_PORT: u16 = 26_379;
 
-/// How our keys begin when nothing is said.
+/// The default prefix of the keys.
 const PREFIX: &str = "tillgate";
 
 /// A server's address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
-    /// A name or an IP address, without brackets.
+    /// A host name or an IP address, without brackets.
     pub host: String,
     /// Its port.
     pub port: u16,
 }
 
-/// How the servers work together.
+/// How the servers are organized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// One server.
     Single,
-    /// Sentinels say who is the master of this service.
+    /// Sentinels name the master of this service.
     Sentinel(String),
     /// A cluster, of which some servers are named.
     Cluster,
 }
 
-/// A store on Redis.
+/// The URL of a store on Redis.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisUrl {
-    /// How the servers work together.
+    /// How the servers are organized.
     pub topology: Topology,
-    /// The server, the Sentinels, or some servers of the cluster; at least one.
+    /// The server, the Sentinels, or some servers of the cluster; never empty.
     pub addresses: Vec<Address>,
-    /// Whether connections are by TLS.
+    /// Whether connections use TLS.
     pub tls: bool,
-    /// Who vouches for the servers' certificates, a file in PEM; the system's authorities if nobody.
+    /// A PEM file of certificate authorities to trust; the system's when `None`.
     pub ca: Option<PathBuf>,
     /// The ACL user.
     pub user: Option<String>,
     /// Its password.
     pub password: Option<String>,
-    /// The database.
+    /// The number of the database.
     pub database: i64,
-    /// How all our keys begin.
+    /// The prefix of all keys.
     pub prefix: String,
 }
 
 impl RedisUrl {
-    /// Reads `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?prefix=PREFIX&ca=FILE]`. `None` when the scheme is
-    /// none of Redis'.
+    /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?prefix=PREFIX&ca=FILE]`. `None` when the scheme is
+    /// not one of Redis.
     ///
     /// # Errors
-    /// What is wrong with it, without the password.
+    /// What is wrong with the URL, without its password.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let (scheme, rest) = text.split_once("://")?;
         let (tls, kind) = match scheme.split_once('+').unwrap_or((scheme, "")) {
@@ -94,7 +94,7 @@ impl RedisUrl {
             .collect::<Result<Vec<_>, _>>()?;
         let (topology, database) = topology(kind, path)?;
         if topology == Topology::Single && addresses.len() > 1 {
-            return Err("several servers are redis+cluster:// or redis+sentinel://".to_owned());
+            return Err("several servers need redis+cluster:// or redis+sentinel://".to_owned());
         }
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let mut url = Self {
@@ -119,13 +119,13 @@ impl RedisUrl {
             "prefix" => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
                 if value.is_empty() || value.len() > 64 || !value.chars().all(plain) {
-                    return Err("prefix must be 1 to 64 of A-Z a-z 0-9 - _".to_owned());
+                    return Err("prefix must be 1 to 64 characters of A-Z a-z 0-9 - _".to_owned());
                 }
                 self.prefix = value.to_owned();
             }
             "ca" if self.tls => self.ca = some_text(value)?.map(PathBuf::from),
-            "ca" => return Err("ca is for rediss://".to_owned()),
-            _ => return Err(format!("{name:?} is no parameter: prefix and ca are")),
+            "ca" => return Err("ca needs rediss://".to_owned()),
+            _ => return Err(format!("{name:?} is not a parameter: use prefix or ca")),
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl RedisUrl {
 
 impl Address {
     fn read(text: &str, default_port: u16) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no address such as redis.example:6379");
+        let wrong = || format!("{text:?} is not an address such as redis.example:6379");
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
@@ -160,7 +160,7 @@ fn topology(kind: &str, path: &str) -> Result<(Topology, i64), String> {
         "" => Ok(0),
         number => number
             .parse()
-            .map_err(|_| format!("{number:?} is no database's number")),
+            .map_err(|_| format!("{number:?} is not the number of a database")),
     };
     match kind {
         "sentinel" => {
@@ -172,7 +172,9 @@ fn topology(kind: &str, path: &str) -> Result<(Topology, i64), String> {
             Ok((Topology::Sentinel(service), database(number)?))
         }
         "cluster" if path.is_empty() => Ok((Topology::Cluster, 0)),
-        "cluster" => Err("a cluster has one database: nothing may follow its servers".to_owned()),
+        "cluster" => {
+            Err("a cluster has only one database: no path may follow its servers".to_owned())
+        }
         _ => Ok((Topology::Single, database(path)?)),
     }
 }
@@ -180,7 +182,7 @@ fn topology(kind: &str, path: &str) -> Result<(Topology, i64), String> {
 fn some_text(encoded: &str) -> Result<Option<String>, String> {
     let text = percent_decode_str(encoded)
         .decode_utf8()
-        .map_err(|_| "what is percent-encoded is not UTF-8".to_owned())?;
+        .map_err(|_| "percent-encoded text is not UTF-8".to_owned())?;
     Ok((!text.is_empty()).then(|| text.into_owned()))
 }
 
@@ -248,7 +250,10 @@ mod tests {
     #[test]
     fn every_kind_is_read_and_shown_without_its_password() {
         for (text, expected) in [
-            ("redis://", "\"\" is no address such as redis.example:6379"),
+            (
+                "redis://",
+                "\"\" is not an address such as redis.example:6379",
+            ),
             ("redis://localhost", "redis://localhost:6379"),
             ("redis://localhost:1/3", "redis://localhost:1/3"),
             ("rediss://u:p%40ss@h", "rediss://u:***@h:6379"),
@@ -273,19 +278,19 @@ mod tests {
             ),
             (
                 "redis://a,b",
-                "several servers are redis+cluster:// or redis+sentinel://",
+                "several servers need redis+cluster:// or redis+sentinel://",
             ),
             (
                 "redis://u:secret@h:x",
-                "\"h:x\" is no address such as redis.example:6379",
+                "\"h:x\" is not an address such as redis.example:6379",
             ),
             (
                 "redis://h?prefix={}",
-                "prefix must be 1 to 64 of A-Z a-z 0-9 - _",
+                "prefix must be 1 to 64 characters of A-Z a-z 0-9 - _",
             ),
             (
                 "redis://h?colour=red",
-                "\"colour\" is no parameter: prefix and ca are",
+                "\"colour\" is not a parameter: use prefix or ca",
             ),
         ] {
             assert_eq!(shown(text), expected, "{text}");

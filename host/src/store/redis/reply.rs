@@ -1,23 +1,31 @@
-//! What the scripts that read answer, as the store's own types.
+//! The replies of the scripts that read, parsed into the types of the contract.
 //!
-//! Every function answers `None` for what none of our scripts says.
+//! Every function returns `None` for a reply that has an unexpected format.
 
 use bytes::Bytes;
 use redis::Value;
 
-use super::super::copy::Waiting;
-use super::super::{Claimed, Entry, Job, Lease, Message, Position};
-use super::layout::{self, position_of};
+use super::super::contract::{Claimed, Entry, Job, Lease, Message, Position, Unavailable};
+use super::super::portable::QueuedJob;
+use super::keys::{decode_entry, position_of};
 use crate::clock::Timestamp;
 
-/// Entries, nil for what is not there.
-pub(super) fn entries(answer: Value) -> Option<Vec<Option<Entry>>> {
-    array(answer)?.into_iter().map(entry).collect()
+/// What is wrong with a reply that cannot be parsed.
+pub(super) const UNEXPECTED: &str = "the server's reply has an unexpected format";
+
+/// The error for a reply that cannot be parsed.
+pub(super) fn unexpected() -> Unavailable {
+    Unavailable(UNEXPECTED.to_owned())
 }
 
-/// Whether there are more; then key and entry by turns.
-pub(super) fn page(answer: Value) -> Option<(bool, Vec<(String, Entry)>)> {
-    let mut values = array(answer)?.into_iter();
+/// Entries, nil for those that do not exist.
+pub(super) fn entries(reply: Value) -> Option<Vec<Option<Entry>>> {
+    array(reply)?.into_iter().map(entry).collect()
+}
+
+/// Whether there are more, then alternating keys and entries.
+pub(super) fn page(reply: Value) -> Option<(bool, Vec<(String, Entry)>)> {
+    let mut values = array(reply)?.into_iter();
     let more = values.next()? == Value::Int(1);
     let mut entries = Vec::with_capacity(values.len() / 2);
     while let (Some(key), Some(value)) = (values.next(), values.next()) {
@@ -29,23 +37,29 @@ pub(super) fn page(answer: Value) -> Option<(bool, Vec<(String, Entry)>)> {
 }
 
 /// The newest position, the newest that was trimmed, and messages.
-pub(super) fn slice(answer: Value) -> Option<(Position, Position, Vec<Message>)> {
-    let [last, trimmed, messages] = <[Value; 3]>::try_from(array(answer)?).ok()?;
+pub(super) fn slice(reply: Value) -> Option<(Position, Position, Vec<Message>)> {
+    let [last, trimmed, messages] = <[Value; 3]>::try_from(array(reply)?).ok()?;
     let messages = array(messages)?.into_iter().map(message);
-    Some((end(last)?, end(trimmed)?, messages.collect::<Option<_>>()?))
+    Some((
+        bound(last)?,
+        bound(trimmed)?,
+        messages.collect::<Option<_>>()?,
+    ))
 }
 
-/// How many messages went, and whether there may be more.
-pub(super) fn trimmed(answer: Value) -> Option<(usize, bool)> {
-    match array(answer)?.as_slice() {
-        [Value::Int(gone), Value::Int(ended)] => Some((usize::try_from(*gone).ok()?, *ended == 0)),
+/// How many messages were dropped, and whether there may be more.
+pub(super) fn trimmed(reply: Value) -> Option<(usize, bool)> {
+    match array(reply)?.as_slice() {
+        [Value::Int(dropped), Value::Int(ended)] => {
+            Some((usize::try_from(*dropped).ok()?, *ended == 0))
+        }
         _ => None,
     }
 }
 
-/// What was claimed; `None` inside when the claim came too late.
-pub(super) fn claimed(answer: Value) -> Option<Option<Claimed>> {
-    let mut parts = array(answer)?.into_iter();
+/// The claimed jobs; `Some(None)` when the deadline had passed.
+pub(super) fn claimed(reply: Value) -> Option<Option<Claimed>> {
+    let mut parts = array(reply)?.into_iter();
     if text(parts.next()?)? == "late" {
         return Some(None);
     }
@@ -60,11 +74,11 @@ pub(super) fn claimed(answer: Value) -> Option<Option<Claimed>> {
     Some(Some(Claimed { jobs, next_due }))
 }
 
-/// Jobs of a queue, by when they are due.
-pub(super) fn waiting(answer: Value) -> Option<Vec<Waiting>> {
-    let jobs = array(answer)?.into_iter().map(|job| {
+/// Jobs of a queue, ordered by due time.
+pub(super) fn queued_jobs(reply: Value) -> Option<Vec<QueuedJob>> {
+    let jobs = array(reply)?.into_iter().map(|job| {
         let [id, due, attempt, body] = <[Value; 4]>::try_from(array(job)?).ok()?;
-        Some(Waiting {
+        Some(QueuedJob {
             id: text(id)?,
             due: score(&text(due)?)?,
             attempt: u32::try_from(number(attempt)?).unwrap_or(u32::MAX),
@@ -75,18 +89,18 @@ pub(super) fn waiting(answer: Value) -> Option<Vec<Waiting>> {
 }
 
 /// Names.
-pub(super) fn names(answer: Value) -> Option<Vec<String>> {
-    array(answer)?.into_iter().map(text).collect()
+pub(super) fn names(reply: Value) -> Option<Vec<String>> {
+    array(reply)?.into_iter().map(text).collect()
 }
 
 fn entry(value: Value) -> Option<Option<Entry>> {
     match value {
         Value::Nil => Some(None),
-        value => layout::entry(bytes(value)?).map(Some),
+        value => decode_entry(bytes(value)?).map(Some),
     }
 }
 
-/// A stream's entry: `time`, `body`, then attributes, each name after `a:`.
+/// A stream entry: `time`, `body`, then attributes, each name prefixed with `a:`.
 fn message(entry: Value) -> Option<Message> {
     let [id, fields] = <[Value; 2]>::try_from(array(entry)?).ok()?;
     let mut fields = array(fields)?.into_iter();
@@ -115,19 +129,19 @@ fn job(claimed: Value) -> Option<Job> {
     })
 }
 
-/// An end of a log; nil before the first message.
-fn end(id: Value) -> Option<Position> {
+/// A bound of a log; nil before the first message.
+fn bound(id: Value) -> Option<Position> {
     match id {
         Value::Nil => Some(Position::default()),
         id => position_of(&text(id)?),
     }
 }
 
-/// A score is a double: exact until the year 2255, and the end of time is what is not less than that.
+/// A score is a double: exact until the year 2255, and the greatest timestamp when it exceeds the range.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "what does not fit is the end of time"
+    reason = "a score out of range saturates"
 )]
 fn score(text: &str) -> Option<Timestamp> {
     let score: f64 = text.parse().ok()?;

@@ -1,15 +1,11 @@
-//! Commits that share a record share rows too: what they say of messages and outcomes is found in them as if each had
-//! been alone, whatever part of a row is trimmed, and wherever the row lies.
-
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Commits that share a record of the journal also share rows. Their messages and outcomes are found as if each commit
+//! had been alone, whatever part of a row is trimmed, in memory and on disk.
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
-use super::super::{CommitId, MemoryStore, Op};
-use super::disk::Disk;
-use super::tests::{block_on, random};
+use super::fake_disk::FakeDisk;
 use super::*;
 use crate::clock::StoppedClock;
 
@@ -19,7 +15,7 @@ fn partition() -> Partition {
     Partition::named("p")
 }
 
-/// A commit with up to three messages, some of them larger than a row gets.
+/// A commit with up to three messages, some of them larger than a row may be.
 fn commit(random: &mut impl FnMut(usize) -> usize) -> Commit {
     let append = |bytes: usize| Op::Append {
         log: "log".to_owned(),
@@ -39,87 +35,92 @@ fn commit(random: &mut impl FnMut(usize) -> usize) -> Commit {
     }
 }
 
-/// Has all of them share a record, and the memory store do the same.
-async fn commit_together(disk: &Disk, store: &EmbeddedStore, plain: &MemoryStore, all: &[Commit]) {
+/// Makes all commits share a record, and applies them to the model too.
+async fn commit_together(
+    disk: &FakeDisk,
+    store: &EmbeddedStore,
+    model: &MemoryStore,
+    all: &[Commit],
+) {
     let first = Commit {
         partition: partition(),
         id: CommitId::random(),
         checks: Vec::new(),
         ops: Vec::new(),
     };
-    plain.commit(first.clone()).await.unwrap();
-    disk.hold_syncs(true);
+    model.commit(first.clone()).await.unwrap();
+    disk.block_journal_syncs();
     let mut first = store.commit(first);
     assert!((&mut first).now_or_never().is_none());
-    disk.wait_for_a_sync();
+    disk.wait_for_blocked_sync();
     let before = disk.syncs();
     let mut rest: Vec<_> = all.iter().map(|one| store.commit(one.clone())).collect();
     for one in &mut rest {
         assert!(one.now_or_never().is_none());
     }
-    disk.hold_syncs(false);
+    disk.unblock_syncs();
     first.await.unwrap();
     for (done, one) in join_all(rest).await.into_iter().zip(all) {
-        assert_eq!(done, plain.commit(one.clone()).await);
+        assert_eq!(done, model.commit(one.clone()).await);
     }
     assert_eq!(disk.syncs() - before, 2);
 }
 
-async fn assert_same_log(store: &EmbeddedStore, plain: &MemoryStore) {
+async fn assert_same_log(store: &EmbeddedStore, model: &MemoryStore) {
     let p = partition();
-    let all = plain.read(&p, "log", Position(0), 9_999).await.unwrap();
+    let all = model.read(&p, "log", Position(0), 9_999).await.unwrap();
     for after in 0..=all.last.0 + 1 {
         for max in [1, 3, 9_999] {
             let after = Position(after);
             let read = store.read(&p, "log", after, max).await.unwrap();
-            let expected = plain.read(&p, "log", after, max).await.unwrap();
+            let expected = model.read(&p, "log", after, max).await.unwrap();
             assert_eq!(read, expected, "after {after:?}, {max}");
         }
     }
 }
 
 #[test]
-fn messages_and_outcomes_of_a_record_are_found_and_trimmed_one_by_one() {
+fn messages_and_outcomes_that_share_a_record_are_found_and_trimmed_one_by_one() {
     for seed in 0..6 {
         let mut random = random(seed);
-        let disk = Disk::default();
+        let disk = FakeDisk::default();
         let clock = Arc::new(StoppedClock::at(START));
-        let plain = MemoryStore::new(clock.clone());
-        let lengths = Lengths::default();
-        let open = || disk.try_store_at(clock.clone(), lengths).unwrap();
+        let model = MemoryStore::new(clock.clone());
+        let limits = FlushLimits::default();
+        let open = || disk.try_store_at(clock.clone(), limits).unwrap();
         let mut store = open();
         let mut done = Vec::new();
         for round in 0_u64..3 {
             let some: Vec<Commit> = (0..20).map(|_| commit(&mut random)).collect();
             block_on(async {
-                commit_together(&disk, &store, &plain, &some).await;
+                commit_together(&disk, &store, &model, &some).await;
                 done.extend(some);
-                assert_same_log(&store, &plain).await;
+                assert_same_log(&store, &model).await;
                 for max in [1, 2, 7] {
                     // Each commit is a microsecond after the one before.
                     let before = START.plus(Duration::from_micros(round * 21 + 12));
                     let gone = store.trim(&partition(), "log", before, max).await;
-                    let expected = plain.trim(&partition(), "log", before, max).await;
+                    let expected = model.trim(&partition(), "log", before, max).await;
                     assert_eq!(gone, expected);
-                    assert_same_log(&store, &plain).await;
+                    assert_same_log(&store, &model).await;
                 }
                 for again in &done {
                     let repeated = store.commit(again.clone()).await.unwrap();
                     assert!(repeated.repeated);
-                    assert_eq!(repeated, plain.commit(again.clone()).await.unwrap());
+                    assert_eq!(repeated, model.commit(again.clone()).await.unwrap());
                 }
             });
-            // Once from the journal's layers, once from what was filed.
+            // Before this from memory, now from disk.
             drop(store);
             store = open();
-            block_on(assert_same_log(&store, &plain));
+            block_on(assert_same_log(&store, &model));
         }
-        clock.advance(super::super::REMEMBER + Duration::from_secs(1));
+        clock.advance(REMEMBER + Duration::from_secs(1));
         block_on(async {
             for _ in 0..3 {
                 let one = commit(&mut random);
                 store.commit(one.clone()).await.unwrap();
-                plain.commit(one).await.unwrap();
+                model.commit(one).await.unwrap();
             }
             for forgotten in &done {
                 assert!(!store.commit(forgotten.clone()).await.unwrap().repeated);
@@ -129,8 +130,8 @@ fn messages_and_outcomes_of_a_record_are_found_and_trimmed_one_by_one() {
 }
 
 #[test]
-fn a_store_outlives_the_runtime_that_it_answered_from() {
-    let store = Arc::new(Disk::default().journaling_store());
+fn a_store_outlives_the_runtime_that_it_answered_on() {
+    let store = Arc::new(FakeDisk::default().journaling_store());
     for _ in 0..2 {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

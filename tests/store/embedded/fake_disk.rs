@@ -1,58 +1,56 @@
 //! A disk in memory for tests of what a disk may do: fail, be slow, lose what was not synced.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
-
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use redb::StorageBackend;
 
-use super::*;
+use super::super::folder::Folder;
+use super::super::journal::Files;
+use super::super::writer::FlushLimits;
+use super::super::{EmbeddedStore, Timestamp};
 use crate::clock::StoppedClock;
 
-/// Which files of a [`Disk`] are which.
-pub(super) const TABLE: usize = 0;
+/// The files of a [`FakeDisk`], by index.
+pub(super) const REDB: usize = 0;
 pub(super) const JOURNAL: [usize; 2] = [1, 2];
 
-/// A disk in memory that keeps apart what was written from what was synced.
+/// A disk in memory that knows what of its contents was synced.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Disk(Arc<(Mutex<Device>, Condvar)>);
+pub(super) struct FakeDisk(Arc<(Mutex<Device>, Condvar)>);
 
 #[derive(Debug, Default)]
 pub(super) struct Device {
-    /// redb's file, and the journal's.
+    /// redb's file and those of the journal.
     pub(super) files: [Contents; 3],
     pub(super) syncs: usize,
-    /// A file that cannot be written.
-    pub(super) fails: Option<usize>,
-    /// How many writes and syncs go well from now on.
-    pub(super) good_for: Option<usize>,
-    /// The same for syncs alone.
-    pub(super) good_syncs: Option<usize>,
-    /// Syncs of these files wait.
-    pub(super) holds: Vec<usize>,
-    /// Whether one waits.
+    /// A file that every write fails on.
+    pub(super) broken: Option<usize>,
+    /// How many writes and syncs succeed from now on; all when `None`.
+    pub(super) writes_left: Option<usize>,
+    /// How many syncs succeed from now on; all when `None`.
+    pub(super) syncs_left: Option<usize>,
+    /// The files whose syncs block.
+    pub(super) blocked: Vec<usize>,
+    /// Whether a sync is blocked.
     pub(super) waiting: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
-    /// What is read.
+    /// What a read returns.
     pub(super) written: Vec<u8>,
-    /// What is there after a power cut, at least.
+    /// What survives a power cut for certain.
     pub(super) synced: Vec<u8>,
-    /// What may be there after a power cut: changes since the last sync.
+    /// What may survive a power cut: the changes since the last sync.
     pub(super) unsynced: Vec<Change>,
 }
 
-/// One of the files.
+/// A file of the disk.
 #[derive(Clone, Debug)]
 struct DiskFile {
-    disk: Disk,
+    disk: FakeDisk,
     file: usize,
 }
 
@@ -75,7 +73,7 @@ impl Change {
     }
 }
 
-impl Disk {
+impl FakeDisk {
     pub(super) fn state(&self) -> MutexGuard<'_, Device> {
         self.0.0.lock().unwrap()
     }
@@ -84,44 +82,44 @@ impl Disk {
         self.try_store().unwrap()
     }
 
-    /// Files of a journal are short, so that much is filed.
+    /// Opens a store whose journal files are short, so that it flushes often.
     pub(super) fn try_store(&self) -> Result<EmbeddedStore, String> {
-        self.try_store_with(Lengths {
-            enough: 6_000,
-            full: 12_000,
-            step: 2_000,
+        self.try_store_with(FlushLimits {
+            flush_at: 6_000,
+            stall_at: 12_000,
+            compaction_bytes: 2_000,
         })
     }
 
-    /// A store that files nothing before it is closed.
+    /// Opens a store that flushes nothing before it is closed.
     pub(super) fn journaling_store(&self) -> EmbeddedStore {
-        self.try_store_with(Lengths::default()).unwrap()
+        self.try_store_with(FlushLimits::default()).unwrap()
     }
 
-    pub(super) fn try_store_with(&self, lengths: Lengths) -> Result<EmbeddedStore, String> {
-        self.try_store_at(Arc::new(StoppedClock::at(Timestamp(1_000_000))), lengths)
+    pub(super) fn try_store_with(&self, limits: FlushLimits) -> Result<EmbeddedStore, String> {
+        self.try_store_at(Arc::new(StoppedClock::at(Timestamp(1_000_000))), limits)
     }
 
     pub(super) fn try_store_at(
         &self,
         clock: Arc<StoppedClock>,
-        lengths: Lengths,
+        limits: FlushLimits,
     ) -> Result<EmbeddedStore, String> {
         let file = |file| DiskFile {
             disk: self.clone(),
             file,
         };
-        let (folder, about) = Folder::on(file(TABLE))?;
+        let (folder, meta) = Folder::on(file(REDB))?;
         let journal: Files = [Box::new(file(JOURNAL[0])), Box::new(file(JOURNAL[1]))];
-        EmbeddedStore::start(folder, &about, journal, clock, lengths)
+        EmbeddedStore::start(folder, &meta, journal, clock, limits)
     }
 
     pub(super) fn syncs(&self) -> usize {
         self.state().syncs
     }
 
-    /// The disk after a power cut: of what was not synced, some is there, some is not, and some is
-    /// half there, in no order.
+    /// The disk after a power cut: of the changes that were not synced, some are there, some are not, and some are there
+    /// in part, in any combination.
     pub(super) fn after_a_power_cut(&self, random: &mut impl FnMut(usize) -> usize) -> Self {
         let state = self.state();
         let disk = Self::default();
@@ -143,7 +141,7 @@ impl Disk {
         disk
     }
 
-    /// The disk as it is after a power cut when all that was written got there.
+    /// The disk after a crash that loses nothing that was written.
     pub(super) fn copy(&self) -> Self {
         let disk = Self::default();
         for (file, contents) in self.state().files.iter().enumerate() {
@@ -161,22 +159,26 @@ impl Disk {
         self.state().files[file] = contents;
     }
 
-    pub(super) fn hold_syncs(&self, hold: bool) {
-        self.hold(if hold { &JOURNAL } else { &[] });
+    pub(super) fn block_journal_syncs(&self) {
+        self.block_syncs(&JOURNAL);
     }
 
-    /// Holds the syncs of those files alone.
-    pub(super) fn hold(&self, files: &[usize]) {
-        self.state().holds = files.to_vec();
+    pub(super) fn unblock_syncs(&self) {
+        self.block_syncs(&[]);
+    }
+
+    /// Blocks the syncs of these files and of no others.
+    pub(super) fn block_syncs(&self, files: &[usize]) {
+        self.state().blocked = files.to_vec();
         self.0.1.notify_all();
     }
 
-    pub(super) fn wait_for_a_sync(&self) {
-        let patience = Duration::from_secs(60);
+    pub(super) fn wait_for_blocked_sync(&self) {
+        let timeout = Duration::from_secs(60);
         let waited = self
             .0
             .1
-            .wait_timeout_while(self.state(), patience, |state| !state.waiting);
+            .wait_timeout_while(self.state(), timeout, |state| !state.waiting);
         assert!(!waited.unwrap().1.timed_out(), "nothing was synced");
     }
 }
@@ -184,9 +186,9 @@ impl Disk {
 impl DiskFile {
     fn change(&self, change: Change) -> io::Result<()> {
         let mut state = self.disk.state();
-        state.work()?;
-        if state.fails == Some(self.file) {
-            return Err(io::Error::other("the disk is gone"));
+        state.count_write()?;
+        if state.broken == Some(self.file) {
+            return Err(io::Error::other("the disk is broken"));
         }
         let contents = &mut state.files[self.file];
         change.apply(&mut contents.written);
@@ -196,14 +198,14 @@ impl DiskFile {
 }
 
 impl Device {
-    fn work(&mut self) -> io::Result<()> {
-        go(&mut self.good_for)
+    fn count_write(&mut self) -> io::Result<()> {
+        count_down(&mut self.writes_left)
     }
 }
 
-fn go(good_for: &mut Option<usize>) -> io::Result<()> {
-    match good_for {
-        Some(0) => Err(io::Error::other("the disk is gone")),
+fn count_down(left: &mut Option<usize>) -> io::Result<()> {
+    match left {
+        Some(0) => Err(io::Error::other("the disk is broken")),
         Some(left) => {
             *left -= 1;
             Ok(())
@@ -231,14 +233,14 @@ impl StorageBackend for DiskFile {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.disk.state();
-        while state.holds.contains(&self.file) {
+        while state.blocked.contains(&self.file) {
             state.waiting = true;
             self.disk.0.1.notify_all();
             state = self.disk.0.1.wait(state).unwrap();
             state.waiting = false;
         }
-        state.work()?;
-        go(&mut state.good_syncs)?;
+        state.count_write()?;
+        count_down(&mut state.syncs_left)?;
         state.syncs += 1;
         let contents = &mut state.files[self.file];
         contents.synced = contents.written.clone();

@@ -1,40 +1,40 @@
-//! Where the outcomes of remembered commits lie: from a commit's id to the publish time that begins the key of its row.
+//! Where the outcomes of remembered commits are: from a commit's id to the publish time in the key of its row.
 //!
-//! A row has the outcomes of a group and lies by the time of its first, so that forgetting takes whole rows; the price
-//! is this map in memory, some 30 bytes for each commit of the last quarter of an hour. It belongs to the writer and is
-//! made from what is stored when the store is opened.
+//! A row contains the outcomes of a batch under the publish time of the first, so that whole rows expire at once. The
+//! price is this index in memory, some 30 bytes for each commit of the last quarter of an hour. It belongs to the writer
+//! and is rebuilt from the rows when the store is opened.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 
-/// The times of the rows of remembered commits.
-pub(super) struct Ids {
+/// The publish times of the rows of remembered commits.
+pub(super) struct CommitIndex {
     /// By a hash of partition and id.
     times: HashMap<u64, u64, RandomState>,
-    /// Those whose hash another has already.
-    clashes: BTreeSet<(u64, u64)>,
-    /// Nothing is remembered from before this.
+    /// Hash and time of those whose hash was taken.
+    collisions: BTreeSet<(u64, u64)>,
+    /// No row is older than this.
     pub(super) oldest: u64,
 }
 
-impl Default for Ids {
+impl Default for CommitIndex {
     fn default() -> Self {
         Self {
             times: HashMap::default(),
-            clashes: BTreeSet::new(),
+            collisions: BTreeSet::new(),
             oldest: u64::MAX,
         }
     }
 }
 
-impl Ids {
+impl CommitIndex {
     pub(super) fn add(&mut self, partition: &str, id: u128, at: u64) {
         let hash = self.hash(partition, id);
         self.oldest = self.oldest.min(at);
         if *self.times.entry(hash).or_insert(at) != at {
-            self.clashes.insert((hash, at));
+            self.collisions.insert((hash, at));
         }
     }
 
@@ -43,16 +43,16 @@ impl Ids {
         if self.times.get(&hash) == Some(&at) {
             self.times.remove(&hash);
         } else {
-            self.clashes.remove(&(hash, at));
+            self.collisions.remove(&(hash, at));
         }
     }
 
-    /// When a commit of that id may have been published.
+    /// The times of the rows that may contain the outcome of a commit.
     pub(super) fn times(&self, partition: &str, id: u128) -> impl Iterator<Item = u64> {
         let hash = self.hash(partition, id);
-        let clashes = self.clashes.range((hash, 0)..=(hash, u64::MAX));
+        let collisions = self.collisions.range((hash, 0)..=(hash, u64::MAX));
         let first = self.times.get(&hash).copied();
-        first.into_iter().chain(clashes.map(|(_, at)| *at))
+        first.into_iter().chain(collisions.map(|(_, at)| *at))
     }
 
     fn hash(&self, partition: &str, id: u128) -> u64 {

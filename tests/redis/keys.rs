@@ -1,4 +1,4 @@
-//! What others find who read Redis themselves, as `host/src/store/redis/README.md` promises it.
+//! The keys and streams in Redis, as `host/src/store/redis/README.md` documents them.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ async fn store_on(server: &Server, prefix: &str) -> RedisStore {
 
 #[tokio::test]
 async fn a_log_is_a_stream_that_anyone_can_read() {
-    let (server, prefix) = (shared(), "layout-stream");
+    let (server, prefix) = (shared(), "keys-stream");
     let store = store_on(server, prefix).await;
     store
         .commit(commit(vec![append("rates", "one"), append("rates", "two")]))
@@ -65,8 +65,8 @@ async fn a_log_is_a_stream_that_anyone_can_read() {
 }
 
 #[tokio::test]
-async fn every_key_of_a_partition_has_its_hash_tag_and_a_known_name() {
-    let (server, prefix) = (shared(), "layout-keys");
+async fn every_key_of_a_partition_has_its_hash_tag_and_a_documented_name() {
+    let (server, prefix) = (shared(), "keys-names");
     let store = store_on(server, prefix).await;
     let job = Op::Enqueue {
         queue: "deliveries".to_owned(),
@@ -118,46 +118,43 @@ async fn every_key_of_a_partition_has_its_hash_tag_and_a_known_name() {
         .cli(&["ttl", &format!("{{{prefix}:shop}}:ids:0")])
         .parse()
         .unwrap();
-    assert!(
-        (1_800..=2_400).contains(&left),
-        "what is remembered goes by itself: {left}"
-    );
+    assert!((1_800..=2_400).contains(&left), "outcomes expire: {left}");
 }
 
 #[tokio::test]
-async fn a_value_stands_behind_its_revision_and_a_large_ones_stands_alone_too() {
-    let (server, prefix) = (shared(), "layout-values");
+async fn a_value_follows_its_revision_and_that_of_a_large_value_is_also_stored_separately() {
+    let (server, prefix) = (shared(), "keys-values");
     let store = store_on(server, prefix).await;
     let put = |key: &str, bytes: usize| Op::Put {
         key: key.to_owned(),
         value: "x".repeat(bytes).into(),
     };
-    let ask = |words: [&str; 2], key| {
-        let of = format!("{{{prefix}:shop}}:{}", words[1]);
-        server.cli(&[words[0], &of, key])
+    let hget = |hash: &str, key| {
+        let hash = format!("{{{prefix}:shop}}:{hash}");
+        server.cli(&["hget", &hash, key])
     };
     let ops = vec![put("small", 4_096), put("large", 4_097)];
     store.commit(commit(ops)).await.unwrap();
-    assert!(ask(["hget", "values"], "small").starts_with("1 xxx"));
-    assert!(ask(["hget", "values"], "large").starts_with("1 xxx"));
-    assert_eq!(ask(["hget", "revisions"], "small"), "");
-    assert_eq!(ask(["hget", "revisions"], "large"), "1");
+    assert!(hget("values", "small").starts_with("1 xxx"));
+    assert!(hget("values", "large").starts_with("1 xxx"));
+    assert_eq!(hget("revisions", "small"), "");
+    assert_eq!(hget("revisions", "large"), "1");
     let ops = vec![put("small", 5_000), put("large", 3)];
     store.commit(commit(ops)).await.unwrap();
-    assert_eq!(ask(["hget", "values"], "large"), "2 xxx");
-    assert_eq!(ask(["hget", "revisions"], "small"), "2");
-    assert_eq!(ask(["hget", "revisions"], "large"), "");
+    assert_eq!(hget("values", "large"), "2 xxx");
+    assert_eq!(hget("revisions", "small"), "2");
+    assert_eq!(hget("revisions", "large"), "");
     let delete = Op::Delete {
         key: "small".to_owned(),
     };
     store.commit(commit(vec![delete])).await.unwrap();
-    assert_eq!(ask(["hget", "values"], "small"), "");
-    assert_eq!(ask(["hget", "revisions"], "small"), "");
+    assert_eq!(hget("values", "small"), "");
+    assert_eq!(hget("revisions", "small"), "");
 }
 
 #[tokio::test]
-async fn a_key_of_another_type_stops_a_commit_before_it_writes() {
-    let (server, prefix) = (shared(), "layout-foreign");
+async fn a_key_of_another_type_fails_a_commit_before_it_writes() {
+    let (server, prefix) = (shared(), "keys-foreign");
     let store = store_on(server, prefix).await;
     store.commit(commit(vec![])).await.unwrap();
     for kind in [

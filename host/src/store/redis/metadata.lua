@@ -1,7 +1,7 @@
 #!lua flags=no-writes
--- What a partition holds besides entries.
+-- Returns the counters of a partition, the bounds of its logs and the names of its queues.
 -- KEYS  head logs trimmed queues
--- ARGV  latest
+-- ARGV  deadline
 return {
   redis.call('HMGET', KEYS[1], 'revision', 'at', 'lease'),
   redis.call('HGETALL', KEYS[2]),

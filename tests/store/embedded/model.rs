@@ -1,24 +1,16 @@
-//! The embedded store answers what the memory store answers, whatever lies in the journal, is being
-//! filed or is filed: random commits, claims, trims and reads, with restarts between.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+//! The embedded store behaves as the store in memory does, whether data is in the journal, being flushed or flushed:
+//! random commits, claims, trims and reads on both, with restarts between.
 
 use bytes::Bytes;
 
-use super::super::{Check, CommitId, Lease, MemoryStore, Op, Revision};
-use super::disk::Disk;
-use super::tests::{block_on, random};
+use super::fake_disk::FakeDisk;
 use super::*;
 use crate::clock::StoppedClock;
 
 const STEPS: usize = 400;
 
-/// Makes up what to do.
-struct Chance<F> {
+/// Generates random operations.
+struct Generator<F> {
     random: F,
     /// Ids of commits that may be repeated.
     ids: Vec<CommitId>,
@@ -26,7 +18,7 @@ struct Chance<F> {
     claims: Vec<(Partition, String, String, Lease)>,
 }
 
-impl<F: FnMut(usize) -> usize> Chance<F> {
+impl<F: FnMut(usize) -> usize> Generator<F> {
     fn name(&mut self, of: &[&str]) -> String {
         of[(self.random)(of.len())].to_owned()
     }
@@ -106,20 +98,20 @@ impl<F: FnMut(usize) -> usize> Chance<F> {
         }
     }
 
-    /// Does something to both; both must answer the same.
-    async fn step(&mut self, real: &EmbeddedStore, plain: &MemoryStore) {
+    /// Does the same to both stores, which must give the same answer.
+    async fn step(&mut self, store: &EmbeddedStore, model: &MemoryStore) {
         let p = self.partition();
         let max = [0, 1, 2, 5, usize::MAX][(self.random)(5)];
         match (self.random)(12) {
             0..=5 => {
                 let commit = self.commit();
-                let done = real.commit(commit.clone()).await;
-                assert_eq!(done, plain.commit(commit).await);
+                let done = store.commit(commit.clone()).await;
+                assert_eq!(done, model.commit(commit).await);
             }
             6 | 7 => {
                 let (queue, span) = (self.name(&["q", "q2"]), Duration::from_micros(100));
-                let claimed = real.claim(&p, &queue, span, max).await.unwrap();
-                assert_eq!(claimed, plain.claim(&p, &queue, span, max).await.unwrap());
+                let claimed = store.claim(&p, &queue, span, max).await.unwrap();
+                assert_eq!(claimed, model.claim(&p, &queue, span, max).await.unwrap());
                 for job in claimed.jobs {
                     self.claims
                         .push((p.clone(), queue.clone(), job.id, job.lease));
@@ -127,63 +119,63 @@ impl<F: FnMut(usize) -> usize> Chance<F> {
             }
             8 => {
                 let before = self.due();
-                let gone = real.trim(&p, "log", before, max).await.unwrap();
-                assert_eq!(gone, plain.trim(&p, "log", before, max).await.unwrap());
+                let gone = store.trim(&p, "log", before, max).await.unwrap();
+                assert_eq!(gone, model.trim(&p, "log", before, max).await.unwrap());
             }
             9 => {
                 let keys: Vec<String> = (0..(self.random)(4)).map(|_| self.key()).collect();
-                let found = real.get(&p, &keys).await.unwrap();
-                assert_eq!(found, plain.get(&p, &keys).await.unwrap());
+                let found = store.get(&p, &keys).await.unwrap();
+                assert_eq!(found, model.get(&p, &keys).await.unwrap());
             }
             10 => {
                 let (prefix, after) = (self.name(&["", "a", "a/", "\u{10ffff}", "c"]), self.key());
                 let after = ((self.random)(2) == 0).then_some(after.as_str());
-                let page = real.scan(&p, &prefix, after, max).await.unwrap();
-                assert_eq!(page, plain.scan(&p, &prefix, after, max).await.unwrap());
+                let page = store.scan(&p, &prefix, after, max).await.unwrap();
+                assert_eq!(page, model.scan(&p, &prefix, after, max).await.unwrap());
             }
             _ => {
                 let after = Position(u64::try_from((self.random)(20)).unwrap());
-                let slice = real.read(&p, "log", after, max).await.unwrap();
-                assert_eq!(slice, plain.read(&p, "log", after, max).await.unwrap());
+                let slice = store.read(&p, "log", after, max).await.unwrap();
+                assert_eq!(slice, model.read(&p, "log", after, max).await.unwrap());
             }
         }
     }
 }
 
 #[test]
-fn it_answers_what_the_memory_store_answers() {
+fn it_behaves_as_the_memory_store_does() {
     for seed in 0..40 {
-        let disk = Disk::default();
+        let disk = FakeDisk::default();
         let clock = Arc::new(StoppedClock::at(Timestamp(1_000_000)));
-        let plain = MemoryStore::new(clock.clone());
-        let mut chance = Chance {
+        let model = MemoryStore::new(clock.clone());
+        let mut generator = Generator {
             random: random(seed),
             ids: Vec::new(),
             claims: Vec::new(),
         };
-        // From every group filed at once to hardly any.
-        let enough = [1, 500, 3_000, 20_000][usize::try_from(seed % 4).unwrap()];
-        let lengths = Lengths {
-            enough,
-            full: enough * 2,
-            step: 700,
+        // From a flush after every batch to hardly any.
+        let flush_at = [1, 500, 3_000, 20_000][usize::try_from(seed % 4).unwrap()];
+        let limits = FlushLimits {
+            flush_at,
+            stall_at: flush_at * 2,
+            compaction_bytes: 700,
         };
-        let open = || disk.try_store_at(clock.clone(), lengths).unwrap();
-        let mut real = open();
+        let open = || disk.try_store_at(clock.clone(), limits).unwrap();
+        let mut store = open();
         block_on(async {
             for _ in 0..STEPS {
-                chance.step(&real, &plain).await;
-                match (chance.random)(60) {
+                generator.step(&store, &model).await;
+                match (generator.random)(60) {
                     0 => {
-                        drop(real);
-                        real = open();
+                        drop(store);
+                        store = open();
                     }
                     1..=20 => clock.advance(Duration::from_micros(3)),
                     _ => {}
                 }
             }
-            let listed = real.partitions(None, 9).await.unwrap();
-            assert_eq!(listed, plain.partitions(None, 9).await.unwrap());
+            let listed = store.partitions(None, 9).await.unwrap();
+            assert_eq!(listed, model.partitions(None, 9).await.unwrap());
         });
     }
 }

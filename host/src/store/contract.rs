@@ -1,0 +1,336 @@
+//! The types of the contract and the trait that every store implements; `mod.rs` says what a store guarantees.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+pub use super::hints::{ChangedPartitions, Hints, PartitionHints};
+pub use super::partition::{MAX_NAME_BYTES, Partition};
+use crate::clock::Timestamp;
+
+/// How long the id of a commit that took effect is remembered, at least.
+pub const REMEMBER: Duration = Duration::from_secs(15 * 60);
+
+/// The most operations of one commit, the most checks of one commit, and the most attributes of one message.
+pub const MAX_OPS: usize = 1_000;
+
+/// The most bytes of names, values, bodies and attributes of one commit: 32 MiB.
+pub const MAX_COMMIT_BYTES: usize = 32 << 20;
+
+/// Identifies an attempt to change something (an idempotency key), so that repeating it is harmless: 128 random bits, or
+/// a hash of what is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CommitId(pub u128);
+
+impl CommitId {
+    /// A new random id.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().as_u128())
+    }
+}
+
+/// Counts the commits of a partition that took effect; 0 before the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub u64);
+
+/// A position in a log, opaque and ordered. The default is before the first message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub u64);
+
+/// The right to settle a claimed job: a fencing token that is greater with every claim, so that an earlier holder cannot
+/// settle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lease(pub u64);
+
+/// A condition on a key that must hold for a commit to take effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The key does not exist.
+    Absent(String),
+    /// The key was last put by the commit of this revision.
+    At(String, Revision),
+}
+
+/// One change of a commit. Ops apply in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Puts a value.
+    Put {
+        /// Which key.
+        key: String,
+        /// Its new value.
+        value: Bytes,
+    },
+    /// Deletes a key; does nothing when it does not exist.
+    Delete {
+        /// Which key.
+        key: String,
+    },
+    /// Appends a message to a log.
+    Append {
+        /// Which log.
+        log: String,
+        /// The message's attributes, in order.
+        attributes: Vec<(String, String)>,
+        /// The message's body.
+        body: Bytes,
+    },
+    /// Puts a job on a queue. An existing job of that id is replaced, its lease and attempts forgotten.
+    Enqueue {
+        /// Which queue.
+        queue: String,
+        /// The job's id within the queue.
+        job: String,
+        /// When it may first be claimed.
+        due: Timestamp,
+        /// What to do.
+        body: Bytes,
+    },
+    /// Ends a claim, once. [`CommitError::LeaseLost`] when `lease` is not the job's newest or was settled already, or
+    /// when the job no longer exists.
+    Settle {
+        /// Which queue.
+        queue: String,
+        /// The job's id within the queue.
+        job: String,
+        /// The lease it was claimed with.
+        lease: Lease,
+        /// When it is due again; `None` when it is done and is to be removed.
+        next: Option<Timestamp>,
+    },
+}
+
+/// A change of one partition: all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The partition to change.
+    pub partition: Partition,
+    /// Makes a repeat harmless.
+    pub id: CommitId,
+    /// What must hold.
+    pub checks: Vec<Check>,
+    /// What changes.
+    pub ops: Vec<Op>,
+}
+
+/// What a commit did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The revision of the partition that this commit created.
+    pub revision: Revision,
+    /// The publish time of its messages.
+    pub at: Timestamp,
+    /// The positions of its messages, in the order of its `Append`s.
+    pub positions: Vec<Position>,
+    /// Whether an earlier commit of the same id did it.
+    pub repeated: bool,
+}
+
+/// Why a commit failed, by what the caller can do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// A check failed: read again, decide again.
+    #[error("the check {0:?} failed")]
+    Conflict(Check),
+    /// The job has been claimed by another worker, settled or replaced: drop the work.
+    #[error("the lease of job {job} in queue {queue} is lost")]
+    LeaseLost {
+        /// The queue.
+        queue: String,
+        /// The job.
+        job: String,
+    },
+    /// The commit exceeds a limit that every store has.
+    #[error("the commit was refused: {0}")]
+    Refused(Refusal),
+    /// Nothing happened; the store is unavailable.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// It may have happened: repeat it with the same id.
+    #[error("the outcome of the commit is unknown: {0}")]
+    Unknown(String),
+}
+
+/// Which limit a commit exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// More than [`MAX_OPS`] operations, or more than [`MAX_OPS`] checks.
+    #[error("it has more than {} operations or checks", MAX_OPS)]
+    TooManyOps,
+    /// A message with more than [`MAX_OPS`] attributes.
+    #[error("a message has more than {} attributes", MAX_OPS)]
+    TooManyAttributes,
+    /// A name that is empty, is longer than [`MAX_NAME_BYTES`] or contains a NUL character.
+    #[error(
+        "a name is empty, is longer than {} bytes or contains a NUL character",
+        MAX_NAME_BYTES
+    )]
+    MalformedName,
+    /// More than [`MAX_COMMIT_BYTES`] of names, values, bodies and attributes.
+    #[error("it is larger than {} MiB", MAX_COMMIT_BYTES >> 20)]
+    TooLarge,
+}
+
+/// Why a read failed: the store is unavailable. Try again later.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the store is unavailable: {0}")]
+pub struct Unavailable(pub String);
+
+/// A value with the revision that put it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The commit that last put it.
+    pub revision: Revision,
+    /// The value.
+    pub value: Bytes,
+}
+
+/// Entries of a scan, in key order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Key and entry.
+    pub entries: Vec<(String, Entry)>,
+    /// Whether there are more after the last.
+    pub more: bool,
+}
+
+/// A message of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its position in the log.
+    pub position: Position,
+    /// When it was appended.
+    pub publish_time: Timestamp,
+    /// Its attributes, as appended.
+    pub attributes: Vec<(String, String)>,
+    /// Its body, as appended.
+    pub body: Bytes,
+}
+
+/// A part of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// Messages after the requested position, oldest first.
+    pub messages: Vec<Message>,
+    /// The newest position ever appended, trimmed or not.
+    pub last: Position,
+    /// The newest position that was trimmed: a reader whose position is before it has missed messages.
+    pub trimmed: Position,
+}
+
+/// A job that was claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Its id within the queue.
+    pub id: String,
+    /// The right to settle it.
+    pub lease: Lease,
+    /// How often it was claimed, this time included.
+    pub attempt: u32,
+    /// What to do, as enqueued.
+    pub body: Bytes,
+}
+
+/// The result of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// Jobs, longest due first.
+    pub jobs: Vec<Job>,
+    /// When the next job is due or a lease ends, for the worker's timer.
+    pub next_due: Option<Timestamp>,
+}
+
+/// A store; the module's docs say what it guarantees.
+#[async_trait]
+pub trait Store: Send + Sync + fmt::Debug + 'static {
+    /// Applies a commit, all of it or nothing; returns once it is durable.
+    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError>;
+
+    /// The entries of `keys`, in that order, as of one state of the partition.
+    async fn get(
+        &self,
+        partition: &Partition,
+        keys: &[String],
+    ) -> Result<Vec<Option<Entry>>, Unavailable>;
+
+    /// Up to `max` entries whose key starts with `prefix` and comes after `after`, in key order.
+    async fn scan(
+        &self,
+        partition: &Partition,
+        prefix: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Page, Unavailable>;
+
+    /// Up to `max` messages of a log after a position, oldest first.
+    async fn read(
+        &self,
+        partition: &Partition,
+        log: &str,
+        after: Position,
+        max: usize,
+    ) -> Result<Slice, Unavailable>;
+
+    /// Drops up to `max` of the oldest messages published before `before`; returns how many it dropped.
+    async fn trim(
+        &self,
+        partition: &Partition,
+        log: &str,
+        before: Timestamp,
+        max: usize,
+    ) -> Result<usize, Unavailable>;
+
+    /// Claims up to `max` jobs that are due and not under a lease, each until `lease` from now; at most [`MAX_OPS`] at
+    /// once, since a claim is a change.
+    async fn claim(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        lease: Duration,
+        max: usize,
+    ) -> Result<Claimed, Unavailable>;
+
+    /// Up to `max` partitions that have a commit and come after `after`, in the order of their names.
+    async fn partitions(
+        &self,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Partition>, Unavailable>;
+
+    /// A channel that signals that the partition may have changed.
+    fn hints(&self, partition: &Partition) -> Hints;
+
+    /// Hints about every partition, for a reader that serves all of them.
+    fn partition_hints(&self) -> PartitionHints;
+}
+
+/// Commits, and repeats a few times with the same id while the outcome is unknown.
+///
+/// # Errors
+/// As [`Store::commit`]; [`CommitError::Unknown`] when the outcome stays unknown. Once it is, a store that is then
+/// unavailable does not make it known: that nothing happened is true of the repeat alone.
+pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
+    const BACKOFF_MS: [u64; 4] = [50, 200, 400, 800];
+    const DEADLINE: Duration = Duration::from_secs(4);
+    let begin = Instant::now();
+    let mut outcome = store.commit(commit.clone()).await;
+    if !matches!(outcome, Err(CommitError::Unknown(_))) {
+        return outcome;
+    }
+    for backoff_ms in BACKOFF_MS {
+        if begin.elapsed() > DEADLINE {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(backoff_ms)).await;
+        match store.commit(commit.clone()).await {
+            Err(CommitError::Unknown(why) | CommitError::Unavailable(why)) => {
+                outcome = Err(CommitError::Unknown(why));
+            }
+            known => return known,
+        }
+    }
+    outcome
+}

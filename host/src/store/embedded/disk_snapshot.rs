@@ -1,0 +1,199 @@
+//! What is flushed to redb, at one moment: rows and sorted runs.
+//!
+//! Messages and commit outcomes are rows of a table. Everything else is in the runs, where the newest run that has a key
+//! decides: it has the key's value, or a tombstone that hides the key in older runs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use redb::{Database, ReadOnlyTable, ReadableDatabase};
+
+use super::block::Block;
+use super::filter::KeyHash;
+use super::keys::{self, Key};
+use super::run::{Run, block_key, prefix};
+use super::tables::{BLOCKS, ROWS};
+
+/// What is flushed, at one moment.
+pub(super) struct DiskSnapshot {
+    blocks: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    /// Newest first.
+    runs: Vec<Arc<Run>>,
+}
+
+/// A key with its value; `None` for a tombstone.
+pub(super) type RunEntry = (Bytes, Option<Bytes>);
+
+impl DiskSnapshot {
+    /// What is flushed now; `runs` are all runs of the store, newest first.
+    pub(super) fn new(database: &Database, runs: Vec<Arc<Run>>) -> Result<Self, redb::Error> {
+        let read = database.begin_read()?;
+        let (blocks, rows) = (read.open_table(BLOCKS)?, read.open_table(ROWS)?);
+        Ok(Self { blocks, rows, runs })
+    }
+
+    /// The value of a key.
+    pub(super) fn find(&self, key: &[u8], hash: KeyHash) -> Result<Option<Bytes>, redb::Error> {
+        if keys::is_row(key) {
+            let row = self.rows.get(key)?;
+            return Ok(row.map(|row| Bytes::copy_from_slice(row.value())));
+        }
+        for run in self.runs.iter().filter(|run| run.filter.may_contain(hash)) {
+            let (from, to) = (prefix(run.number), block_key(run.number, key));
+            let mut blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;
+            if let Some((_, block)) = blocks.next_back().transpose()?
+                && let Some(value) = Block::read(block.value())?.find(key)?
+            {
+                return Ok(value);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The keys of a range that exist. The range must contain only keys of rows, or none.
+    pub(super) fn range(&self, range: &Range<Key>) -> Result<DiskRange, redb::Error> {
+        if keys::is_row(&range.start) {
+            let rows = self
+                .rows
+                .range(range.start.as_slice()..range.end.as_slice())?;
+            return Ok(DiskRange::Rows(Box::new(rows)));
+        }
+        Ok(DiskRange::Runs(MergedRuns::new(self, &self.runs, range)?))
+    }
+
+    /// Some of its runs, newest first, merged from a key on, tombstones included.
+    pub(super) fn merged(&self, runs: &[Arc<Run>], from: Key) -> Result<MergedRuns, redb::Error> {
+        // No tag is the greatest byte, so this range has no end.
+        MergedRuns::new(self, runs, &(from..vec![u8::MAX]))
+    }
+}
+
+/// Runs merged by key: of each key the entry of the newest run.
+pub(super) struct MergedRuns(Vec<Cursor>);
+
+/// A position in a run.
+struct Cursor {
+    blocks: redb::Range<'static, &'static [u8], &'static [u8]>,
+    block: Bytes,
+    /// The index of the next entry in the block.
+    index: usize,
+    end: Key,
+    next: Option<RunEntry>,
+}
+
+impl MergedRuns {
+    fn new(
+        disk: &DiskSnapshot,
+        runs: &[Arc<Run>],
+        range: &Range<Key>,
+    ) -> Result<Self, redb::Error> {
+        let cursors = runs.iter().map(|run| Cursor::new(disk, run, range));
+        Ok(Self(cursors.collect::<Result<_, _>>()?))
+    }
+
+    fn step(&mut self) -> Result<Option<RunEntry>, redb::Error> {
+        let keys = self.0.iter().filter_map(|cursor| cursor.next.as_ref());
+        let Some(first) = keys.map(|(key, _)| key).min().cloned() else {
+            return Ok(None);
+        };
+        let mut newest = None;
+        for cursor in &mut self.0 {
+            if cursor.next.as_ref().is_some_and(|(key, _)| *key == first) {
+                let entry = cursor.take()?;
+                newest = newest.or(entry);
+            }
+        }
+        Ok(newest)
+    }
+}
+
+impl Iterator for MergedRuns {
+    type Item = Result<RunEntry, redb::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}
+
+impl Cursor {
+    fn new(disk: &DiskSnapshot, run: &Run, range: &Range<Key>) -> Result<Self, redb::Error> {
+        // The first key of the range may be in the block that begins before it.
+        let (from, to) = (prefix(run.number), block_key(run.number, &range.start));
+        let mut before = disk.blocks.range(from.as_slice()..=to.as_slice())?;
+        let before = before.next_back().transpose()?;
+        let first = before.map_or(to, |(key, _)| key.value().to_vec());
+        let end = block_key(run.number, &range.end);
+        let end = end.max(first.clone());
+        let mut cursor = Self {
+            blocks: disk.blocks.range(first.as_slice()..end.as_slice())?,
+            block: Bytes::new(),
+            index: 0,
+            end: range.end.clone(),
+            next: None,
+        };
+        if cursor.load_block()? {
+            cursor.index = Block::of(&cursor.block)?.lower_bound(&range.start)?;
+            cursor.take()?;
+        }
+        Ok(cursor)
+    }
+
+    /// Loads the next block; whether there is one.
+    fn load_block(&mut self) -> Result<bool, redb::Error> {
+        let Some((_, block)) = self.blocks.next().transpose()? else {
+            return Ok(false);
+        };
+        Block::read(block.value())?;
+        (self.block, self.index) = (Bytes::copy_from_slice(block.value()), 0);
+        Ok(true)
+    }
+
+    /// Returns the next entry and reads the one after it.
+    fn take(&mut self) -> Result<Option<RunEntry>, redb::Error> {
+        let mut next = self.entry()?;
+        while next.is_none() && self.load_block()? {
+            next = self.entry()?;
+        }
+        let next = next.filter(|(key, _)| key[..] < self.end[..]);
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+
+    fn entry(&mut self) -> Result<Option<RunEntry>, redb::Error> {
+        if self.block.is_empty() {
+            return Ok(None);
+        }
+        let entry = Block::of(&self.block)?.entry(self.index)?;
+        self.index += 1;
+        let slice = |bytes| self.block.slice_ref(bytes);
+        Ok(entry.map(|(key, value)| (slice(key), value.map(slice))))
+    }
+}
+
+/// The keys of a range that exist on disk, with their values.
+pub(super) enum DiskRange {
+    Rows(Box<redb::Range<'static, &'static [u8], &'static [u8]>>),
+    Runs(MergedRuns),
+}
+
+impl Iterator for DiskRange {
+    type Item = Result<(Bytes, Bytes), redb::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Rows(rows) => {
+                let copy = Bytes::copy_from_slice;
+                let row = rows
+                    .next()?
+                    .map(|(key, row)| (copy(key.value()), copy(row.value())));
+                Some(row.map_err(redb::Error::from))
+            }
+            Self::Runs(entries) => entries.find_map(|entry| match entry {
+                Ok((_, None)) => None,
+                Ok((key, Some(value))) => Some(Ok((key, value))),
+                Err(error) => Some(Err(error)),
+            }),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The keys of the store, the same in memory, in the journal and in redb.
+//!
+//! A key is a tag, then names, each ended by a zero byte, which no name contains; so keys are ordered name by name, and
+//! each tag has one range of keys for a partition. Numbers are big-endian, so that they are ordered too. Timestamps are
+//! microseconds.
+
+use std::ops::Range;
+
+use bytes::BufMut;
+
+use super::tables::malformed;
+use super::values::text;
+use crate::clock::Timestamp;
+
+/// A key of the store.
+pub(super) type Key = Vec<u8>;
+
+/// Partition, queue, when the job may be claimed, job → body: the order of claims.
+const DUE: u8 = b'd';
+/// Partition, key → revision, value.
+const ENTRY: u8 = b'e';
+/// Partition, queue, job → when it may be claimed, its lease, how often it was claimed.
+const JOB: u8 = b'j';
+/// Partition, log → newest position, newest trimmed position. Kept when all messages are trimmed.
+const LOG: u8 = b'l';
+/// Partition, log, position of the last message → messages, each preceded by its position and its length: publish time,
+/// attributes, body.
+const MESSAGE: u8 = b'm';
+/// Partition → revision, publish time of the newest commit, newest lease.
+const PARTITION: u8 = b'p';
+/// Publish time of the first outcome, partition → outcomes of commits, each its id, publish time, revision, number of
+/// positions and the positions. The order in which they expire.
+const OUTCOMES: u8 = b'r';
+
+/// Whether a key belongs to the table [`ROWS`](super::tables::ROWS).
+pub(super) fn is_row(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(MESSAGE | OUTCOMES)))
+}
+
+fn key(tag: u8, names: &[&str]) -> Key {
+    let bytes: usize = names.iter().map(|name| name.len() + 1).sum();
+    // Leaves room for what often follows: a position or a time, and an id.
+    let mut key = Vec::with_capacity(1 + bytes + 40);
+    key.push(tag);
+    for name in names {
+        key.extend_from_slice(name.as_bytes());
+        key.push(0);
+    }
+    key
+}
+
+fn with(mut key: Key, rest: &[u8]) -> Key {
+    key.extend_from_slice(rest);
+    key
+}
+
+/// All keys from `first` on that begin with `prefix`. Its last byte ends a tag, a name or a character, so it is never
+/// the greatest byte and can be incremented.
+fn from(prefix: &[u8], first: Key) -> Range<Key> {
+    let mut end = prefix.to_vec();
+    if let Some(last) = end.last_mut() {
+        *last = last.saturating_add(1);
+    }
+    first.min(end.clone())..end
+}
+
+/// The first key after `key`.
+pub(super) fn successor(key: Key) -> Key {
+    with(key, &[0])
+}
+
+pub(super) fn entry(partition: &str, name: &str) -> Key {
+    with(key(ENTRY, &[partition]), name.as_bytes())
+}
+
+/// The entries with a prefix, after a key.
+pub(super) fn entries(partition: &str, prefix: &str, after: Option<&str>) -> Range<Key> {
+    let prefix = entry(partition, prefix);
+    let first = after.map(|after| successor(entry(partition, after)));
+    from(&prefix, first.unwrap_or_default().max(prefix.clone()))
+}
+
+/// The name of an entry, from its key.
+pub(super) fn entry_name(partition: &str, key: &[u8]) -> Result<String, redb::Error> {
+    text(key.get(partition.len() + 2..))
+}
+
+pub(super) fn log(partition: &str, log: &str) -> Key {
+    key(LOG, &[partition, log])
+}
+
+/// The logs of a partition.
+pub(super) fn logs(partition: &str) -> Range<Key> {
+    let prefix = key(LOG, &[partition]);
+    from(&prefix, prefix.clone())
+}
+
+/// The due jobs of a partition, of all queues after `after`.
+pub(super) fn queues(partition: &str, after: Option<&str>) -> Range<Key> {
+    let prefix = key(DUE, &[partition]);
+    let first = after.map_or_else(
+        || prefix.clone(),
+        |after| due_jobs(&queue(partition, after), None).end,
+    );
+    from(&prefix, first)
+}
+
+/// The name that follows the partition's in a key: of a log or a queue.
+pub(super) fn second_name(partition: &str, key: &[u8]) -> Result<String, redb::Error> {
+    let rest = key.get(partition.len() + 2..);
+    text(rest.and_then(|rest| rest.split(|byte| *byte == 0).next()))
+}
+
+/// The row of messages that ends with the position `last`.
+pub(super) fn message(partition: &str, log: &str, last: u64) -> Key {
+    with(key(MESSAGE, &[partition, log]), &last.to_be_bytes())
+}
+
+/// The rows of a log that contain messages after a position; the first may also contain earlier ones.
+pub(super) fn messages(partition: &str, log: &str, after: u64) -> Range<Key> {
+    let first = successor(message(partition, log, after));
+    from(&key(MESSAGE, &[partition, log]), first)
+}
+
+pub(super) fn job(partition: &str, queue: &str, id: &str) -> Key {
+    with(key(JOB, &[partition, queue]), id.as_bytes())
+}
+
+/// A queue: the prefix of the keys of its due jobs.
+pub(super) fn queue(partition: &str, queue: &str) -> Key {
+    key(DUE, &[partition, queue])
+}
+
+pub(super) fn due(partition: &str, of_queue: &str, due: u64, id: &str) -> Key {
+    with(
+        with(queue(partition, of_queue), &due.to_be_bytes()),
+        id.as_bytes(),
+    )
+}
+
+/// The due jobs of a queue, from the key `first` on.
+pub(super) fn due_jobs(queue: &[u8], first: Option<&Key>) -> Range<Key> {
+    from(queue, first.map_or_else(|| queue.to_vec(), Key::clone))
+}
+
+/// When the job of such a key may be claimed, and its id.
+pub(super) fn due_of(queue: &[u8], key: &[u8]) -> Result<(Timestamp, String), redb::Error> {
+    let (due, id) = key
+        .get(queue.len()..)
+        .and_then(<[u8]>::split_first_chunk)
+        .ok_or_else(malformed)?;
+    Ok((Timestamp(u64::from_be_bytes(*due)), text(Some(id))?))
+}
+
+pub(super) fn partition(name: &str) -> Key {
+    key(PARTITION, &[name])
+}
+
+/// The partitions after a name.
+pub(super) fn partitions(after: Option<&str>) -> Range<Key> {
+    let first = after.map_or_else(|| vec![PARTITION], |name| successor(partition(name)));
+    from(&[PARTITION], first)
+}
+
+pub(super) fn partition_name(key: &[u8]) -> Result<String, redb::Error> {
+    text(key.get(1..key.len().saturating_sub(1)))
+}
+
+/// The outcomes of a partition whose first was published at `at`.
+pub(super) fn outcomes(at: u64, partition: &str) -> Key {
+    let mut key = Vec::with_capacity(1 + 8 + partition.len());
+    key.push(OUTCOMES);
+    key.put_u64(at);
+    key.extend_from_slice(partition.as_bytes());
+    key
+}
+
+/// The outcomes of all partitions, from a publish time on.
+pub(super) fn outcomes_since(at: u64) -> Range<Key> {
+    let first = with(vec![OUTCOMES], &at.to_be_bytes());
+    from(&[OUTCOMES], first)
+}
+
+/// The publish time of the first outcome and the partition, from the key of outcomes.
+pub(super) fn outcomes_of(key: &[u8]) -> Result<(u64, String), redb::Error> {
+    let rest = key.get(1..).and_then(<[u8]>::split_first_chunk);
+    let (at, partition) = rest.ok_or_else(malformed)?;
+    Ok((u64::from_be_bytes(*at), text(Some(partition))?))
+}

@@ -1,0 +1,87 @@
+//! The URL of a store, and opening the store that a URL names.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::contract::Store;
+use super::embedded::EmbeddedStore;
+use super::memory::MemoryStore;
+use super::portable::Portable;
+use super::redis::{RedisStore, RedisUrl};
+use crate::clock::Clock;
+
+/// Which store to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// `memory:`, lost when the process ends.
+    Memory,
+    /// `embedded:PATH`, a folder.
+    Embedded(PathBuf),
+    /// `redis://`, `rediss://`, `redis+sentinel://`, `redis+cluster://`.
+    Redis(RedisUrl),
+}
+
+impl FromStr for StoreUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(redis) = RedisUrl::parse(text) {
+            return redis
+                .map(Self::Redis)
+                .map_err(|fault| format!("store: {fault}"));
+        }
+        match text.split_once(':') {
+            Some(("memory", "")) => Ok(Self::Memory),
+            Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
+            // The text is not repeated: even a malformed URL may contain a password.
+            _ => Err(
+                "store: use embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,..., \
+                 redis+sentinel://HOST:PORT,.../SERVICE or memory:"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory:"),
+            Self::Embedded(path) => write!(f, "embedded:{}", path.display()),
+            Self::Redis(url) => fmt::Display::fmt(url, f),
+        }
+    }
+}
+
+/// Opens a store. The message of an error says what is wrong with which folder or server, and what to do.
+///
+/// # Errors
+/// When the folder cannot be created or read, is damaged, or is open in another process; when the servers cannot be
+/// reached; with `durable`, when acknowledged commits could be lost.
+pub async fn open(
+    url: &StoreUrl,
+    clock: Arc<dyn Clock>,
+    durable: bool,
+) -> Result<Arc<dyn Store>, String> {
+    let store: Arc<dyn Store> = open_portable(url, clock, durable).await?;
+    Ok(store)
+}
+
+/// Opens a store that is to be copied, or copied into.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_portable(
+    url: &StoreUrl,
+    clock: Arc<dyn Clock>,
+    durable: bool,
+) -> Result<Arc<dyn Portable>, String> {
+    match url {
+        StoreUrl::Memory if durable => Err("memory: is lost when the process ends".to_owned()),
+        StoreUrl::Memory => Ok(Arc::new(MemoryStore::new(clock))),
+        StoreUrl::Embedded(folder) => Ok(Arc::new(EmbeddedStore::open(folder, clock)?)),
+        StoreUrl::Redis(url) => Ok(Arc::new(RedisStore::open(url, clock, durable).await?)),
+    }
+}

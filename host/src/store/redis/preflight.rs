@@ -1,0 +1,227 @@
+//! Preflight checks: how the servers are configured when the store is opened, what is unsafe and what to do.
+//!
+//! With `--require-durable-store`, a store that could lose acknowledged commits is refused; everything else is only
+//! logged, including that a server hides its configuration, as managed ones do.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redis::Value;
+
+use super::node::{Node, RequestError};
+use super::scripts::Request;
+use super::shared::Shared;
+use super::url::Topology;
+use crate::clock::Timestamp;
+
+/// The first version whose scripts have flags.
+const OLDEST_VERSION: u32 = 7;
+
+/// The clock skew above which a warning is logged.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(2);
+
+/// An unsafe setting.
+struct Issue {
+    what: String,
+    remedy: &'static str,
+    /// Whether acknowledged commits may be lost.
+    loses_commits: bool,
+}
+
+/// Checks every master.
+pub(super) async fn check(shared: &Shared, durable: bool) -> Result<(), String> {
+    let url = shared.router.url();
+    let masters = shared
+        .router
+        .masters()
+        .await
+        .map_err(|why| format!("{url}: {why}"))?;
+    let mut lossy = Vec::new();
+    for node in masters {
+        let info = ServerInfo::fetch(&node)
+            .await
+            .map_err(|why| format!("the store {url} cannot be opened: {why}"))?;
+        let server = node.address();
+        info.check_usable(&url.topology)
+            .map_err(|why| format!("{server}: {why}"))?;
+        let mut issues = info.issues(&url.topology);
+        issues.extend(clock_skew(info.time, shared.clock.now()));
+        for Issue {
+            what,
+            remedy,
+            loses_commits,
+        } in issues
+        {
+            tracing::warn!(%server, "{what}: {remedy}");
+            if loses_commits {
+                lossy.push(format!("{server}: {what}: {remedy}"));
+            }
+        }
+    }
+    if durable && !lossy.is_empty() {
+        return Err(format!(
+            "the store {url} may lose acknowledged commits:\n  {}",
+            lossy.join("\n  ")
+        ));
+    }
+    Ok(())
+}
+
+/// What a server reports about itself.
+struct ServerInfo {
+    /// `INFO`.
+    info: HashMap<String, String>,
+    /// `CONFIG GET` of what is checked here; empty where it is not allowed.
+    config: HashMap<String, String>,
+    /// `CLUSTER INFO`; empty outside a cluster.
+    cluster: HashMap<String, String>,
+    /// Its clock.
+    time: Timestamp,
+}
+
+impl ServerInfo {
+    async fn fetch(node: &Node) -> Result<Self, String> {
+        let message = |error: RequestError| error.to_string();
+        let info = send(node, &["INFO"]).await.map_err(message)?;
+        let command = ["CONFIG", "GET", "appendfsync", "aof-load-truncated"];
+        let config = send(node, &command).await.ok();
+        let config = config.and_then(|value| redis::from_redis_value(value).ok());
+        let info = fields(&info);
+        let cluster = if info
+            .get("cluster_enabled")
+            .is_some_and(|enabled| enabled == "1")
+        {
+            fields(&send(node, &["CLUSTER", "INFO"]).await.map_err(message)?)
+        } else {
+            HashMap::new()
+        };
+        let time = send(node, &["TIME"]).await.map_err(message)?;
+        let (seconds, micros): (u64, u64) =
+            redis::from_redis_value(time).map_err(|cause| cause.to_string())?;
+        let time = Timestamp(seconds.saturating_mul(1_000_000).saturating_add(micros));
+        Ok(Self {
+            info,
+            config: config.unwrap_or_default(),
+            cluster,
+            time,
+        })
+    }
+
+    /// Fails when the store cannot work on this server at all.
+    fn check_usable(&self, topology: &Topology) -> Result<(), String> {
+        let version = self.field("redis_version");
+        let major = version
+            .split('.')
+            .next()
+            .and_then(|major| major.parse::<u32>().ok());
+        if major.is_none_or(|major| major < OLDEST_VERSION) {
+            return Err(format!(
+                "it has version {version}: version {OLDEST_VERSION} or later is needed"
+            ));
+        }
+        let cluster = !self.cluster.is_empty();
+        match topology {
+            Topology::Cluster if !cluster => {
+                Err("it does not belong to a cluster: use redis://".to_owned())
+            }
+            Topology::Single | Topology::Sentinel(_) if cluster => {
+                Err("it belongs to a cluster: use redis+cluster://".to_owned())
+            }
+            _ if self.field("role") != "master" => {
+                Err("it is a replica: name its master or its Sentinels".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn issues(&self, topology: &Topology) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        let mut add = |loses_commits, what: String, remedy| {
+            issues.push(Issue {
+                what,
+                remedy,
+                loses_commits,
+            });
+        };
+        if self.field("aof_enabled") != "1" {
+            let what = "it does not write to disk (appendonly no)".to_owned();
+            add(true, what, "set appendonly yes and appendfsync always");
+        } else if self.field("aof_last_write_status") == "err" {
+            let what = "it cannot write to its disk".to_owned();
+            add(true, what, "check the disk");
+        } else {
+            match self.config.get("appendfsync").map(String::as_str) {
+                Some("always") => {}
+                Some(fsync) => {
+                    let what = format!(
+                        "it loses acknowledged commits when its machine fails (appendfsync {fsync})"
+                    );
+                    add(true, what, "set appendfsync always");
+                }
+                None => {
+                    let what = "its appendfsync setting is hidden (CONFIG GET is not allowed)";
+                    add(
+                        false,
+                        what.to_owned(),
+                        "make sure that appendfsync is always",
+                    );
+                }
+            }
+        }
+        let truncated = self.config.get("aof-load-truncated");
+        if truncated.is_some_and(|truncated| truncated == "yes") {
+            let what = "after two crashes it may contain half of a commit that was never \
+                        acknowledged (aof-load-truncated yes)";
+            let remedy = "set it to no, and run redis-check-aof --fix before each start";
+            add(false, what.to_owned(), remedy);
+        }
+        let policy = self.field("maxmemory_policy");
+        if policy != "noeviction" {
+            let what =
+                format!("it evicts data when its memory is full (maxmemory-policy {policy})");
+            add(true, what, "set maxmemory-policy noeviction");
+        }
+        if self
+            .cluster
+            .get("cluster_state")
+            .is_some_and(|state| state != "ok")
+        {
+            let what = "its cluster is incomplete (cluster_state fail)".to_owned();
+            add(true, what, "check the servers of the cluster");
+        }
+        if *topology != Topology::Single && self.field("connected_slaves") == "0" {
+            let what = "it has no replica: while it is unavailable, so is its part of the store"
+                .to_owned();
+            add(false, what, "add a replica");
+        }
+        issues
+    }
+
+    fn field(&self, name: &str) -> &str {
+        self.info.get(name).map_or("", String::as_str)
+    }
+}
+
+fn clock_skew(theirs: Timestamp, ours: Timestamp) -> Option<Issue> {
+    let skew = theirs.since(ours).max(ours.since(theirs));
+    (skew > MAX_CLOCK_SKEW).then(|| Issue {
+        what: format!("its clock and this host's differ by {} s", skew.as_secs()),
+        remedy: "synchronize all clocks by NTP",
+        loses_commits: false,
+    })
+}
+
+async fn send(node: &Node, command: &[&str]) -> Result<Value, RequestError> {
+    let mut request = redis::Cmd::new();
+    request.arg(command);
+    node.send(&Request::command(request), false, false).await
+}
+
+/// Lines of `name:value`.
+fn fields(text: &Value) -> HashMap<String, String> {
+    let text: String = redis::from_redis_value(text.clone()).unwrap_or_default();
+    let fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
