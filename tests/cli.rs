@@ -166,7 +166,7 @@ async fn clients_are_listed_authorized_and_revoked() {
     assert!(listed.contains(&first) && listed.contains(&second));
     let told = failed(&shop.run(&["clients", "authorize", &second, "--tenant", "acme"]));
     assert!(
-        told.contains("409") && told.contains("stays revoked"),
+        told.contains("409") && told.contains("a revoked client"),
         "{told}"
     );
     let told = failed(&shop.run(&["clients", "authorize", "nobody"]));
@@ -244,7 +244,7 @@ async fn what_went_wrong_says_what_to_do() {
     credentials["clientSecret"] = json!("not-the-secret");
     std::fs::write(&wrong, credentials.to_string()).unwrap();
     let told = with(&wrong, &shop.program.url);
-    assert!(told.contains("does not take the credentials"), "{told}");
+    assert!(told.contains("refused the credentials"), "{told}");
     assert!(!told.contains("not-the-secret"), "{told}");
 }
 

@@ -286,11 +286,11 @@ async fn a_tenant_exists_once_an_operator_has_made_it_or_a_template_for_it() {
     let acme = json!({ "tenantId": "acme", "createdAt": "2026-01-01T00:00:00.000Z" });
     assert_eq!((renamed.status, &renamed.body), (200, &acme));
     let no_template = service.register(&registration("acme", json!({}))).await;
-    let message = "$ there is no template of the tenant for this softwareId and softwareVersion";
+    let message = "$ no template of the tenant exists for this softwareId and softwareVersion";
     assert_eq!(messages(&no_template), [message]);
     let mut global = registration("acme", json!({}));
     global["usingGlobalTemplate"] = json!(true);
-    let message = "$ there is no global template for this softwareId and softwareVersion";
+    let message = "$ no global template exists for this softwareId and softwareVersion";
     assert_eq!(messages(&service.register(&global).await), [message]);
     service.open_tenant("beta", &[]).await;
     let tenants = service.get("/v1/tenants", &operator).await.body;

@@ -66,7 +66,16 @@ async fn a_replaced_secret_is_valid_until_its_overlap_ends() {
         )
         .await;
     assert_eq!(spelled.status, 200);
-    for wrong in ["", "1", "h", "-1s", "1.5h", "1 week", "31d", "99999999999s"] {
+    for wrong in [
+        "",
+        "1",
+        "h",
+        "-1s",
+        "1.5.h",
+        "1 week",
+        "31d",
+        "99999999999s",
+    ] {
         let path = format!("{path}/secret?overlap={wrong}");
         assert_eq!(
             service.post(&path, &operator, Value::Null).await.status,

@@ -22,10 +22,10 @@ async fn roles_are_made_listed_and_deleted_by_the_platform() {
     assert_eq!((replaced.status, &replaced.body), (200, &role));
     let list = service.get("/v1/roles", &admin).await;
     let list = list.body.as_array().unwrap();
-    assert_eq!(list.len(), 12);
+    assert_eq!(list.len(), 16);
     assert_eq!(list[0]["roleId"], "ecs.viewer");
     assert_eq!(list[0]["builtIn"], true);
-    assert_eq!(list[11], role);
+    assert_eq!(list[15], role);
     for (role, status) in [
         ("ecs.viewer", 409),
         ("platform.operator", 409),
@@ -112,7 +112,7 @@ async fn a_clients_roles_are_its_templates_until_an_administrator_sets_others() 
     let answer = service.put(&format!("{path}/roles"), &admin, unknown).await;
     assert_eq!(
         messages(&answer),
-        ["$.roles[1].roleId names a role that is not there: ecs.king"]
+        ["$.roles[1].roleId is not the id of a role: ecs.king"]
     );
     let faults =
         json!({ "roles": [7, {}, { "roleId": "a b" }, { "roleId": "x" }, { "roleId": "x" }] });
@@ -124,7 +124,7 @@ async fn a_clients_roles_are_its_templates_until_an_administrator_sets_others() 
             "$.roles[0] must be an object".to_owned(),
             "$.roles[1].roleId is required".to_owned(),
             format!("$.roles[2].roleId {name}"),
-            "$.roles[4].roleId is there twice".to_owned(),
+            "$.roles[4].roleId appears twice".to_owned(),
         ]
     );
 }

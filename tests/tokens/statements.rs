@@ -264,7 +264,7 @@ async fn the_claims_of_both_go_through_the_templates_schema() {
         204
     );
     let gone = show(&service, &text, json!({ "number": 2 })).await;
-    let rule = "$ there is no template of the tenant for this softwareId and softwareVersion";
+    let rule = "$ no template of the tenant exists for this softwareId and softwareVersion";
     assert_eq!(messages(&gone), [rule]);
 }
 
@@ -387,7 +387,7 @@ async fn faults_of_a_statement_are_named_each() {
     let nowhere = service
         .post(PATH, &admin, with(statement(), "softwareId", "oven"))
         .await;
-    let rule = "$ there is no template of the tenant for this softwareId and softwareVersion";
+    let rule = "$ no template of the tenant exists for this softwareId and softwareVersion";
     assert_eq!(messages(&nowhere), [rule]);
     let operator = service.operator().await;
     let path = "/v1/tenants/nobody/software-statements";

@@ -223,7 +223,7 @@ async fn a_template_names_every_fault() {
     let answer = service.post(PATH, &admin, unknown).await;
     assert_eq!(
         messages(&answer),
-        ["$.roles[1].roleId names a role that is not there: none"]
+        ["$.roles[1].roleId is not the id of a role: none"]
     );
 }
 

@@ -530,7 +530,7 @@ async fn a_configuration_that_trusts_wrongly_is_refused_with_the_place() {
     assert!(
         read(&[RIGHT, RIGHT])
             .unwrap_err()
-            .contains("trusted_issuers[1].issuer is there twice")
+            .contains("trusted_issuers[1].issuer is a duplicate")
     );
 }
 

@@ -1,7 +1,7 @@
 //! Server-sent events: one task for each stream that somebody listens to, however many do.
 //!
-//! The task hands each event to all listeners, greets a new one with the newest event, sends heartbeats, and twice a
-//! second drops those who may not listen any more. A listener that does not read is dropped when its queue is full: its
+//! The task hands each event to all listeners, greets a new one with the newest event, sends heartbeats, and drops those
+//! who may not listen any more, before each event and twice a second. A listener that does not read is dropped when its queue is full: its
 //! connection ends, and it starts again with the newest event when it comes back.
 
 use std::collections::HashMap;
@@ -133,6 +133,7 @@ impl Source {
             tokio::select! {
                 event = updates.next() => match event {
                     Some(event) => {
+                        self.drop_unauthorized().await;
                         self.send(&Sent::Event(event.clone()));
                         self.newest = Some(event);
                     }

@@ -4,6 +4,7 @@
 //! domain call and wraps the answer. warp carries requests and answers; the table finds the route, so that a permission
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
+mod access;
 mod body;
 mod caller;
 mod events;
@@ -26,6 +27,7 @@ use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 use warp::Filter;
 
+pub use self::access::{Access, Takes};
 use self::body::{NoBody, Unread, read};
 pub use self::events::Event;
 use self::events::Streams;
@@ -33,7 +35,7 @@ pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;
 pub use self::request::Request;
-pub use self::route::{Access, Route, Table, Takes};
+pub use self::route::{Route, Table};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::Error;

@@ -10,10 +10,10 @@ use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
 use uuid::Uuid;
 
+use super::access::Access;
 use super::events::{Authorization, Event};
 use super::headers::accepts_gzip;
 use super::reply::Reply;
-use super::route::Access;
 use super::{Server, caller};
 use crate::error::{Error, Result};
 use crate::etag::{EntityTags, Etag, Preconditions};

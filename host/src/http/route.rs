@@ -8,53 +8,10 @@ use futures_util::future::BoxFuture;
 use http::{Method, StatusCode};
 use uuid::Uuid;
 
+use super::access::{Access, Takes};
 use super::reply::Reply;
 use super::request::Request;
 use crate::error::{Error, Result};
-use crate::identity::{Caller, Permission};
-
-/// Who may call a route.
-#[derive(Clone, Copy, Debug)]
-pub enum Access {
-    /// Anyone.
-    Public,
-    /// A caller with this permission.
-    With(Permission),
-    /// A caller with any of these.
-    Either(&'static [Permission]),
-    /// A caller with all of these.
-    All(&'static [Permission]),
-}
-
-impl Access {
-    /// Succeeds when a caller has the permissions that are needed.
-    ///
-    /// # Errors
-    /// [`Error::Denied`] naming a permission that is missing.
-    pub(super) fn check(self, caller: &Caller) -> Result<()> {
-        match self {
-            Self::Public => Ok(()),
-            Self::With(permission) => caller.require(permission),
-            Self::All(permissions) => permissions.iter().try_for_each(|p| caller.require(*p)),
-            Self::Either(permissions) => {
-                let mut each = permissions.iter().map(|p| caller.require(*p));
-                let first = each.next().unwrap_or(Ok(()));
-                first.or_else(|missing| each.find(Result::is_ok).unwrap_or(Err(missing)))
-            }
-        }
-    }
-}
-
-/// The body that a route takes.
-#[derive(Clone, Copy, Debug)]
-pub enum Takes {
-    /// None; one that is sent is ignored.
-    Nothing,
-    /// JSON of at most that many bytes.
-    Json(usize),
-    /// Whatever comes, of at most that many bytes: the handler looks at its type.
-    Anything(usize),
-}
 
 /// How an error of HTTP itself is written: a status and a sentence.
 type WriteError = fn(StatusCode, &str, Uuid) -> Reply;

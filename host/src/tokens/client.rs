@@ -141,6 +141,23 @@ impl Client {
     }
 }
 
+/// A client's id and secret, which are shown once.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The id.
+    pub client_id: String,
+    /// The secret.
+    pub client_secret: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("client_id", &self.client_id)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The hash of a secret.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct HashedSecret {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::client::{Client, Status, StatusChange, random_secret};
-use super::{Credentials, Tokens, client_key};
+use super::client::{Client, Credentials, Status, StatusChange, random_secret};
+use super::{Tokens, client_key};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions};
 use crate::feed::Subscriber;

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode;
 
-use super::Refusal;
+use super::refusal::Refusal;
 
 /// The credentials of an `Authorization` header.
 #[derive(Clone, Default)]

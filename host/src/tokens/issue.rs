@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -15,6 +14,7 @@ use uuid::Uuid;
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
 use super::form::{BasicCredentials, Form};
+use super::refusal::Refusal;
 use super::{TOKEN_LIFETIME, Tokens, client_key};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -23,31 +23,6 @@ use crate::keys::PublicDocument;
 
 /// The largest body of a token request: 8 KiB.
 pub const MAX_FORM: usize = 8 << 10;
-
-/// Why there is no token.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The request is malformed.
-    Malformed(String),
-    /// The client is unknown, its secret is wrong or missing, or it may not have a token.
-    UnknownClient,
-    /// Another grant than `client_credentials` was asked for.
-    UnsupportedGrant,
-    /// The audience is missing or another one than this.
-    Audience(String),
-    /// A scope was asked for; scopes are not supported.
-    Scope,
-    /// Too many wrong secrets in a row.
-    TooMany(Duration),
-    /// The fault is on this side.
-    Failed(Error),
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
 
 /// A token, as it is answered (`given.md` 2.6).
 #[derive(Clone, Debug, Serialize)]

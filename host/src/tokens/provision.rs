@@ -1,9 +1,8 @@
 //! Clients that the host creates by itself: the operator's on an empty store, and the demo's.
 
-use std::fmt;
 use std::io;
 
-use super::client::{Client, Status, random_secret};
+use super::client::{Client, Credentials, Status, random_secret};
 use super::client_id::{self, Claims, Software};
 use super::tenants::{self, StoredTenant};
 use super::{Tokens, client_key, clients};
@@ -17,23 +16,6 @@ const OPERATOR_SOFTWARE: &str = "tillgate-operator";
 
 /// The most clients of one software that the host creates in a tenant.
 const MAX_PROVISIONED: u32 = 1_000;
-
-/// A client's id and secret, which are shown once.
-#[derive(Clone)]
-pub struct Credentials {
-    /// The id.
-    pub client_id: String,
-    /// The secret.
-    pub client_secret: String,
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("client_id", &self.client_id)
-            .finish_non_exhaustive()
-    }
-}
 
 impl Tokens {
     /// Creates the platform's tenant and the operator's client on a store that has neither; answers whether it did.

@@ -215,7 +215,7 @@ fn forms(basic: &str, id: &str, secret: &str) -> Vec<Case> {
         ("the grant, encoded", &encoded),
         ("a separator before", &format!("&{FORM}")),
     ];
-    let twice = |name: &str| named(&format!("{name} is there twice"));
+    let twice = |name: &str| named(&format!("{name} appears twice"));
     let empty = |name: &str| named(&format!("{name} has no value"));
     [
         rows(400, NOT_A_FORM, malformed, with),

@@ -23,9 +23,9 @@ const CLAIM: &str =
 const CLAIM_NAME: &str =
     "must have a name of a-z 0-9 _, 1 to 32 long, a letter first, other than sfw and tid";
 const NO_TEMPLATE: &str =
-    "$ there is no template of the tenant for this softwareId and softwareVersion";
+    "$ no template of the tenant exists for this softwareId and softwareVersion";
 const NO_GLOBAL_TEMPLATE: &str =
-    "$ there is no global template for this softwareId and softwareVersion";
+    "$ no global template exists for this softwareId and softwareVersion";
 
 /// A service with a tenant whose tills say a country and a number.
 async fn start() -> Service {
