@@ -112,7 +112,6 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    #[cold]
     fn reject_duplicates(&self) -> Result<(), Error> {
         let mut faults = Faults::default();
         for (index, entry) in self.entries.iter().enumerate() {
