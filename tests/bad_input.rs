@@ -468,7 +468,8 @@ async fn every_fault_of_a_body_is_named_and_nothing_is_changed() {
         let messages = problem["message"].as_array().unwrap().iter();
         let path_of = |message: &Value| {
             let message = message.as_str().unwrap().to_owned();
-            let end = message.find(" must ").or(message.find(" is ")).unwrap();
+            let verbs = [" must ", " is ", " appears "];
+            let end = verbs.iter().find_map(|verb| message.find(verb)).unwrap();
             message[..end].to_owned()
         };
         let named: Vec<_> = messages.map(path_of).collect();
