@@ -1,4 +1,4 @@
-//! Numbers keep their text: whatever stands around it, a number is read exactly as it is written.
+//! Numbers keep their text: each is read exactly as it is written, whatever surrounds it.
 
 #![allow(
     clippy::unwrap_used,
@@ -136,7 +136,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What stands between the quotes of a string: text that looks like JSON, and every kind of escape.
+/// The text between the quotes of a string: looks like JSON, with every kind of escape.
 fn string() -> impl Strategy<Value = String> {
     const PIECES: [&str; 18] = [
         "1",

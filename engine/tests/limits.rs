@@ -1,4 +1,4 @@
-//! Limits that are too large for vectors: their documents are made here.
+//! Limits that are too large for vectors: the documents are generated here.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,7 @@
 
 use tillgate_engine::face::Prepared;
 
-/// A project of a list with that many values, and of one boolean.
+/// A project with a whitelist of that many values, and one boolean restriction.
 fn project(values: usize) -> String {
     let list = vec!["true"; values].join(",");
     format!(

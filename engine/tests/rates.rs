@@ -1,4 +1,4 @@
-//! Laws of the rate math: what holds for all rates, where the vectors say what holds for some; and its limits.
+//! Properties of the rate math for all rates, where the vectors have examples; and its limits.
 
 #![expect(
     clippy::indexing_slicing,
@@ -87,7 +87,7 @@ fn millionths(value: impl Into<Value>) -> i128 {
     value.mantissa() * 10_i128.pow(6 - value.scale())
 }
 
-/// A rate with the integer and decimals it is made of: as many of each length.
+/// A rate, and the integer and number of decimals that it is made of; every length is equally likely.
 fn any_rate() -> impl Strategy<Value = (i128, usize, Rate)> {
     (1..=15_u32, 0..=6_usize, any::<u64>()).prop_map(|(digits, decimals, seed)| {
         let least = 10_i128.pow(digits - 1);
@@ -116,7 +116,7 @@ fn any_key() -> impl Strategy<Value = RateKey> {
     })
 }
 
-/// What is set at one level: each key once, no rate above 2,000,000.
+/// The rates of one level: each key once, no rate above 2,000,000.
 fn any_set() -> impl Strategy<Value = BTreeMap<RateKey, Rate>> {
     let rate = (1..=2_000_000_000_000_i128).prop_map(|it| Rate::parse(&shortest(it, 6)).unwrap());
     vec((any_key(), rate), 0..8).prop_map(BTreeMap::from_iter)
@@ -140,7 +140,7 @@ fn levels(sets: &[BTreeMap<RateKey, Rate>]) -> Vec<Level<'static>> {
     NAMES.iter().zip(sets).map(level).collect()
 }
 
-/// The same the long way: for each pair the first level that has either direction.
+/// A slow and simple `used_rates`: for each pair, the first level that has either direction.
 fn naive(sets: &[BTreeMap<RateKey, Rate>], markup: Percentage) -> Vec<UsedRate<'static>> {
     let mut used = Vec::new();
     let pairs = CURRENCIES
@@ -152,14 +152,14 @@ fn naive(sets: &[BTreeMap<RateKey, Rate>], markup: Percentage) -> Vec<UsedRate<'
         .flat_map(|each| pairs.clone().map(move |pair| (each, pair)))
     {
         let (key, back) = (key(rate_type, from, to), key(rate_type, to, from));
-        let place = sets
+        let index = sets
             .iter()
             .position(|set| set.contains_key(&key) || set.contains_key(&back));
-        let Some(place) = place else { continue };
-        let (value, value_with_markup) = match sets[place].get(&key) {
+        let Some(index) = index else { continue };
+        let (value, value_with_markup) = match sets[index].get(&key) {
             Some(set) => (*set, set.with_markup(markup)),
             None => {
-                let set = sets[place][&back];
+                let set = sets[index][&back];
                 (set.opposite().unwrap(), set.opposite_with_markup(markup))
             }
         };
@@ -167,8 +167,8 @@ fn naive(sets: &[BTreeMap<RateKey, Rate>], markup: Percentage) -> Vec<UsedRate<'
             key,
             value,
             value_with_markup,
-            created_by: Some(NAMES[place]),
-            set_at: NAMES[place],
+            created_by: Some(NAMES[index]),
+            set_at: NAMES[index],
         });
     }
     used
@@ -280,7 +280,7 @@ proptest! {
         is_markup_kept in any::<bool>(),
         kept in vec((any::<Index>(), any::<Index>()), 0..3),
     ) {
-        // Some levels stay as they were, so that rates are kept too.
+        // Some levels stay the same, so that some rates do too.
         for (from, to) in kept {
             if !before.is_empty() && !after.is_empty() {
                 let to = to.index(after.len());
@@ -310,7 +310,7 @@ proptest! {
             let is_same = was.is_some_and(|was| values(&was.used) == values(&rate.used));
             prop_assert_eq!(rate.last_modified, (!is_same).then_some("now"));
         }
-        // A pair that is told at all is told in both directions.
+        // Every list has both directions of a pair, or neither.
         for list in [&difference.created, &difference.updated, &difference.deleted] {
             for rate in list {
                 let opposite = rate.used.key.opposite();
@@ -321,7 +321,7 @@ proptest! {
     }
 
     #[test]
-    fn no_request_breaks_it(text in "[\\[\\]{}\",:0-9a-z.eE+-]{0,60}", member in any::<String>()) {
+    fn a_malformed_request_is_an_error(text in "[\\[\\]{}\",:0-9a-z.eE+-]{0,60}", member in any::<String>()) {
         prop_assert!(answer(&text).is_err());
         prop_assert!(signature::answer(text.as_bytes(), &mut Vec::new()).is_err());
         let member = serde_json::to_string(&member).unwrap();

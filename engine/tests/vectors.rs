@@ -1,4 +1,4 @@
-//! Every vector through the Rust library: what the module's faces call, without a module around it.
+//! Every vector through the Rust library, without the WebAssembly module.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn the_library_answers_every_vector() {
             document,
             evaluate,
         } => match (Prepared::new(line, document), evaluate) {
-            (Err(error), _) => refused(&error),
+            (Err(error), _) => failed(&error),
             (Ok(_), None) => b"0null".to_vec(),
             (Ok(prepared), Some((line, request))) => {
                 let mut out = Vec::new();
@@ -45,11 +45,11 @@ fn answered(request: &[u8], answer: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>
     let mut out = b"0".to_vec();
     match answer(request, &mut out) {
         Ok(()) => out,
-        Err(error) => refused(&error),
+        Err(error) => failed(&error),
     }
 }
 
-fn refused(error: &Error) -> Vec<u8> {
+fn failed(error: &Error) -> Vec<u8> {
     let mut out = b"1".to_vec();
     out.extend(serde_json::to_vec(error).expect("an error is JSON"));
     out

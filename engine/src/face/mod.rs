@@ -51,9 +51,11 @@ impl Prepared {
     /// [`Code::Invalid`] with all its faults.
     pub fn new(line: &str, document: &[u8]) -> Result<Self, Error> {
         match line {
-            "catalog" => Catalog::read(&Document::parse(document)?).map(Self::Catalog),
+            "catalog" => {
+                Catalog::read(&Document::parse_without_number_text(document)?).map(Self::Catalog)
+            }
             "project" => {
-                let document = Document::parse(document)?;
+                let document = Document::parse_without_number_text(document)?;
                 let mut faults = Faults::default();
                 let project = Project::read(document.root(), &mut faults);
                 faults.none_or_error()?;
@@ -69,7 +71,7 @@ impl Prepared {
 
     /// Decides; the answer is appended to `out`. `project` replaces the project that a basket names.
     pub fn evaluate(&self, line: &str, request: &[u8], project: Option<&Self>, out: &mut Vec<u8>) {
-        let document = Document::parse(request);
+        let document = Document::parse_without_number_text(request);
         write_error(
             document.and_then(|read| self.decide(line, &read, project, out)),
             out,

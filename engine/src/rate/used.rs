@@ -76,7 +76,7 @@ impl<'a> Level<'a> {
         let mut quotes: Vec<Quote<'a>> = Vec::with_capacity(2 * rates.len());
         let mut errors = vec![None; rates.len()];
         let mut previous = None;
-        // Every rate is sorted in twice: as it is set, and with an index after all of these, as its opposite.
+        // Every rate is sorted twice: as it is set, and as its opposite, with an index after all that are set.
         let count = rates.len();
         let key_at = |index: usize| match rates.get(index) {
             Some(set) => Some(set.key),

@@ -1,4 +1,4 @@
-//! What holds of every decision, whatever is asked: laws of `conditions.md`, tried on questions made up at random.
+//! Properties of every decision, from `conditions.md`, tested with random documents and requests.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ const PROJECT_ID: &str = "3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001";
 const IDS: [&str; 6] = ["a", "b", "c", "A", "a.b", "__proto__"];
 const TEXTS: [&str; 6] = ["x", "y", "X", "", "true", "caf\u{e9}"];
 
-// What is made up.
+// Strategies.
 
 fn condition() -> impl Strategy<Value = Value> {
     let rule = prop_oneof![
@@ -29,7 +29,7 @@ fn condition() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Conditions of different ids.
+/// Conditions with different ids.
 fn conditions() -> impl Strategy<Value = Value> {
     let ids = subsequence(IDS.to_vec(), 0..=IDS.len());
     (ids, prop::collection::vec(condition(), IDS.len())).prop_map(|(ids, conditions)| {
@@ -41,7 +41,7 @@ fn conditions() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A member that is absent, null or there.
+/// A member that is absent, null or present.
 fn member(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Option<Value>> {
     prop_oneof![1 => Just(None), 1 => Just(Some(Value::Null)), 4 => value.prop_map(Some)]
 }
@@ -141,10 +141,10 @@ fn catalog() -> impl Strategy<Value = Value> {
     )
 }
 
-// How it is asked.
+// Calls.
 
 fn prepare(line: &str, document: &Value) -> Prepared {
-    Prepared::new(line, document.to_string().as_bytes()).expect("the document is right")
+    Prepared::new(line, document.to_string().as_bytes()).expect("the document is valid")
 }
 
 fn ask(prepared: &Prepared, line: &str, request: &Value) -> Result<Value, Value> {
@@ -160,7 +160,7 @@ fn ask(prepared: &Prepared, line: &str, request: &Value) -> Result<Value, Value>
 
 fn ask_basket(prepared: &Prepared, items: &[Value], context: &Value) -> Value {
     let request = json!({ "items": items, "projectId": PROJECT_ID, "context": context });
-    ask(prepared, "basket", &request).expect("the basket is right")
+    ask(prepared, "basket", &request).expect("the basket is valid")
 }
 
 fn decisions(answer: &Value) -> Vec<&str> {
@@ -177,7 +177,7 @@ fn is_answer(out: &[u8]) -> bool {
     matches!(first, b'0' | b'1') && serde_json::from_slice::<Value>(text).is_ok()
 }
 
-/// A context that says what `less` says, and what `more` says where `less` says nothing.
+/// The context `less`, with what is unknown in it filled in from `more`.
 fn filled(less: &Value, more: &Value) -> Value {
     match (less, more) {
         (Value::Null, more) => more.clone(),
@@ -194,7 +194,7 @@ fn filled(less: &Value, more: &Value) -> Value {
     }
 }
 
-/// Bytes that nearly are what a call takes.
+/// Bytes that are almost the valid input of a call.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let request = (context(), item(), basket_item()).prop_map(|(context, item, basket)| {
         json!({ "projectId": PROJECT_ID, "item": item, "items": [basket], "context": context })
@@ -234,7 +234,7 @@ proptest! {
         prop_assert_eq!(before.is_some(), after.is_some());
         if let (Some(before), Some(after)) = (before, after) {
             match decisions(&before)[0] {
-                // What was asked stays as it was answered.
+                // What was known before does not change.
                 "ALLOW" | "HARD_DENY" => prop_assert_eq!(before, after),
                 decision => prop_assert_eq!(decision, "SOFT_DENY"),
             }
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn a_basket_is_its_items_asked_alone(
+    fn a_basket_is_decided_as_its_items_one_by_one(
         document in catalog(),
         context in context(),
         items in prop::collection::vec(basket_item(), 1..5),
@@ -284,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn a_project_prepared_alone_decides_as_in_a_catalog(
+    fn a_project_prepared_on_its_own_decides_as_in_a_catalog(
         restrictions in restrictions(),
         item in item(),
     ) {
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn another_order_of_items_is_another_order_of_answers(
+    fn answers_are_in_the_order_of_the_items(
         document in catalog(),
         context in context(),
         (items, shuffled) in prop::collection::vec(basket_item(), 1..6).prop_flat_map(|items| {
