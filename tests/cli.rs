@@ -306,7 +306,7 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     let told = failed(&further(&store));
-    assert!(told.contains("there already"), "{told}");
+    assert!(told.contains("already exists"), "{told}");
     let program = Program::serve(&folder.path().join("store"));
     let mut list = tillgate(&["keys", "list", "--url", &program.url, "--credentials"]);
     done(&list.arg(&file).output().unwrap());

@@ -14,6 +14,7 @@ mod hints;
 mod logs;
 mod queues;
 mod restarts;
+mod runner;
 mod scans;
 
 macro_rules! every_store {
@@ -167,5 +168,19 @@ every_store!({
         a_hint_waits_for_its_listener
         a_reader_that_subscribes_first_misses_nothing
         a_listener_after_all_others_were_dropped_gets_hints
-        a_change_is_visible_when_its_hint_comes;
+        a_change_is_visible_when_its_hint_comes
+        a_listener_to_all_partitions_hears_of_each
+        many_changes_are_one_hint_until_it_is_taken;
+    runner:
+        a_due_job_is_done_once_and_is_gone
+        a_job_waits_until_it_is_due
+        a_commit_with_a_job_wakes_the_runner
+        a_job_that_fails_is_tried_again_later_and_holds_up_no_other
+        a_job_that_always_fails_is_set_aside
+        a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again
+        a_job_that_waits_for_the_store_is_never_set_aside
+        a_job_may_go_on_in_steps
+        a_tenant_with_many_slow_jobs_does_not_hold_up_the_others
+        two_hosts_share_the_jobs_and_do_each_once
+        a_runner_that_stops_lets_jobs_end_and_claims_no_more;
 });

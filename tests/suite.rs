@@ -28,6 +28,7 @@ mod program;
 mod readme;
 mod redis;
 mod redis_faults;
+mod runner;
 mod store;
 mod tokens;
 mod vectors;

@@ -471,6 +471,10 @@ impl Worker {
             return;
         };
         self.schedule.ended(&work.partition);
+        if !self.waiting_for_idle.is_empty() {
+            // A further step may be due by now, whose hint has not come yet.
+            self.schedule.look_at(work.partition.clone());
+        }
         if let Some(cause) = panicked {
             self.jobs.failed(&work, &cause).await;
         }

@@ -1,7 +1,9 @@
 //! Hints that a partition may have changed.
 
+use std::collections::HashSet;
+
 use super::fixture::*;
-use tillgate::store::Hints;
+use tillgate::store::{ChangedPartitions, Hints, Partition, PartitionHints};
 
 /// Waits for a hint. The timeout only makes a failing test end.
 async fn wait_for_hint(hints: &mut Hints) {
@@ -73,4 +75,43 @@ pub async fn a_change_is_visible_when_its_hint_comes(on: Opened) {
         on.commit([put(format!("{n}"), "")]).await;
     }
     listener.await.unwrap();
+}
+
+/// Partitions that a listener to all of them has heard of, until all that are named are among them.
+async fn heard(hints: &mut PartitionHints, expected: &[&str]) {
+    let mut missing: HashSet<_> = expected
+        .iter()
+        .map(|name| Partition::new(name).unwrap())
+        .collect();
+    while !missing.is_empty() {
+        match tokio::time::timeout(MINUTE, hints.changed()).await.unwrap() {
+            ChangedPartitions::These(changed) => missing.retain(|name| !changed.contains(name)),
+            ChangedPartitions::All => missing.clear(),
+        }
+    }
+}
+
+async fn commit_in(on: &Opened, partition: &str) {
+    let commit = tillgate::store::Commit {
+        partition: Partition::new(partition).unwrap(),
+        ..commit([put("a", "1")])
+    };
+    on.store.commit(commit).await.unwrap();
+}
+
+pub async fn a_listener_to_all_partitions_hears_of_each(on: Opened) {
+    let mut hints = on.store.partition_hints();
+    for partition in ["shop-1", "shop-2", "shop-3"] {
+        commit_in(&on, partition).await;
+        heard(&mut hints, &[partition]).await;
+    }
+}
+
+pub async fn many_changes_are_one_hint_until_it_is_taken(on: Opened) {
+    let mut hints = on.store.partition_hints();
+    for _ in 0..50 {
+        commit_in(&on, "shop-1").await;
+        commit_in(&on, "shop-2").await;
+    }
+    heard(&mut hints, &["shop-1", "shop-2"]).await;
 }

@@ -72,7 +72,7 @@ async fn a_replaced_secret_is_valid_until_its_overlap_ends() {
         "h",
         "-1s",
         "1.5.h",
-        "1 week",
+        "1 fortnight",
         "31d",
         "99999999999s",
     ] {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tillgate::app::App;
 use tillgate::clock::SystemClock;
 use tillgate::config::{Config, Flags, Loaded, TrustedIssuer};
+use tillgate::routes::Features;
 use tillgate::store::MemoryStore;
 
 use super::fixture::Service;
@@ -546,7 +547,8 @@ async fn a_host_whose_issuers_file_is_missing_does_not_start() {
     };
     let clock = Arc::new(SystemClock);
     let store = Arc::new(MemoryStore::new(clock.clone()));
-    let refused = App::start(config, store, clock).await.unwrap_err();
+    let app = App::start(config, store, clock).await.unwrap();
+    let refused = Features::start(&app).await.unwrap_err();
     assert!(
         format!("{refused:?}").contains("no-such-file.json cannot be read"),
         "{refused:?}"

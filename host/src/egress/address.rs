@@ -86,6 +86,7 @@ const SPECIAL_V6: [Ipv6Net; 4] = [
 ];
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::Destinations;
 

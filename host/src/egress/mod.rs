@@ -95,7 +95,6 @@ impl Client {
     }
 
     /// A request, to be given headers and a body and then sent with [`Client::send`].
-    #[must_use]
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.http.request(method, url)
     }

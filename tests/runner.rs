@@ -1,0 +1,139 @@
+//! The background runner and time: jobs that do not end, hints that are lost, hosts that end. Time is paused and goes on
+//! by itself when everything waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tillgate::clock::{StoppedClock, Timestamp};
+use tillgate::records::{Change, Records};
+use tillgate::runner::{Queue, Runner, Scope, Work};
+use tillgate::store::{MemoryStore, Partition, Store};
+
+const QUEUE: &str = "deliveries";
+const START: Timestamp = Timestamp(1_767_225_600_000_000);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// A runner on a store in memory, and the records of a shop.
+struct Shop {
+    runner: Runner,
+    records: Records,
+    clock: Arc<StoppedClock>,
+}
+
+impl Shop {
+    fn open() -> Self {
+        let clock = Arc::new(StoppedClock::at(START));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
+        Self {
+            runner: Runner::new(store.clone(), clock.clone()),
+            records: Records::new(store, Partition::new("shop").unwrap()),
+            clock,
+        }
+    }
+
+    fn queue(&self) -> Queue {
+        Queue::new(QUEUE, Scope::Partition(self.records.partition().clone()))
+    }
+
+    async fn enqueue(&self, job: &str, due: Timestamp) {
+        let mut change = Change::default();
+        change.enqueue(QUEUE, job, due, Bytes::new());
+        self.records.commit(change).await.unwrap();
+    }
+
+    /// How often the job that is due now has been tried, this claim included.
+    async fn attempts(&self) -> Option<u32> {
+        let store = self.records.store();
+        let claimed = store.claim(self.records.partition(), QUEUE, HOUR, 1).await;
+        claimed.unwrap().jobs.first().map(|job| job.attempt)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_does_not_end_is_stopped_before_its_lease_ends() {
+    let shop = Shop::open();
+    let begin = tokio::time::Instant::now();
+    shop.runner.register(shop.queue(), |_| {
+        std::future::pending::<tillgate::error::Result<()>>()
+    });
+    shop.enqueue("endless", START).await;
+    shop.runner.run_due().await;
+    let took = begin.elapsed();
+    assert!(
+        took < Duration::from_secs(30),
+        "its lease had ended: {took:?}"
+    );
+    assert_eq!(shop.runner.status()[0].failures, 1);
+    shop.clock.advance(Duration::from_secs(1));
+    drop(shop.runner);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_hint_was_lost_is_found_by_the_scan() {
+    let shop = Shop::open();
+    let (done, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let records = shop.records.clone();
+    shop.runner.register(shop.queue(), move |work: Work| {
+        let (records, done) = (records.clone(), done.clone());
+        async move {
+            let mut change = Change::default();
+            work.settle(&mut change);
+            records.commit(change).await?;
+            let _ = done.send(work.job.id);
+            Ok(())
+        }
+    });
+    shop.enqueue("later", START.plus(HOUR)).await;
+    shop.runner.run_due().await;
+    assert!(told.try_recv().is_err(), "it is not due yet");
+    // The clock goes on without anyone hearing of it.
+    shop.clock.advance(HOUR);
+    let begin = tokio::time::Instant::now();
+    assert_eq!(told.recv().await.as_deref(), Some("later"));
+    assert!(begin.elapsed() <= Duration::from_secs(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_stops_hands_back_what_takes_too_long() {
+    let shop = Shop::open();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counted = begun.clone();
+    shop.runner.register(shop.queue(), move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        std::future::pending::<tillgate::error::Result<()>>()
+    });
+    shop.enqueue("endless", START).await;
+    while begun.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(shop.attempts().await, None, "it is this host's");
+    let begin = tokio::time::Instant::now();
+    shop.runner.stop().await;
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(shop.attempts().await, Some(1), "anyone may have it at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_is_dropped_ends_its_jobs() {
+    let shop = Shop::open();
+    let (alive, ended) = tokio::sync::oneshot::channel::<()>();
+    let alive = Arc::new(std::sync::Mutex::new(Some(alive)));
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counted = begun.clone();
+    shop.runner.register(shop.queue(), move |_| {
+        let held = alive.lock().unwrap().take();
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            let _held = held;
+            std::future::pending().await
+        }
+    });
+    shop.enqueue("endless", START).await;
+    while begun.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(shop.runner);
+    assert!(ended.await.is_err(), "nothing holds on to it any more");
+}

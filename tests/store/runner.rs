@@ -1,0 +1,380 @@
+//! The background runner over every store: discovery, retries, fairness, bounds and the end.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::fixture::*;
+use bytes::Bytes;
+use tillgate::clock::Timestamp;
+use tillgate::error::{Error, Result};
+use tillgate::records::{Change, Records};
+use tillgate::runner::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
+use tillgate::store::{Op, Partition, Store};
+use tokio::sync::Semaphore;
+
+const QUEUE: &str = "deliveries";
+
+/// How long a test waits for what must happen by itself.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn runner(on: &Opened) -> Arc<Runner> {
+    Arc::new(Runner::new(on.store.clone(), on.clock.clone()))
+}
+
+fn everywhere() -> Queue {
+    Queue::new(QUEUE, Scope::AllPartitions)
+}
+
+fn shop(name: &str) -> Partition {
+    Partition::new(name).unwrap()
+}
+
+async fn enqueue_in(on: &Opened, partition: &str, jobs: &[&str], due: Timestamp) {
+    let ops: Vec<Op> = jobs.iter().map(|job| enqueue(QUEUE, job, due)).collect();
+    let commit = tillgate::store::Commit {
+        partition: shop(partition),
+        ..commit(ops)
+    };
+    on.store.commit(commit).await.unwrap();
+}
+
+/// Counts in the store how often a job was done, and ends it in the same commit.
+async fn count(store: Arc<dyn Store>, work: &Work) -> Result<()> {
+    let records = Records::new(store, work.partition.clone());
+    let key = format!("done/{}", work.job.id);
+    let plan = async || {
+        let mut change = Change::default();
+        let read = records.get::<u32>(&key).await?;
+        change.expect(&key, read.as_ref());
+        change.put(&key, &(read.map_or(0, |read| read.record) + 1))?;
+        work.settle(&mut change);
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}
+
+/// How often each job of a partition was done.
+async fn counts(on: &Opened, partition: &str) -> BTreeMap<String, u32> {
+    let records = Records::new(on.store.clone(), shop(partition));
+    let all = records.all::<u32>("done/").await.unwrap();
+    all.into_iter().collect()
+}
+
+fn once(jobs: &[&str]) -> BTreeMap<String, u32> {
+    jobs.iter().map(|job| ((*job).to_owned(), 1)).collect()
+}
+
+pub async fn a_due_job_is_done_once_and_is_gone(on: Opened) {
+    let runner = runner(&on);
+    let store = on.store.clone();
+    runner.register(everywhere(), move |work| {
+        let store = store.clone();
+        async move { count(store, &work).await }
+    });
+    enqueue_in(&on, "shop", &["a", "b"], START).await;
+    runner.run_due().await;
+    runner.run_due().await;
+    assert_eq!(counts(&on, "shop").await, once(&["a", "b"]));
+    let left = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
+    assert_eq!(left.unwrap(), tillgate::store::Claimed::default());
+}
+
+pub async fn a_job_waits_until_it_is_due(on: Opened) {
+    let runner = runner(&on);
+    let store = on.store.clone();
+    runner.register(everywhere(), move |work| {
+        let store = store.clone();
+        async move { count(store, &work).await }
+    });
+    enqueue_in(&on, "shop", &["later"], START.plus(HOUR)).await;
+    runner.run_due().await;
+    assert!(counts(&on, "shop").await.is_empty());
+    on.clock.advance(HOUR);
+    runner.run_due().await;
+    assert_eq!(counts(&on, "shop").await, once(&["later"]));
+}
+
+pub async fn a_commit_with_a_job_wakes_the_runner(on: Opened) {
+    let runner = runner(&on);
+    let (done, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let store = on.store.clone();
+    runner.register(everywhere(), move |work| {
+        let (store, done) = (store.clone(), done.clone());
+        async move {
+            count(store, &work).await?;
+            let _ = done.send(work.partition.as_str().to_owned());
+            Ok(())
+        }
+    });
+    // Nothing is left to look at: what comes now comes by a hint.
+    runner.run_due().await;
+    for partition in ["shop-1", "shop-2", "shop-3"] {
+        enqueue_in(&on, partition, &["job"], START).await;
+        let told = tokio::time::timeout(PATIENCE, told.recv()).await;
+        assert_eq!(told.unwrap().as_deref(), Some(partition));
+    }
+}
+
+pub async fn a_job_that_fails_is_tried_again_later_and_holds_up_no_other(on: Opened) {
+    let runner = runner(&on);
+    let store = on.store.clone();
+    let attempts = Arc::new(Mutex::new(Vec::new()));
+    let seen = attempts.clone();
+    runner.register(everywhere(), move |work| {
+        let (store, seen) = (store.clone(), seen.clone());
+        async move {
+            if work.job.id == "bad" {
+                seen.lock().unwrap().push(work.job.attempt);
+                if work.job.attempt < 3 {
+                    return Err(Error::NotFound("not yet".to_owned()));
+                }
+            }
+            count(store, &work).await
+        }
+    });
+    enqueue_in(&on, "shop", &["bad", "good-1", "good-2"], START).await;
+    runner.run_due().await;
+    assert_eq!(counts(&on, "shop").await, once(&["good-1", "good-2"]));
+    runner.run_due().await;
+    assert_eq!(
+        *attempts.lock().unwrap(),
+        [1],
+        "it is left alone for a while"
+    );
+    on.clock.advance(SECOND);
+    runner.run_due().await;
+    on.clock.advance(SECOND);
+    runner.run_due().await;
+    assert_eq!(*attempts.lock().unwrap(), [1, 2], "the pauses grow");
+    on.clock.advance(SECOND);
+    runner.run_due().await;
+    assert_eq!(*attempts.lock().unwrap(), [1, 2, 3]);
+    assert_eq!(
+        counts(&on, "shop").await,
+        once(&["bad", "good-1", "good-2"])
+    );
+    assert_eq!(runner.status()[0].failures, 2);
+}
+
+pub async fn a_job_that_always_fails_is_set_aside(on: Opened) {
+    let runner = runner(&on);
+    let queue = Queue {
+        max_attempts: 3,
+        ..everywhere()
+    };
+    runner.register(queue, |work: Work| async move {
+        // Panics are failures too.
+        assert!(work.job.attempt != 2, "on purpose");
+        Err(Error::Bug("the receiver is malformed".to_owned()))
+    });
+    let body = Bytes::from("what to do");
+    let op = Op::Enqueue {
+        queue: QUEUE.to_owned(),
+        job: "poison".to_owned(),
+        due: START,
+        body,
+    };
+    on.commit([op]).await;
+    for _ in 0..3 {
+        runner.run_due().await;
+        on.clock.advance(HOUR);
+    }
+    let records = Records::new(on.store.clone(), partition());
+    let letters = records.all::<DeadLetter>(DEAD_LETTERS).await.unwrap();
+    let [(name, letter)] = &letters[..] else {
+        panic!("{letters:?}")
+    };
+    assert_eq!(name, "deliveries/poison");
+    assert_eq!(
+        (letter.queue.as_str(), letter.job.as_str()),
+        (QUEUE, "poison")
+    );
+    assert_eq!(
+        (letter.attempts, letter.body.as_str()),
+        (3, "d2hhdCB0byBkbw==")
+    );
+    assert_eq!(letter.cause, "the receiver is malformed");
+    let status = &runner.status()[0];
+    assert_eq!((status.failures, status.set_aside), (3, 1));
+    let left = on.store.claim(&partition(), QUEUE, MINUTE, 9).await;
+    assert!(left.unwrap().jobs.is_empty());
+}
+
+pub async fn a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again(on: Opened) {
+    let queue = Queue {
+        max_attempts: 2,
+        ..everywhere()
+    };
+    enqueue_in(&on, "shop", &["poison"], START).await;
+    for _ in 0..2 {
+        // A host claims it, and is never heard of again.
+        let claimed = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
+        assert_eq!(claimed.unwrap().jobs.len(), 1);
+        on.clock.advance(MINUTE);
+    }
+    let runner = runner(&on);
+    runner.register(queue, |_| async { panic!("it must not be tried") });
+    runner.run_due().await;
+    let status = &runner.status()[0];
+    assert_eq!((status.failures, status.set_aside), (0, 1));
+}
+
+pub async fn a_job_that_waits_for_the_store_is_never_set_aside(on: Opened) {
+    let runner = runner(&on);
+    let queue = Queue {
+        max_attempts: 2,
+        ..everywhere()
+    };
+    let (store, tries) = (on.store.clone(), Arc::new(AtomicUsize::new(0)));
+    runner.register(queue, move |work| {
+        let (store, tries) = (store.clone(), tries.clone());
+        async move {
+            if tries.fetch_add(1, Ordering::SeqCst) < 5 {
+                return Err(Error::Busy);
+            }
+            count(store, &work).await
+        }
+    });
+    enqueue_in(&on, "shop", &["patient"], START).await;
+    for _ in 0..6 {
+        runner.run_due().await;
+        on.clock.advance(SECOND);
+    }
+    assert_eq!(counts(&on, "shop").await, once(&["patient"]));
+    let status = &runner.status()[0];
+    assert_eq!((status.failures, status.set_aside), (0, 0));
+}
+
+pub async fn a_job_may_go_on_in_steps(on: Opened) {
+    let runner = runner(&on);
+    let store = on.store.clone();
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = steps.clone();
+    let clock = on.clock.clone();
+    runner.register(everywhere(), move |work| {
+        let (store, seen, clock) = (store.clone(), seen.clone(), clock.clone());
+        async move {
+            let step = work.job.body.len();
+            seen.lock().unwrap().push((work.job.attempt, step));
+            if step == 4 {
+                return count(store, &work).await;
+            }
+            let mut change = Change::default();
+            let now = tillgate::clock::Clock::now(clock.as_ref());
+            work.continue_at(&mut change, now, vec![b'x'; step + 1].into());
+            Records::new(store, work.partition).commit(change).await?;
+            Ok(())
+        }
+    });
+    enqueue_in(&on, "shop", &["long"], START).await;
+    runner.run_due().await;
+    let each: Vec<_> = (0..=4).map(|step| (1, step)).collect();
+    assert_eq!(*steps.lock().unwrap(), each);
+    assert_eq!(counts(&on, "shop").await, once(&["long"]));
+}
+
+pub async fn a_tenant_with_many_slow_jobs_does_not_hold_up_the_others(on: Opened) {
+    let runner = runner(&on);
+    let queue = Queue {
+        concurrency: 4,
+        per_partition: 2,
+        ..everywhere()
+    };
+    let gate = Arc::new(Semaphore::new(0));
+    let (store, opened) = (on.store.clone(), gate.clone());
+    let (done, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let running = Arc::new(Mutex::new((0, 0)));
+    let counted = running.clone();
+    runner.register(queue, move |work| {
+        let (store, gate) = (store.clone(), opened.clone());
+        let (done, counted) = (done.clone(), counted.clone());
+        async move {
+            if work.partition.as_str() == "slow" {
+                {
+                    let mut counted = counted.lock().unwrap();
+                    counted.0 += 1;
+                    counted.1 = counted.0.max(counted.1);
+                }
+                gate.acquire().await.unwrap().forget();
+                counted.lock().unwrap().0 -= 1;
+            }
+            count(store, &work).await?;
+            let _ = done.send(work.partition.as_str().to_owned());
+            Ok(())
+        }
+    });
+    let names: Vec<_> = (0..40).map(|n| format!("job-{n}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    enqueue_in(&on, "slow", &names, START).await;
+    for quick in ["quick-1", "quick-2", "quick-3"] {
+        enqueue_in(&on, quick, &["a", "b", "c"], START).await;
+    }
+    let mut quick = HashSet::new();
+    for _ in 0..9 {
+        let told = tokio::time::timeout(PATIENCE, told.recv()).await.unwrap();
+        quick.insert(told.unwrap());
+    }
+    assert_eq!(quick.len(), 3, "{quick:?}");
+    gate.add_permits(40);
+    runner.run_due().await;
+    assert_eq!(counts(&on, "slow").await, once(&names));
+    assert_eq!(running.lock().unwrap().1, 2, "its share of the slots");
+}
+
+pub async fn two_hosts_share_the_jobs_and_do_each_once(on: Opened) {
+    let names: Vec<_> = (0..100).map(|n| format!("job-{n:03}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let hosts = [runner(&on), runner(&on)];
+    for host in &hosts {
+        let store = on.store.clone();
+        host.register(everywhere(), move |work| {
+            let store = store.clone();
+            async move { count(store, &work).await }
+        });
+    }
+    for partition in ["shop-1", "shop-2"] {
+        enqueue_in(&on, partition, &names, START).await;
+    }
+    tokio::join!(hosts[0].run_due(), hosts[1].run_due());
+    for partition in ["shop-1", "shop-2"] {
+        assert_eq!(counts(&on, partition).await, once(&names));
+    }
+}
+
+pub async fn a_runner_that_stops_lets_jobs_end_and_claims_no_more(on: Opened) {
+    let runner = runner(&on);
+    let queue = Queue {
+        concurrency: 1,
+        ..everywhere()
+    };
+    let gate = Arc::new(Semaphore::new(0));
+    let (begun, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (store, opened) = (on.store.clone(), gate.clone());
+    runner.register(queue, move |work| {
+        let (store, gate, begun) = (store.clone(), opened.clone(), begun.clone());
+        async move {
+            let _ = begun.send(());
+            gate.acquire().await.unwrap().forget();
+            count(store, &work).await
+        }
+    });
+    enqueue_in(&on, "shop", &["first", "second"], START).await;
+    tokio::time::timeout(PATIENCE, told.recv()).await.unwrap();
+    let stopping = tokio::spawn({
+        let runner = runner.clone();
+        async move { runner.stop().await }
+    });
+    gate.add_permits(2);
+    stopping.await.unwrap();
+    assert_eq!(counts(&on, "shop").await.len(), 1);
+    let other = super::runner::runner(&on);
+    let store = on.store.clone();
+    other.register(everywhere(), move |work| {
+        let store = store.clone();
+        async move { count(store, &work).await }
+    });
+    other.run_due().await;
+    assert_eq!(counts(&on, "shop").await, once(&["first", "second"]));
+}
