@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::engine::{EnginePool, MODULE};
 use crate::error::{Error, Result};
+use crate::outbox::Outbox;
 use crate::records::Records;
 use crate::runner::Runner;
 use crate::store::{Partition, Store};
@@ -27,6 +28,8 @@ pub struct App {
     pub engine: EnginePool,
     /// The queues of background jobs.
     pub runner: Runner,
+    /// The events of the features.
+    pub outbox: Outbox,
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
@@ -50,6 +53,7 @@ impl App {
         Ok(Arc::new(Self {
             config,
             engine,
+            outbox: Outbox::default(),
             runner: Runner::new(Arc::clone(&store), Arc::clone(&clock)),
             records: Records::new(Arc::clone(&store), Partition::named("app")),
             clock,

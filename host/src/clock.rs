@@ -1,4 +1,4 @@
-//! What time it is: the one place that reads the machine's clock.
+//! The clock: the one place that reads the machine's time.
 //!
 //! Everything that needs the time takes a [`Clock`], so a test can stop it. Timestamps are microseconds since the Unix
 //! epoch: a store sets publish times with that precision (`rates.md`, "The topic").
@@ -64,7 +64,7 @@ impl Timestamp {
 
 /// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// Now. May stand still or go back; nothing may rely on it to increase.
+    /// The current time. It may not advance, or go back: nothing may rely on it to increase.
     fn now(&self) -> Timestamp;
 }
 
@@ -85,7 +85,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that shows the same time until it is set.
 #[derive(Debug)]
 pub struct StoppedClock(AtomicU64);
 

@@ -200,7 +200,7 @@ impl EnginePool {
     }
 
     fn keep(&self, instance: Box<Instance>) {
-        // More instances than threads are not worth their memory: the last one goes.
+        // More instances than threads are not worth their memory: a surplus one is dropped.
         let _ = self.idle.push(instance);
     }
 }
@@ -231,7 +231,7 @@ fn failed(cause: impl std::fmt::Display) -> EngineError {
 struct State {
     limits: StoreLimits,
     budget: Duration,
-    /// The thread's time when the call was first looked at.
+    /// The thread's time when the call was first checked.
     seen: Option<Duration>,
 }
 

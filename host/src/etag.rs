@@ -70,7 +70,7 @@ impl EntityTags {
     }
 }
 
-/// What a PUT or DELETE requires of what is there.
+/// What a PUT or DELETE requires of the current state.
 #[derive(Clone, Debug, Default)]
 pub struct Preconditions {
     /// `If-Match`: it is one of these versions.
@@ -80,7 +80,7 @@ pub struct Preconditions {
 }
 
 impl Preconditions {
-    /// Succeeds when they hold for what is there, whose entity tag is `etag`.
+    /// Succeeds when they hold for the current state, whose entity tag is `etag`.
     ///
     /// # Errors
     /// [`Error::Outdated`] when they do not.

@@ -3,7 +3,7 @@
 //! Every write to a record that is cached appends a change notice, the key that it wrote, to the log [`CHANGES`] of its
 //! partition, in the same commit. A [`Subscriber`] reads that log: when the store hints at a change, by itself twice a
 //! second, and at once on the host that wrote. Memory is therefore never older than a second, and never older than this
-//! host's own writes (`platform.md`, "Store"): whoever serves from memory makes sure of it first
+//! host's own writes (`platform.md`, "Store"): code that serves from memory ensures it first
 //! ([`Subscriber::ensure_fresh`]) and reports that the store is away while it cannot be. A subscriber that nobody has
 //! asked for in a minute rests until somebody does.
 
@@ -130,7 +130,7 @@ pub trait Subscriber: Send + Sync + 'static {
     /// Brings memory up to date with what has changed, from the store. Never runs twice at once.
     fn apply(&self, changed: Changed) -> impl Future<Output = Result<()>> + Send;
 
-    /// Whether somebody is told of each change. Such a subscriber never rests.
+    /// Whether anyone is notified of each change. Such a subscriber never rests.
     fn has_listeners(&self) -> bool {
         true
     }
@@ -218,7 +218,7 @@ pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
             };
             let hint = tokio::time::timeout(wait, hints.changed()).await;
             if let Ok(Err(_)) = hint {
-                // The store gives no more hints: it is closed.
+                // The store was closed: there will be no more hints.
                 tokio::time::sleep(POLL).await;
             }
             let Some(subscriber) = subscriber.upgrade() else {

@@ -2,7 +2,8 @@
 //!
 //! Read it in this order: [`app`] (what all features share), [`routes`] (the features and their routes), [`http`] (the
 //! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`tokens`]. Below them: [`identity`] (who
-//! may do what), [`keys`] (signing keys), [`records`] (typed records), [`feed`] (how memory stays fresh), [`runner`]
+//! may do what), [`keys`] (signing keys), [`records`] (typed records), [`outbox`] (events in the commit of
+//! their cause), [`feed`] (how memory stays fresh), [`runner`]
 //! (background jobs), [`egress`] (outgoing HTTP), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and
 //! the promises). [`page`] is what browsers get.
 
@@ -19,6 +20,7 @@ pub mod feed;
 pub mod http;
 pub mod identity;
 pub mod keys;
+pub mod outbox;
 pub mod page;
 pub mod records;
 pub mod routes;

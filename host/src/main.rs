@@ -1,4 +1,4 @@
-//! `tillgate`: the command line begins here and goes on in [`tillgate::cli`].
+//! The program `tillgate`: see [`tillgate::cli`].
 
 use std::process::ExitCode;
 

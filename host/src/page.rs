@@ -147,15 +147,15 @@ async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
     Ok(page.answer(&request))
 }
 
-/// What stands in an attribute's quotes.
+/// A text as it is written in an attribute's quotes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('"', "&quot;")
         .replace('<', "&lt;")
 }
 
-/// With what a browser must know. Each visit asks whether there is something newer: a page that decides with an old
-/// module would not agree with its host.
+/// Adds the headers that protect the page. Each visit revalidates it: a page that decides with an old module would not
+/// agree with its host.
 fn protected(reply: Reply) -> Reply {
     let plain = HeaderValue::from_static;
     reply

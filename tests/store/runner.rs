@@ -268,11 +268,17 @@ pub async fn a_job_may_go_on_in_steps(on: Opened) {
             Ok(())
         }
     });
-    enqueue_in(&on, "shop", &["long"], START).await;
+    let op = Op::Enqueue {
+        queue: QUEUE.to_owned(),
+        job: "long".to_owned(),
+        due: START,
+        body: Bytes::new(),
+    };
+    on.commit([op]).await;
     runner.run_due().await;
     let each: Vec<_> = (0..=4).map(|step| (1, step)).collect();
     assert_eq!(*steps.lock().unwrap(), each);
-    assert_eq!(counts(&on, "shop").await, once(&["long"]));
+    assert_eq!(counts(&on, partition().as_str()).await, once(&["long"]));
 }
 
 pub async fn a_tenant_with_many_slow_jobs_does_not_hold_up_the_others(on: Opened) {

@@ -1,4 +1,4 @@
-//! The command line as a client of a running host: one process alone may open an embedded store, so `tillgate keys` and
+//! The command line as a client of a running host. Only one process may open an embedded store, so `tillgate keys` and
 //! `tillgate clients` ask over HTTP, with the operator's credentials or those of an administrator.
 
 use std::io::ErrorKind;
@@ -7,13 +7,18 @@ use std::time::Duration;
 
 use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How long a host may take to be reached, and to answer.
-const CONNECT: Duration = Duration::from_secs(5);
-const ANSWER: Duration = Duration::from_secs(30);
+use crate::egress::{Client, Destinations, EgressError, Limits};
+
+/// What bounds a request. The operator chooses the host, so any address may be dialled.
+const LIMITS: Limits = Limits {
+    deadline: Duration::from_secs(30),
+    max_answer: 64 << 20,
+    destinations: Destinations::Any,
+};
 
 /// The path of the token endpoint, after which the credentials name it.
 const TOKEN: &str = "/oauth2/token";
@@ -104,20 +109,14 @@ impl Session {
     pub(super) async fn open(reach: &Reach) -> Result<Self, String> {
         let credentials = Credentials::read(&reach.credentials)?;
         let base = base(reach.url.as_deref(), &credentials)?;
-        // A redirect would carry the secret to whoever it names.
-        let http = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT)
-            .timeout(ANSWER)
-            .build()
-            .map_err(|cause| format!("no HTTP here: {cause}"))?;
+        let http = Client::new(LIMITS).map_err(|cause| cause.to_string())?;
         let audience = segment(&credentials.audience);
         let request = http
-            .post(format!("{base}{TOKEN}"))
+            .request(Method::POST, url(&base, TOKEN)?)
             .basic_auth(&credentials.client_id, Some(&credentials.client_secret))
             .header("content-type", "application/x-www-form-urlencoded")
             .body(format!("grant_type=client_credentials&audience={audience}"));
-        let answer = send(&base, request).await?;
+        let answer = send(&http, &base, request).await?;
         if answer.status == StatusCode::UNAUTHORIZED {
             let file = reach.credentials.display();
             return Err(format!(
@@ -134,8 +133,8 @@ impl Session {
 
     /// Asks.
     pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, String> {
-        let request = self.http.request(method, format!("{}{path}", self.base));
-        send(&self.base, request.bearer_auth(&self.token)).await
+        let request = self.http.request(method, url(&self.base, path)?);
+        send(&self.http, &self.base, request.bearer_auth(&self.token)).await
     }
 
     /// What a path answers to GET.
@@ -158,24 +157,22 @@ fn base(said: Option<&str>, credentials: &Credentials) -> Result<String, String>
     ))
 }
 
-async fn send(base: &str, request: RequestBuilder) -> Result<Answer, String> {
-    let failed = |cause: reqwest::Error| {
-        if cause.is_connect() {
-            return format!("no host answers at {base}: is it running?");
-        }
-        if cause.is_timeout() {
-            return format!("the host at {base} did not answer in time");
-        }
-        format!(
-            "the answer of {base} could not be read: {}",
-            cause.without_url()
-        )
-    };
-    let response = request.send().await.map_err(failed)?;
-    let status = response.status();
-    let body = response.bytes().await.map_err(failed)?;
-    let body = serde_json::from_slice(&body).unwrap_or_default();
-    Ok(Answer { status, body })
+fn url(base: &str, path: &str) -> Result<Url, String> {
+    let url = Url::parse(&format!("{base}{path}"));
+    url.map_err(|cause| format!("{base}{path} is not a URL: {cause}"))
+}
+
+async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answer, String> {
+    let answer = http.send(request).await.map_err(|cause| match cause {
+        EgressError::Unreachable(_) => format!("no host answers at {base}: is it running?"),
+        EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),
+        cause => format!("the answer of {base} could not be read: {cause}"),
+    })?;
+    let body = serde_json::from_slice(&answer.body).unwrap_or_default();
+    Ok(Answer {
+        status: answer.status,
+        body,
+    })
 }
 
 /// A text as one segment of a path, or one value of a form.

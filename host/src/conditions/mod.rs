@@ -27,8 +27,13 @@ use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions, Written};
 use crate::feed::{Subscriber, keep_fresh};
 use crate::identity::TenantId;
+use crate::outbox::{Action, Event};
 use crate::records::{Change, Records, Versioned};
 use crate::store::Partition;
+
+/// The types of the events of a tenant's conditions and projects (`webhooks.md`, "Events").
+const CONDITION_EVENTS: &str = "entity-conditions.events.v1";
+const PROJECT_EVENTS: &str = "projects.events.v1";
 
 /// The partition of the platform's conditions.
 const GLOBAL: &str = "global";
@@ -40,6 +45,34 @@ pub enum Owner<'a> {
     Platform,
     /// A tenant's.
     Tenant(&'a TenantId),
+}
+
+/// A condition or project that is written.
+#[derive(Clone, Debug)]
+struct Target {
+    /// The key of its record.
+    key: String,
+    /// Its id.
+    id: String,
+    event_type: &'static str,
+}
+
+impl Target {
+    fn condition(id: &ConditionId) -> Self {
+        Self {
+            key: condition_key(id.as_str()),
+            id: id.as_str().to_owned(),
+            event_type: CONDITION_EVENTS,
+        }
+    }
+
+    fn project(id: ProjectId) -> Self {
+        Self {
+            key: project_key(id),
+            id: id.to_string(),
+            event_type: PROJECT_EVENTS,
+        }
+    }
 }
 
 /// Conditions and projects of the platform and of every tenant.
@@ -173,11 +206,13 @@ impl Conditions {
             Owner::Platform => Scope::Global,
             Owner::Tenant(_) => Scope::Tenant,
         };
-        let key = condition_key(id.as_str());
-        self.refuse_global_id(owner, &key).await?;
+        let target = Target::condition(&id);
+        self.refuse_global_id(owner, &target.key).await?;
         let condition = EntityCondition::from_put(id, scope, body)?;
         let stored = StoredCondition::new(condition)?;
-        let written = self.put(owner, &key, &stored.json, preconditions).await?;
+        let written = self
+            .put(owner, &target, &stored.json, preconditions)
+            .await?;
         Ok((written, Arc::new(stored)))
     }
 
@@ -192,9 +227,9 @@ impl Conditions {
         id: &ConditionId,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        let key = condition_key(id.as_str());
-        self.refuse_global_id(owner, &key).await?;
-        self.delete(owner, &key, "no condition has this id", preconditions)
+        let target = Target::condition(id);
+        self.refuse_global_id(owner, &target.key).await?;
+        self.delete(owner, &target, "no condition has this id", preconditions)
             .await
     }
 
@@ -208,8 +243,9 @@ impl Conditions {
         project: &StoredProject,
         preconditions: &Preconditions,
     ) -> Result<Written> {
-        let (owner, key) = (Owner::Tenant(tenant), project_key(project.id));
-        self.put(owner, &key, project.json(), preconditions).await
+        let (owner, target) = (Owner::Tenant(tenant), Target::project(project.id));
+        self.put(owner, &target, project.json(), preconditions)
+            .await
     }
 
     /// Deletes a project.
@@ -222,8 +258,8 @@ impl Conditions {
         id: ProjectId,
         preconditions: &Preconditions,
     ) -> Result<()> {
-        let (owner, key) = (Owner::Tenant(tenant), project_key(id));
-        self.delete(owner, &key, "no project has this id", preconditions)
+        let (owner, target) = (Owner::Tenant(tenant), Target::project(id));
+        self.delete(owner, &target, "no project has this id", preconditions)
             .await
     }
 
@@ -243,20 +279,26 @@ impl Conditions {
     async fn put(
         &self,
         owner: Owner<'_>,
-        key: &str,
-        value: &Bytes,
+        target: &Target,
+        document: &Bytes,
         preconditions: &Preconditions,
     ) -> Result<Written> {
         let cache = self.cache(owner).await?;
         let plan = async || {
-            let read = read(cache.records(), key).await?;
+            let read = read(cache.records(), &target.key).await?;
             let etag = read.as_ref().map(|read| etag::of_text(&read.record));
             preconditions.check(etag.as_ref())?;
+            let written = Written::new(read.is_some());
+            let action = match written {
+                Written::Created => Action::Created,
+                Written::Replaced => Action::Replaced,
+            };
             let mut change = Change::default();
-            change.expect(key, read.as_ref());
-            change.put_bytes(key, value.clone());
-            change.notify(key);
-            Ok((change, Written::new(read.is_some())))
+            change.expect(&target.key, read.as_ref());
+            change.put_bytes(&target.key, document.clone());
+            change.notify(&target.key);
+            self.publish(&mut change, owner, target, action, Some(document))?;
+            Ok((change, written))
         };
         let written = cache.records().change(plan).await?;
         cache.catch_up().await?;
@@ -266,24 +308,47 @@ impl Conditions {
     async fn delete(
         &self,
         owner: Owner<'_>,
-        key: &str,
+        target: &Target,
         missing: &str,
         preconditions: &Preconditions,
     ) -> Result<()> {
         let cache = self.cache(owner).await?;
         let plan = async || {
-            let Some(read) = read(cache.records(), key).await? else {
+            let Some(read) = read(cache.records(), &target.key).await? else {
                 return Err(Error::NotFound(missing.to_owned()));
             };
             preconditions.check(Some(&etag::of_text(&read.record)))?;
             let mut change = Change::default();
-            change.expect(key, Some(&read));
-            change.delete(key);
-            change.notify(key);
+            change.expect(&target.key, Some(&read));
+            change.delete(&target.key);
+            change.notify(&target.key);
+            self.publish(&mut change, owner, target, Action::Deleted, None)?;
             Ok((change, ()))
         };
         cache.records().change(plan).await?;
         cache.catch_up().await
+    }
+
+    /// Publishes a change of a tenant's document in its own commit.
+    fn publish(
+        &self,
+        change: &mut Change,
+        owner: Owner<'_>,
+        target: &Target,
+        action: Action,
+        document: Option<&Bytes>,
+    ) -> Result<()> {
+        let Owner::Tenant(tenant) = owner else {
+            return Ok(());
+        };
+        let event = Event {
+            event_type: target.event_type,
+            tenant,
+            action,
+            id: &target.id,
+            document,
+        };
+        self.app.outbox.publish(&event, change)
     }
 
     /// The cache of what an owner writes.

@@ -1,4 +1,5 @@
-//! Bodies: read within bounds of size and time, and read on when nobody wants them, so that their sender hears why.
+//! Request bodies: read within bounds of size and time. A body that is refused is read on for a while, so that its sender
+//! receives the answer.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -13,18 +14,18 @@ use super::MAX_BODY;
 /// How long a body of [`MAX_BODY`] may take to arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How much of a body that is not wanted is read all the same, and for how long.
+/// How much of a refused body is read all the same, and for how long.
 const DRAIN: usize = 4 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
-/// What of a body has not been read.
+/// The part of a body that has not been read.
 #[derive(Clone, Copy)]
 pub(super) struct Unread {
-    /// How long it is, when that was said.
+    /// Its `Content-Length`, if there is one.
     pub(super) announced: Option<usize>,
-    /// Whether there is any.
+    /// Whether there is a body.
     any: bool,
-    /// Whether its sender waits to be told to send it.
+    /// Whether its sender waits for `100 Continue`.
     waits: bool,
 }
 
@@ -46,8 +47,8 @@ impl Unread {
         }
     }
 
-    /// Reads on for a while, so that a sender who is still busy hears the answer. Answers whether the connection is good
-    /// for another request.
+    /// Reads on for a while, so that a sender that is still sending receives the answer. Answers whether the connection can
+    /// be used for another request.
     pub(super) async fn drain<B: Buf>(
         self,
         mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
@@ -73,14 +74,14 @@ impl Unread {
     }
 }
 
-/// Why there is no body.
+/// Why a body could not be read.
 pub(super) enum NoBody {
     TooLarge,
     TooSlow,
     Broken,
 }
 
-/// The whole body.
+/// Reads the whole body.
 pub(super) async fn read<B: Buf>(
     mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,

@@ -1,4 +1,4 @@
-//! The caller of a request: from the `Authorization` header to a [`Caller`], or the reason why there is none.
+//! The caller of a request: from the `Authorization` header to a [`Caller`], or the reason for a 401.
 //!
 //! The order is that of `tokens.md`, "Verifying a caller": the header's shape here, the token in `tokens/verify.rs`.
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::identity::Caller;
 use crate::tokens::Tokens;
 
-/// The longest token that is looked at.
+/// The longest token that is read.
 const MAX_TOKEN: usize = 8 << 10;
 
 const MISSING: &str = "a bearer token is needed";

@@ -1,4 +1,4 @@
-//! What the headers of a request say: its correlation id, who sent it, and what media types and encodings are meant.
+//! The headers of a request: its correlation id, its origin, and the media types and encodings that it sends and accepts.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -65,7 +65,7 @@ fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item
     elements.filter(|element| !element.is_empty())
 }
 
-/// Whether a weight (RFC 9110, section 12.4.2) refuses what it stands with.
+/// Whether a weight (RFC 9110, section 12.4.2) is 0: not acceptable.
 fn is_zero(weight: &str) -> bool {
     matches!(weight.trim(), "0" | "0." | "0.0" | "0.00" | "0.000")
 }
@@ -145,7 +145,7 @@ pub fn content_type(headers: &HeaderMap) -> ContentType {
     }
 }
 
-/// Whether the body may be JSON: of that type or of none, and not compressed.
+/// Whether the body may be JSON: its type is that or absent, and it is not compressed.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let is_json = headers
         .get(CONTENT_TYPE)

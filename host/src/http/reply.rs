@@ -1,4 +1,4 @@
-//! What goes back: bodies, headers, and the one place where an error becomes a status.
+//! Answers: bodies, headers, and the one place where an error becomes a status.
 //!
 //! Errors satisfy RFC 9457 and carry what existing clients of such a platform read: `statusCode`, `error`, and
 //! `message`, an array for 400 and a string otherwise (`platform.md`, "HTTP conventions").
@@ -22,13 +22,13 @@ use crate::etag::Written;
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 
-/// What a 401 asks for, the same for every reason (`tokens.md`, "Verifying a caller").
+/// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
 
-/// Bodies shorter than this are not worth compressing.
+/// Shorter bodies are not worth compressing.
 const COMPRESS_FROM: usize = 1024;
 
-/// Bodies longer than this are compressed off the threads that serve.
+/// Longer bodies are compressed off the threads that serve.
 const LARGE: usize = 256 << 10;
 
 /// An answer.
@@ -56,7 +56,7 @@ impl Reply {
         }
     }
 
-    /// JSON that is there already.
+    /// JSON that is encoded already.
     #[must_use]
     pub fn json(status: StatusCode, body: Bytes) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl Reply {
         matches!(&self.body, Body::Whole(bytes) if bytes.len() > LARGE)
     }
 
-    /// The answer as it goes out.
+    /// The answer as warp sends it.
     #[must_use]
     pub fn into_response(mut self, correlation: Uuid, gzip: bool) -> warp::reply::Response {
         if let Body::Whole(bytes) = &mut self.body
@@ -197,7 +197,7 @@ impl Reply {
         response
     }
 
-    /// Keeps what was asked for with a token out of shared caches.
+    /// Keeps the answer to a request with a token out of caches.
     pub fn keep_private(&mut self) {
         self.headers
             .entry(CACHE_CONTROL)

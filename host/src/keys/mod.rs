@@ -1,7 +1,7 @@
 //! Signing keys: making them, rotating them, publishing them and signing with them.
 //!
-//! Whoever signs has a [`Keys`] of its own, a ring with its own record, queue and schedule: the token service has one, an
-//! identity provider another. The record is shared by all hosts; which key signs and which are accepted follows from it
+//! Each signer has a [`Keys`] of its own, a ring with its own record, queue and schedule: the token service has one, and
+//! so has an identity provider. The record is shared by all hosts; which key signs and which are accepted follows from it
 //! and the time (`stored.rs`), and each host keeps it ready for use in memory (`ring.rs`).
 
 mod ring;

@@ -52,7 +52,7 @@ impl KeyRing {
     /// Parses the stored keys.
     ///
     /// # Errors
-    /// [`crate::error::Error::Bug`] when one is damaged, or none is there.
+    /// [`crate::error::Error::Bug`] when a key is damaged, or there is no key.
     pub fn new(stored: &StoredKeys, schedule: Schedule) -> Result<Self> {
         let (mut keys, mut jwks) = (Vec::new(), Vec::new());
         for (key, removal) in stored.iter(schedule) {

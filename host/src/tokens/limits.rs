@@ -11,23 +11,23 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 
-/// The most peers, or pairs of client and peer, that are counted at once.
+/// The most addresses, or pairs of client and address, that are counted at once.
 const MAX_COUNTED: usize = 50_000;
 
-/// What registrations are counted in.
+/// The time window in which registrations are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many wrong secrets in a row are only refused.
+/// How many wrong secrets in a row are refused without a wait.
 const FREE_FAILURES: u32 = 10;
 
-/// How long the next try must wait after one more, and after many more.
+/// How long the client must wait after one more, and at most.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// How long a row of wrong secrets is remembered.
+/// How long a streak of wrong secrets is remembered.
 const FORGET: Duration = Duration::from_secs(60 * 60);
 
-/// Counts the registrations of each peer.
+/// Counts the registrations from each address.
 #[derive(Debug)]
 pub(super) struct Registrations {
     per_window: u32,
@@ -41,7 +41,7 @@ struct Window {
 }
 
 impl Window {
-    /// Whether the time is in it; a clock that was set back must not stretch it.
+    /// Whether a time is within it; a clock that was set back must not extend it.
     fn holds(&self, now: Timestamp) -> bool {
         self.began <= now && now < self.began.plus(WINDOW)
     }
@@ -55,7 +55,7 @@ impl Registrations {
         }
     }
 
-    /// Counts one more; when that is too many, answers how long to wait.
+    /// Counts one more; when there are too many, answers how long to wait.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut windows = lock(&self.windows);
         make_room(&mut windows, |window| window.holds(now));
@@ -77,22 +77,22 @@ impl Registrations {
     }
 }
 
-/// Counts wrong secrets in a row, for each pair of client and peer.
+/// Counts wrong secrets in a row, for each pair of client and address.
 #[derive(Debug, Default)]
 pub(super) struct WrongSecrets {
     hasher: foldhash::quality::RandomState,
-    rows: Mutex<HashMap<(u64, IpAddr), Row>>,
+    streaks: Mutex<HashMap<(u64, IpAddr), Streak>>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct Streak {
     count: u32,
     last: Timestamp,
     wait: Duration,
 }
 
-impl Row {
-    fn matters(&self, now: Timestamp) -> bool {
+impl Streak {
+    fn is_recent(&self, now: Timestamp) -> bool {
         self.last <= now && now < self.last.plus(FORGET)
     }
 }
@@ -101,32 +101,32 @@ impl WrongSecrets {
     /// How long this client must wait at this address, if at all.
     pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
         let key = self.key(client, peer);
-        let rows = lock(&self.rows);
-        let row = rows.get(&key).filter(|row| row.matters(now))?;
-        let left = row.last.plus(row.wait).since(now);
+        let streaks = lock(&self.streaks);
+        let streak = streaks.get(&key).filter(|streak| streak.is_recent(now))?;
+        let left = streak.last.plus(streak.wait).since(now);
         (!left.is_zero()).then_some(left)
     }
 
-    /// Notes how a secret was.
-    pub(super) fn note(&self, client: &str, peer: IpAddr, now: Timestamp, right: bool) {
+    /// Records whether a secret was right.
+    pub(super) fn note(&self, client: &str, peer: IpAddr, now: Timestamp, is_right: bool) {
         let key = self.key(client, peer);
-        let mut rows = lock(&self.rows);
-        if right {
-            rows.remove(&key);
+        let mut streaks = lock(&self.streaks);
+        if is_right {
+            streaks.remove(&key);
             return;
         }
-        make_room(&mut rows, |row| row.matters(now));
-        let row = rows.entry(key).or_insert(Row {
+        make_room(&mut streaks, |streak| streak.is_recent(now));
+        let streak = streaks.entry(key).or_insert(Streak {
             count: 0,
             last: now,
             wait: Duration::ZERO,
         });
-        let count = if row.matters(now) {
-            row.count.saturating_add(1)
+        let count = if streak.is_recent(now) {
+            streak.count.saturating_add(1)
         } else {
             1
         };
-        *row = Row {
+        *streak = Streak {
             count,
             last: now,
             wait: wait_after(count),
@@ -147,7 +147,7 @@ fn wait_after(count: u32) -> Duration {
         .min(LONGEST_WAIT)
 }
 
-/// Whoever has an IPv6 address has 2⁶⁴ of them: they count as one.
+/// The holder of an IPv6 address has 2⁶⁴ of them: they count as one.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(peer) => peer.into(),

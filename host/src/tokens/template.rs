@@ -1,8 +1,8 @@
 //! The schema of a template's claims: JSON Schema, draft-07, compiled once and bounded in what it may cost.
 //!
-//! Tenants' administrators write schemas and strangers' registrations run through them, so a schema is refused that
-//! refers to the network, to itself in a circle, or multiplies by references; patterns are regular expressions of
-//! linear time. Pure but for the memory of what was compiled.
+//! Administrators of tenants write schemas, and unauthenticated registrations are checked against them. A schema is
+//! therefore refused if it refers to the network or to itself, or grows large by its references; patterns are regular
+//! expressions that match in linear time. Pure, but for the cache of compiled schemas.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::store::Revision;
 /// The largest schema: 64 KiB.
 pub const MAX_SCHEMA: usize = 64 << 10;
 
-/// Where a schema stands in a template.
+/// The place of a schema in a template.
 const PATH: &str = "$.claimsSchema";
 
 /// The most sub-schemas, each counted as often as references lead to it.
@@ -37,7 +37,7 @@ const MAX_MESSAGE: usize = 300;
 /// The most faults of a schema that are named.
 const MAX_FAULTS: usize = 100;
 
-/// How many compiled schemas are kept.
+/// How many compiled schemas are cached.
 const MAX_COMPILED: usize = 256;
 
 /// A schema that claims may be checked against.
@@ -82,7 +82,7 @@ impl Schema {
             .map_err(|error| Error::Invalid(vec![fault(PATH, &error)]))
     }
 
-    /// Nothing, when the claims match.
+    /// Succeeds when the claims match.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every claim that does not.
@@ -108,7 +108,7 @@ fn is_draft_7(uri: &str) -> bool {
     bare == Some("//json-schema.org/draft-07/schema")
 }
 
-/// What is wrong with claims, each named by its own path.
+/// The faults of claims, each with its own path.
 fn faults_of_claims(error: &ValidationError<'_>) -> Vec<Fault> {
     const CLAIMS: &str = "$.claims";
     let named = |name: &str, message: &'static str| {
@@ -168,7 +168,7 @@ fn path(base: &str, pointer: &str) -> String {
     path
 }
 
-/// What a schema may cost.
+/// Bounds what checking against a schema may cost.
 struct Bounds<'s> {
     root: &'s Value,
     /// What each referenced sub-schema weighs; `None` while that is found out.

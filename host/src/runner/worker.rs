@@ -1,0 +1,251 @@
+//! The task of one queue: finds due jobs, starts them within its bounds, and stops in order.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinError, JoinSet};
+
+use super::attempt::{Attempts, STORE_PAUSE};
+use super::queue::{Scope, Work};
+use super::schedule::Schedule;
+use crate::store::{ChangedPartitions, Hints, Partition, PartitionHints, Store, Unavailable};
+
+/// How often all partitions of a queue are checked, in case a hint was lost.
+const SCAN: Duration = Duration::from_secs(30);
+
+/// How long a timer may be: clocks may be wrong.
+const MAX_TIMER: Duration = Duration::from_secs(30);
+
+/// How long running jobs may go on once the host is stopping.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// How many partitions are listed at once.
+const PAGE: usize = 500;
+
+/// What the task of a queue is asked to do.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Look at everything now; answer when nothing that is due is left.
+    RunDue(oneshot::Sender<()>),
+    /// Claim nothing more; answer when nothing runs any more.
+    Stop(oneshot::Sender<()>),
+}
+
+/// The store's hints about the partitions of a queue.
+enum QueueHints {
+    One(Partition, Hints),
+    All(PartitionHints),
+}
+
+impl QueueHints {
+    fn new(store: &dyn Store, scope: &Scope) -> Self {
+        match scope {
+            Scope::Partition(partition) => Self::One(partition.clone(), store.hints(partition)),
+            Scope::AllPartitions => Self::All(store.partition_hints()),
+        }
+    }
+
+    /// Waits until partitions of the queue may have changed.
+    async fn changed(&mut self) -> ChangedPartitions {
+        match self {
+            Self::All(hints) => hints.changed().await,
+            Self::One(partition, hints) => {
+                if hints.changed().await.is_err() {
+                    // The store gives no more hints: it is closed.
+                    tokio::time::sleep(STORE_PAUSE).await;
+                }
+                ChangedPartitions::These([partition.clone()].into())
+            }
+        }
+    }
+}
+
+/// The task of one queue.
+pub(super) struct Worker {
+    attempts: Attempts,
+    schedule: Schedule,
+    hints: QueueHints,
+    running: JoinSet<()>,
+    /// The job of each running task.
+    claimed: HashMap<tokio::task::Id, Work>,
+    commands: mpsc::UnboundedReceiver<Command>,
+    waiting_for_idle: Vec<oneshot::Sender<()>>,
+    /// Whether the store has failed since it last answered.
+    store_fails: bool,
+}
+
+impl Worker {
+    pub(super) fn new(attempts: Attempts, commands: mpsc::UnboundedReceiver<Command>) -> Self {
+        let queue = &attempts.queue;
+        Self {
+            hints: QueueHints::new(attempts.store.as_ref(), &queue.scope),
+            schedule: Schedule::new(queue.concurrency, queue.per_partition),
+            attempts,
+            running: JoinSet::new(),
+            claimed: HashMap::new(),
+            commands,
+            waiting_for_idle: Vec::new(),
+            store_fails: false,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut scan = tokio::time::interval(SCAN);
+        scan.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            self.start_due().await;
+            self.publish_status();
+            let timer = tokio::time::sleep(self.timer());
+            tokio::select! {
+                ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
+                    if let Some(ended) = ended {
+                        self.ended(ended).await;
+                    }
+                }
+                changed = self.hints.changed() => self.note(changed).await,
+                command = self.commands.recv() => match command {
+                    Some(Command::RunDue(reply)) => {
+                        self.waiting_for_idle.push(reply);
+                        self.note(ChangedPartitions::All).await;
+                    }
+                    Some(Command::Stop(reply)) => {
+                        self.stop().await;
+                        let _ = reply.send(());
+                        return;
+                    }
+                    None => return,
+                },
+                _ = scan.tick() => self.note(ChangedPartitions::All).await,
+                () = timer => {}
+            }
+        }
+    }
+
+    /// How long until a job is due.
+    fn timer(&self) -> Duration {
+        let now = self.attempts.clock.now();
+        let next = self.schedule.next_timer();
+        next.map_or(MAX_TIMER, |at| at.since(now).min(MAX_TIMER))
+    }
+
+    /// Has the partitions looked at that may have changed.
+    async fn note(&mut self, changed: ChangedPartitions) {
+        match (changed, &self.attempts.queue.scope) {
+            (ChangedPartitions::These(partitions), _) => {
+                partitions
+                    .into_iter()
+                    .for_each(|partition| self.schedule.look_at(partition));
+            }
+            (ChangedPartitions::All, Scope::Partition(ours)) => self.schedule.look_at(ours.clone()),
+            (ChangedPartitions::All, Scope::AllPartitions) => self.scan().await,
+        }
+    }
+
+    /// Has every partition of the store looked at.
+    async fn scan(&mut self) {
+        let mut after: Option<Partition> = None;
+        loop {
+            let name = after.as_ref().map(Partition::as_str);
+            let page = match self.attempts.store.partitions(name, PAGE).await {
+                Ok(page) => page,
+                Err(cause) => return self.store_failed(&cause),
+            };
+            after = page.last().cloned();
+            let is_last = page.len() < PAGE;
+            page.into_iter()
+                .for_each(|partition| self.schedule.look_at(partition));
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Claims and starts what is due, as far as there are free slots.
+    async fn start_due(&mut self) {
+        while let Some((partition, max)) = self.schedule.next_turn(self.attempts.clock.now()) {
+            let Attempts {
+                store,
+                queue,
+                clock,
+                ..
+            } = &self.attempts;
+            let claimed = store.claim(&partition, queue.name, queue.lease, max).await;
+            let now = clock.now();
+            let claimed = match claimed {
+                Ok(claimed) => claimed,
+                Err(cause) => {
+                    self.schedule
+                        .look_at_later(partition, now.plus(STORE_PAUSE));
+                    self.store_failed(&cause);
+                    continue;
+                }
+            };
+            self.store_fails = false;
+            let count = claimed.jobs.len();
+            self.schedule
+                .claimed(&partition, max, count, claimed.next_due, now);
+            for job in claimed.jobs {
+                let work = Work {
+                    queue: self.attempts.queue.name,
+                    partition: partition.clone(),
+                    job,
+                };
+                let task = self.running.spawn(self.attempts.clone().run(work.clone()));
+                self.claimed.insert(task.id(), work);
+            }
+        }
+        if self.schedule.is_idle() {
+            for waiting in self.waiting_for_idle.drain(..) {
+                let _ = waiting.send(());
+            }
+        }
+    }
+
+    fn store_failed(&mut self, cause: &Unavailable) {
+        let queue = self.attempts.queue.name;
+        if !self.store_fails {
+            tracing::warn!(queue, %cause, "due jobs cannot be claimed");
+        }
+        self.store_fails = true;
+        // While the store is away it is unknown what is due.
+        self.waiting_for_idle.clear();
+    }
+
+    async fn ended(&mut self, ended: Result<(tokio::task::Id, ()), JoinError>) {
+        let (id, panicked) = match ended {
+            Ok((id, ())) => (id, None),
+            Err(cause) => (cause.id(), Some(cause.to_string())),
+        };
+        let Some(work) = self.claimed.remove(&id) else {
+            return;
+        };
+        self.schedule.ended(&work.partition);
+        if !self.waiting_for_idle.is_empty() {
+            // A further step may be due by now, whose hint has not come yet.
+            self.schedule.look_at(work.partition.clone());
+        }
+        if let Some(cause) = panicked {
+            self.attempts.failed(&work, &cause).await;
+        }
+    }
+
+    /// Waits for what runs, and hands back what takes too long.
+    async fn stop(&mut self) {
+        let all = async { while self.running.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_GRACE, all).await.is_ok() {
+            return;
+        }
+        self.running.abort_all();
+        while self.running.join_next().await.is_some() {}
+        for work in self.claimed.values() {
+            self.attempts.hand_back(work, Duration::ZERO).await;
+        }
+    }
+
+    fn publish_status(&self) {
+        let (waiting, since) = self.schedule.backlog();
+        let counters = &self.attempts.counters;
+        counters.publish(waiting, since, self.running.len());
+    }
+}
