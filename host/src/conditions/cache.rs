@@ -206,6 +206,7 @@ impl PartitionCache {
         self.changed.subscribe()
     }
 
+    /// Reads everything that the partition holds.
     async fn read_all(&self) -> Result<Content> {
         let mut content = Content::default();
         for prefix in [CONDITION, PROJECT] {
@@ -224,6 +225,7 @@ impl PartitionCache {
         Ok(content)
     }
 
+    /// The content with the records of some keys read again.
     async fn read_keys(&self, mut keys: Vec<String>) -> Result<Content> {
         keys.sort_unstable();
         keys.dedup();

@@ -68,7 +68,7 @@ impl TenantCatalog {
         Arc::ptr_eq(&self.global, global) && Arc::ptr_eq(&self.own, own)
     }
 
-    /// A condition: the global one if there is one, otherwise the tenant's (`given.md` 4.2).
+    /// The condition with this id: the global one if there is one, otherwise the tenant's (`given.md` 4.2).
     #[must_use]
     pub fn condition(&self, id: &ConditionId) -> Option<&Arc<StoredCondition>> {
         let id = id.as_str();

@@ -150,6 +150,7 @@ pub struct Credentials {
     pub client_secret: String,
 }
 
+/// Without the secret: what is debugged may be logged.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")

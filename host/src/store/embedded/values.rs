@@ -6,7 +6,7 @@ use super::super::contract::{Message, Position};
 use super::tables::malformed;
 use crate::clock::Timestamp;
 
-/// Appends the outcome of a commit to a row.
+/// Encodes the outcome of a commit at the end of a row.
 pub(super) fn write_outcome(row: &mut Vec<u8>, outcome: &Outcome) {
     row.put_u128(outcome.id);
     row.put_u64(outcome.at);

@@ -59,6 +59,7 @@ impl Contents {
         commit.lost_lease(newest)?.map_or(Ok(()), Err)
     }
 
+    /// Whether a check holds for the current entries.
     fn holds(&self, check: &Check) -> bool {
         match check {
             Check::Absent(key) => !self.entries.contains_key(key),

@@ -15,14 +15,20 @@ use crate::tokens::{BasicCredentials, MAX_FORM, Refusal, Tokens};
 const INVALID_REQUEST: &str = "invalid_request";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The route.
+/// The route of the token endpoint.
 pub(super) fn route() -> Route<Arc<Tokens>> {
     let body = Takes::Anything(MAX_FORM);
-    Route::new(Method::POST, "/oauth2/token", Access::Public, body, token)
-        .with_errors(refused_by_http)
+    Route::new(
+        Method::POST,
+        "/oauth2/token",
+        Access::Public,
+        body,
+        issue_token,
+    )
+    .with_errors(refused_by_http)
 }
 
-async fn token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn issue_token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let is_form = content_type(&request.headers) == ContentType::Is(FORM.to_owned());
     let answer = if is_form {
         tokens
