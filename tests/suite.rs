@@ -24,6 +24,7 @@ mod conditions;
 mod engine;
 mod feed;
 mod layout;
+mod leftovers;
 mod program;
 mod readme;
 mod redis;
