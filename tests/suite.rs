@@ -23,6 +23,7 @@ mod cli;
 mod conditions;
 mod engine;
 mod feed;
+mod headers;
 mod layout;
 mod leftovers;
 mod program;
