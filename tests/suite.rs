@@ -31,6 +31,7 @@ mod readme;
 mod redis;
 mod redis_faults;
 mod store;
+mod streams;
 mod tokens;
 mod vectors;
 mod vectors_http;
