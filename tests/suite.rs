@@ -21,6 +21,7 @@ mod audit;
 mod bad_input;
 mod cli;
 mod conditions;
+mod config;
 mod engine;
 mod feed;
 mod headers;
