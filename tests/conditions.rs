@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
-use tillgate::store::{MemoryStore, Store};
+use tillgate::store::MemoryStore;
 use tillgate_engine::face::Prepared;
 
 use crate::support::host::{Host, read};
@@ -561,7 +561,7 @@ async fn the_catalog_decides_elsewhere_as_the_host_does() {
 #[tokio::test]
 async fn the_catalogs_changes_are_told_as_they_happen_on_every_host() {
     let clock = Arc::new(SystemClock);
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
     let here = Host::start_on(Arc::clone(&store), clock.clone()).await;
     let there = Host::start_on(store, clock).await;
     let token = here.token("shop", ROLES).await;

@@ -1,5 +1,6 @@
 //! The token service, over HTTP: the life of a client, tokens, who holds one, and everyone who must not.
 
+mod admin_roles;
 mod away;
 mod client_ids;
 mod clients;

@@ -1,25 +1,38 @@
 //! A host to test against: in process on a free port, or as the real program in a process of its own.
+//!
+//! A host in this process on a store in memory fails its test when it is dropped and work is left over: jobs that are
+//! due, or messages of which nothing says that they are kept.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::io::{BufRead, BufReader};
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::Value;
 use tillgate::app::App;
-use tillgate::clock::{Clock, SystemClock};
+use tillgate::clock::{Clock, SystemClock, Timestamp};
 use tillgate::config::{Config, Flags, Loaded};
+use tillgate::feed::CHANGES;
 use tillgate::http::Listener;
 use tillgate::identity::TenantId;
 use tillgate::routes::Features;
-use tillgate::store::{MemoryStore, Store};
+use tillgate::store::portable::Portable;
+use tillgate::store::{MemoryStore, Partition, RedisStore, Store, Unavailable};
 use tillgate::tokens::Credentials;
 use tokio::task::JoinHandle;
 
 /// The program, where cargo tells.
 pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
+
+/// The logs whose messages are kept on purpose. The change feed's are, until they are trimmed.
+const KEPT_LOGS: &[&str] = &[CHANGES];
+
+/// How many partitions are listed at once.
+const PAGE: usize = 500;
 
 /// A host in this process.
 pub struct Host {
@@ -27,13 +40,100 @@ pub struct Host {
     pub features: Features,
     pub url: String,
     pub http: Client,
+    store: HostStore,
     serving: JoinHandle<()>,
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
         self.serving.abort();
+        // A test that fails already says why.
+        if let HostStore::Memory(store) = &self.store
+            && !std::thread::panicking()
+        {
+            let left_over = left_over(store, self.app.clock.now());
+            assert!(left_over.is_empty(), "left over: {left_over:#?}");
+        }
     }
+}
+
+/// The store of a host. What is left over on another one than a store in memory is not checked.
+#[derive(Clone, Debug)]
+pub enum HostStore {
+    Memory(Arc<MemoryStore>),
+    Other(Arc<dyn Store>),
+}
+
+impl HostStore {
+    fn shared(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Memory(store) => store.clone(),
+            Self::Other(store) => store.clone(),
+        }
+    }
+}
+
+impl Deref for HostStore {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Memory(store) => store.as_ref(),
+            Self::Other(store) => store.as_ref(),
+        }
+    }
+}
+
+impl From<Arc<MemoryStore>> for HostStore {
+    fn from(store: Arc<MemoryStore>) -> Self {
+        Self::Memory(store)
+    }
+}
+
+impl From<Arc<RedisStore>> for HostStore {
+    fn from(store: Arc<RedisStore>) -> Self {
+        Self::Other(store)
+    }
+}
+
+impl From<Arc<dyn Store>> for HostStore {
+    fn from(store: Arc<dyn Store>) -> Self {
+        Self::Other(store)
+    }
+}
+
+/// The jobs that are due and not under a lease, and the logs with messages that are not kept on purpose.
+fn left_over(store: &MemoryStore, now: Timestamp) -> Vec<String> {
+    let mut left_over = Vec::new();
+    let mut after: Option<Partition> = None;
+    loop {
+        let name = after.as_ref().map(Partition::as_str);
+        let page = at_once(store.partitions(name, PAGE));
+        for partition in &page {
+            let metadata = at_once(store.metadata(partition));
+            for queue in &metadata.queues {
+                // The first is the one that is due first. A job under a lease is due when the lease ends.
+                let first = at_once(store.jobs(partition, queue, None, 1)).pop();
+                let due = first.filter(|job| job.due <= now);
+                left_over.extend(due.map(|job| format!("{partition:?} {queue}: {job:?}")));
+            }
+            for (log, bounds) in &metadata.logs {
+                if bounds.trimmed < bounds.last && !KEPT_LOGS.contains(&log.as_str()) {
+                    left_over.push(format!("{partition:?} {log}: {bounds:?}"));
+                }
+            }
+        }
+        after = page.last().cloned();
+        if page.len() < PAGE {
+            return left_over;
+        }
+    }
+}
+
+/// What a store in memory answers, which never waits.
+fn at_once<T>(answer: impl Future<Output = Result<T, Unavailable>>) -> T {
+    let answer = answer.now_or_never();
+    answer.expect("a store in memory answers at once").unwrap()
 }
 
 impl Host {
@@ -44,13 +144,13 @@ impl Host {
     }
 
     /// A host on a store, with a clock.
-    pub async fn start_on(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+    pub async fn start_on(store: impl Into<HostStore>, clock: Arc<dyn Clock>) -> Self {
         Self::start_configured(store, clock, |_| ()).await
     }
 
     /// The same, with other settings than the defaults.
     pub async fn start_configured(
-        store: Arc<dyn Store>,
+        store: impl Into<HostStore>,
         clock: Arc<dyn Clock>,
         configure: impl FnOnce(&mut Config),
     ) -> Self {
@@ -64,17 +164,17 @@ impl Host {
         };
         let mut config = Loaded::read(None, &flags).unwrap().config;
         configure(&mut config);
-        Self::start_with(config, store, clock, listener).await
+        Self::start_with(config, store.into(), clock, listener).await
     }
 
     async fn start_with(
         config: Config,
-        store: Arc<dyn Store>,
+        store: HostStore,
         clock: Arc<dyn Clock>,
         listener: Listener,
     ) -> Self {
         let url = config.public_url();
-        let app = App::start(config, store, clock).await.unwrap();
+        let app = App::start(config, store.shared(), clock).await.unwrap();
         let features = Features::start(&app).await.unwrap();
         let filter = tillgate::http::filter(features.server(&app).unwrap());
         let serving = tokio::spawn(listener.serve(filter, std::future::pending()));
@@ -83,6 +183,7 @@ impl Host {
             features,
             url,
             http: Client::new(),
+            store,
             serving,
         }
     }

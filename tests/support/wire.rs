@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 /// Headers, in the order they are sent.
@@ -74,6 +74,17 @@ pub async fn send_one(url: &str, request: &[u8]) -> Response {
     let mut responses = send(url, request).await;
     assert_eq!(responses.len(), 1, "{responses:?}");
     responses.remove(0)
+}
+
+/// The status of the response to a request on a connection of its own, without its body: that of a stream has no end.
+pub async fn status_of(url: &str, request: &[u8]) -> u16 {
+    let address = url.trim_start_matches("http://");
+    let mut connection = BufReader::new(TcpStream::connect(address).await.unwrap());
+    connection.write_all(request).await.unwrap();
+    let mut line = String::new();
+    connection.read_line(&mut line).await.unwrap();
+    let status = line.split(' ').nth(1);
+    status.expect("a response").parse().unwrap()
 }
 
 fn header(line: &str) -> (HeaderName, HeaderValue) {

@@ -119,7 +119,8 @@ async fn start() -> (Service, Arc<Switched>) {
         mute: AtomicBool::default(),
     };
     let store = Arc::new(store);
-    (Service::on(store.clone(), clock, |_| ()).await, store)
+    let opened: Arc<dyn Store> = store.clone();
+    (Service::on(opened, clock, |_| ()).await, store)
 }
 
 #[tokio::test]

@@ -1,14 +1,19 @@
-//! Client ids: what they hold, what YAML reads in them, and that nobody forges a line.
+//! Client ids: what they hold, what YAML reads in them, that a number keeps every digit, and that nobody forges a line.
+
+use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use proptest::prelude::*;
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tillgate::identity::TenantId;
 use tillgate::tokens::client_id::{Claims, Software, encode};
 
-use super::fixture::{Service, messages, registration};
+use super::fixture::{Answer, Service, messages, part_text, registration};
+use crate::support::host::Host;
 
 fn id_of(claims: Value) -> Option<String> {
     let claims: Claims = serde_json::from_str(&claims.to_string()).unwrap();
@@ -314,4 +319,132 @@ async fn no_registration_forges_a_line() {
         messages(&everything),
         required.map(|member| format!("$.{member} is required"))
     );
+}
+
+/// Numbers as they are sent: those of a row are equal when they are rounded, or written in another way.
+const NUMBERS: [&[&str]; 4] = [
+    &["123456789012345678901", "123456789012345678902"],
+    &["0.1", "0.1000000000000000055", "0.10", "1e-1"],
+    &["-0.30000000000000000001", "-0.3"],
+    &["7", "7.0", "7E0"],
+];
+
+/// What is answered with the text of its claims' numbers.
+#[derive(Deserialize)]
+struct WithClaims {
+    claims: BTreeMap<String, Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    items: Vec<WithClaims>,
+}
+
+/// The body of a registration whose claim `workstation_id` is this number.
+fn numbered(number: &str) -> String {
+    let body = registration("acme", json!({ "workstation_id": "NUMBER" }));
+    body.to_string().replace("\"NUMBER\"", number)
+}
+
+async fn register_text(service: &Service, body: String) -> Answer {
+    let url = format!("{}/v1/registration", service.host.url);
+    let request = service.host.http.post(url).body(body);
+    let request = request.header("content-type", "application/json");
+    service.send(request).await
+}
+
+/// A path's answer as it was received.
+async fn text_of(host: &Host, path: &str, token: &str) -> String {
+    let request = host.request(reqwest::Method::GET, path, token);
+    request.send().await.unwrap().text().await.unwrap()
+}
+
+/// The text of the number in an answered client or statement.
+fn number_in(answered: &str) -> String {
+    let answered: WithClaims = serde_json::from_str(answered).unwrap();
+    answered.claims["workstation_id"].get().to_owned()
+}
+
+/// The numbers in an answered list, sorted.
+fn numbers_in(list: &str) -> Vec<String> {
+    let page: Page = serde_json::from_str(list).unwrap();
+    let mut numbers: Vec<_> = page
+        .items
+        .iter()
+        .map(|item| item.claims["workstation_id"].get().to_owned())
+        .collect();
+    numbers.sort();
+    numbers
+}
+
+#[tokio::test]
+async fn numbers_that_differ_in_a_digit_are_different_clients_and_are_shown_as_sent() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &[]).await;
+    let mut paths = Vec::new();
+    for number in NUMBERS.concat() {
+        let made = register_text(&service, numbered(number)).await;
+        assert_eq!(made.status, 201, "{number}: {}", made.body);
+        let again = register_text(&service, numbered(number)).await;
+        assert_eq!(again.status, 409, "{number}: {}", again.body);
+        let id = made.body["clientId"].as_str().unwrap();
+        let mapping = String::from_utf8(BASE64URL.decode(id).unwrap()).unwrap();
+        let line = format!("workstation_id: {number}\n");
+        assert!(mapping.ends_with(&line), "{mapping}");
+        paths.push((number, format!("/v1/tenants/acme/clients/{id}")));
+    }
+    let mut sorted = NUMBERS.concat();
+    sorted.sort_unstable();
+    let restarted = Host::start_on(service.store.clone(), service.clock.clone()).await;
+    for host in [&service.host, &restarted] {
+        let admin = host.token("acme", &["iam.admin"]).await;
+        for (number, path) in &paths {
+            assert_eq!(number_in(&text_of(host, path, &admin).await), *number);
+        }
+        let list = "/v1/tenants/acme/clients?status=Pending";
+        assert_eq!(numbers_in(&text_of(host, list, &admin).await), sorted);
+    }
+}
+
+#[tokio::test]
+async fn a_software_statements_number_is_exact_too() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &[]).await;
+    let admin = service.admin("acme").await;
+    let path = "/v1/tenants/acme/software-statements";
+    for row in NUMBERS {
+        let (stated, other) = (row[0], row[1]);
+        let body = format!(
+            r#"{{"softwareId":"till","softwareVersion":"1","usingGlobalTemplate":false,"claims":{{"workstation_id":{stated}}}}}"#
+        );
+        let request = service.host.request(reqwest::Method::POST, path, &admin);
+        let request = request.header("content-type", "application/json");
+        let made = service.send(request.body(body)).await;
+        assert_eq!(made.status, 201, "{stated}: {}", made.body);
+        let statement = made.body["softwareStatement"].as_str().unwrap();
+        assert_eq!(number_in(&part_text(statement, 1)), stated);
+        let presenting = |number: &str| {
+            let member = format!(r#"{{"softwareStatement":"{statement}","#);
+            numbered(number).replacen('{', &member, 1)
+        };
+        let differs = register_text(&service, presenting(other)).await;
+        assert_eq!(
+            messages(&differs),
+            ["$.claims.workstation_id differs from the software statement"]
+        );
+        let mut silent = registration("acme", json!({}));
+        silent["softwareStatement"] = json!(statement);
+        let registered = service.register(&silent).await;
+        assert_eq!(registered.status, 201, "{stated}: {}", registered.body);
+        let repeated = register_text(&service, presenting(stated)).await;
+        assert_eq!(repeated.status, 409, "{stated}: {}", repeated.body);
+        let id = registered.body["clientId"].as_str().unwrap();
+        let client = format!("/v1/tenants/acme/clients/{id}");
+        let client = text_of(&service.host, &client, &admin).await;
+        assert_eq!(number_in(&client), stated);
+    }
+    let mut sorted = NUMBERS.map(|row| row[0]);
+    sorted.sort_unstable();
+    let list = text_of(&service.host, path, &admin).await;
+    assert_eq!(numbers_in(&list), sorted);
 }

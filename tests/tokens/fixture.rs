@@ -12,10 +12,10 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::config::Config;
-use tillgate::store::{MemoryStore, Partition, Store};
+use tillgate::store::{MemoryStore, Partition};
 use tillgate::tokens::Credentials;
 
-use crate::support::host::{Host, read};
+use crate::support::host::{Host, HostStore, read};
 
 /// When a test's clock stands: the start of 2026.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
@@ -29,7 +29,7 @@ pub const FORM: &str = "grant_type=client_credentials&audience=https%3A%2F%2Fapi
 pub struct Service {
     pub host: Host,
     pub clock: Arc<StoppedClock>,
-    pub store: Arc<dyn Store>,
+    pub store: HostStore,
     pub operator: Credentials,
 }
 
@@ -60,10 +60,11 @@ impl Service {
 
     /// A service on a store and a clock.
     pub async fn on(
-        store: Arc<dyn Store>,
+        store: impl Into<HostStore>,
         clock: Arc<StoppedClock>,
         configure: impl FnOnce(&mut Config),
     ) -> Self {
+        let store = store.into();
         let host = Host::start_configured(store.clone(), clock.clone(), configure).await;
         let kept = Mutex::new(None);
         let keep = |credentials: &Credentials| {
@@ -234,8 +235,13 @@ impl Forge {
 
 /// The JSON of a part of a token.
 pub fn part(token: &str, index: usize) -> Value {
+    serde_json::from_str(&part_text(token, index)).unwrap()
+}
+
+/// The same as its text.
+pub fn part_text(token: &str, index: usize) -> String {
     let part = token.split('.').nth(index).unwrap();
-    serde_json::from_slice(&BASE64URL.decode(part).unwrap()).unwrap()
+    String::from_utf8(BASE64URL.decode(part).unwrap()).unwrap()
 }
 
 pub fn template(software: &str, schema: Value, roles: &[&str]) -> Value {

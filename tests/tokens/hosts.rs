@@ -127,4 +127,5 @@ async fn a_key_made_on_one_host_is_published_by_both_before_either_signs_with_it
         assert_eq!(kids(host).await, std::slice::from_ref(&second));
         assert_eq!(host.get("/v1/tenants", &old).await.0, 401);
     }
+    other.run_due().await;
 }

@@ -90,7 +90,7 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
             return true;
         }
         is_empty = false;
-        let Ok(range) = element.parse::<Mime>() else {
+        let Some(range) = media_type_of(element) else {
             continue;
         };
         let specificity = specificity(&range, media_type);
@@ -102,6 +102,14 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
         }
     }
     is_empty || accepted
+}
+
+/// The media type or range that a text is, with its parameters. `mime` takes no white space before a semicolon and no
+/// empty parameter, where RFC 9110 (section 5.6.6) allows both.
+fn media_type_of(text: &str) -> Option<Mime> {
+    let parts = text.split(';').map(str::trim);
+    let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(";").parse().ok()
 }
 
 /// How specifically a range means a media type: 0 when it does not.
@@ -138,8 +146,8 @@ pub fn content_type(headers: &HeaderMap) -> ContentType {
     let Some(header) = all.next() else {
         return ContentType::Absent;
     };
-    let media_type = header.to_str().ok().and_then(|text| text.parse().ok());
-    match media_type.filter(|_: &Mime| all.next().is_none()) {
+    let media_type = header.to_str().ok().and_then(media_type_of);
+    match media_type.filter(|_| all.next().is_none()) {
         Some(media_type) => ContentType::Is(media_type.essence_str().to_ascii_lowercase()),
         None => ContentType::Malformed,
     }
@@ -147,16 +155,18 @@ pub fn content_type(headers: &HeaderMap) -> ContentType {
 
 /// Whether the body may be JSON: its type is that or absent, and it is not compressed.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let is_json = headers
-        .get(CONTENT_TYPE)
-        .is_some_and(|value| value == "application/json")
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    // What nearly every client sends needs no parsing.
+    let is_usual = types
+        .next()
+        .is_some_and(|value| value == "application/json");
+    let is_json = is_usual && types.next().is_none()
         || match content_type(headers) {
             ContentType::Absent => true,
             ContentType::Is(essence) => essence == "application/json",
             ContentType::Malformed => false,
         };
-    let is_plain = headers
-        .get(CONTENT_ENCODING)
-        .is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    let is_plain = codings.all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"));
     is_json && is_plain
 }

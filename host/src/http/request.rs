@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use headers::{Header, IfNoneMatch};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
 use super::access::Access;
@@ -119,6 +119,22 @@ fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
         return None;
     }
     // A header that is malformed matches nothing.
-    let tags = IfNoneMatch::decode(&mut headers.get_all(name).iter());
-    Some(EntityTags(tags.ok()))
+    let values = headers.get_all(name);
+    let tags = values.iter().all(is_well_quoted);
+    let tags = tags.then(|| IfNoneMatch::decode(&mut values.iter()).ok());
+    Some(EntityTags(tags.flatten()))
+}
+
+/// Whether each quoted text of a header has an end and no white space in it, which no entity tag has (RFC 9110, section
+/// 8.8.3): `headers` relies on that.
+fn is_well_quoted(value: &HeaderValue) -> bool {
+    let mut quoted = false;
+    for byte in value.as_bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b' ' | b'\t' if quoted => return false,
+            _ => {}
+        }
+    }
+    !quoted
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use aws_lc_rs::{hmac, rand};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use subtle::{Choice, ConstantTimeEq};
 
 use super::client_id::{Claims, Software};
@@ -106,23 +107,35 @@ impl Client {
     }
 
     /// The client as administrators see it, without anything of its secrets.
-    #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        let roles: Vec<_> = self
-            .roles
-            .iter()
-            .map(|role| json!({ "roleId": role }))
-            .collect();
-        json!({
-            "clientId": self.id,
-            "softwareId": self.software.id,
-            "softwareVersion": self.software.version,
-            "tenantId": self.tenant,
-            "claims": self.claims,
-            "roles": roles,
-            "status": self.status,
-            "registeredAt": self.registered.to_millis_text(),
-        })
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when a stored claim has no JSON form.
+    pub fn to_json(&self) -> Result<Box<RawValue>> {
+        // Text, not a `serde_json::Value`: that would round the numbers of the claims.
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Answered<'a> {
+            claims: &'a Claims,
+            client_id: &'a str,
+            registered_at: String,
+            roles: Vec<serde_json::Value>,
+            software_id: &'a str,
+            software_version: &'a str,
+            status: Status,
+            tenant_id: &'a TenantId,
+        }
+        let roles = self.roles.iter().map(|role| json!({ "roleId": role }));
+        let answered = Answered {
+            claims: &self.claims,
+            client_id: &self.id,
+            registered_at: self.registered.to_millis_text(),
+            roles: roles.collect(),
+            software_id: &self.software.id,
+            software_version: &self.software.version,
+            status: self.status,
+            tenant_id: &self.tenant,
+        };
+        to_raw_value(&answered).map_err(|cause| Error::Bug(cause.to_string()))
     }
 
     /// Adds a secret; those before it stay valid until `overlap_end`.

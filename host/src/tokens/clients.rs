@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::client::{Client, Credentials, Status, StatusChange, random_secret};
 use super::{Tokens, client_key};
@@ -19,7 +20,7 @@ const MAX_PAGES: usize = 20;
 #[derive(Clone, Debug, Serialize)]
 pub struct ListPage {
     /// Each of them, by id.
-    pub items: Vec<serde_json::Value>,
+    pub items: Vec<Box<RawValue>>,
     /// The cursor of the next page, when there may be one. A page may be shorter than was asked for, even empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -149,7 +150,7 @@ impl Tokens {
     }
 
     /// Those of these clients that exist, as administrators see them.
-    async fn as_json(&self, keys: &[String]) -> Result<Vec<serde_json::Value>> {
+    async fn as_json(&self, keys: &[String]) -> Result<Vec<Box<RawValue>>> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
@@ -159,11 +160,9 @@ impl Tokens {
             let client = entry
                 .map(|entry| decode_entry::<Client>(key, &entry))
                 .transpose()?;
-            seen.extend(
-                client
-                    .filter(|c| c.record.exists(now))
-                    .map(|c| c.record.to_json()),
-            );
+            if let Some(client) = client.filter(|client| client.record.exists(now)) {
+                seen.push(client.record.to_json()?);
+            }
         }
         Ok(seen)
     }
@@ -240,7 +239,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
             self.require_power_over(caller, &read.record)?;
-            preconditions.check(Some(&etag::of_json(&read.record.to_json())?))?;
+            preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
             plan_removal(&self.records, &mut change, &read).await?;
             Ok((change, ()))
         };
@@ -304,7 +303,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
             self.require_power_over(caller, &read.record)?;
-            preconditions.check(Some(&etag::of_json(&read.record.to_json())?))?;
+            preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
             change.expect(&client_key(id), Some(&read));
             let client = Client {
                 roles: roles.to_vec(),

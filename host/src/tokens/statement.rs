@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest, Sha256};
 use tillgate_engine::Fault;
 use uuid::Uuid;
@@ -176,16 +176,33 @@ impl Statement {
     }
 
     /// The statement as administrators see it, without its text.
-    pub(super) fn to_json(&self, jti: &str) -> serde_json::Value {
-        json!({
-            "jti": jti,
-            "softwareId": self.software.id,
-            "softwareVersion": self.software.version,
-            "usingGlobalTemplate": self.using_global_template,
-            "claims": self.claims,
-            "autoApprove": self.approves.is_some(),
-            "issuedAt": self.issued.to_millis_text(),
-            "expiresAt": self.until.to_millis_text(),
-        })
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when a stored claim has no JSON form.
+    pub(super) fn to_json(&self, jti: &str) -> Result<Box<RawValue>> {
+        // Text, not a `serde_json::Value`: that would round the numbers of the claims.
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Answered<'a> {
+            auto_approve: bool,
+            claims: &'a Claims,
+            expires_at: String,
+            issued_at: String,
+            jti: &'a str,
+            software_id: &'a str,
+            software_version: &'a str,
+            using_global_template: bool,
+        }
+        let answered = Answered {
+            auto_approve: self.approves.is_some(),
+            claims: &self.claims,
+            expires_at: self.until.to_millis_text(),
+            issued_at: self.issued.to_millis_text(),
+            jti,
+            software_id: &self.software.id,
+            software_version: &self.software.version,
+            using_global_template: self.using_global_template,
+        };
+        to_raw_value(&answered).map_err(|cause| Error::Bug(cause.to_string()))
     }
 }

@@ -154,7 +154,7 @@ impl Tokens {
         for (key, entry) in &page.entries {
             let statement = decode_entry::<Statement>(key, entry)?.record;
             if statement.is_valid(now) {
-                items.push(statement.to_json(key.strip_prefix(&prefix).unwrap_or(key)));
+                items.push(statement.to_json(key.strip_prefix(&prefix).unwrap_or(key))?);
             }
         }
         let last = page.entries.last().filter(|_| page.more);

@@ -156,7 +156,7 @@ pub(super) fn no_content() -> Reply {
 }
 
 fn client(client: &Client) -> Result<Reply> {
-    with_tag(StatusCode::OK, &client.to_json())
+    with_tag(StatusCode::OK, &client.to_json()?)
 }
 
 async fn list_tenants(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
@@ -227,7 +227,7 @@ async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 async fn get_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let client = tokens.client(caller, &tenant, request.param(1)?);
-    tagged(&request, &client.await?.to_json())
+    tagged(&request, &client.await?.to_json()?)
 }
 
 async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {

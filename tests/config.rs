@@ -1,0 +1,392 @@
+//! The settings: the manual names exactly those that there are, each takes effect from a file and from the environment,
+//! and a wrong one is refused by its name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Output;
+
+use figment::Figment;
+use figment::error::Kind;
+use figment::providers::{Format, Toml};
+use serde_json::Value;
+use tillgate::config::{Config, DEFAULTS};
+
+use crate::support::host::Program;
+
+/// Every setting with another value than the manual has: its key, the value in TOML, and in the environment.
+const SETTINGS: &[(&str, &str, &str)] = &[
+    ("listen", r#""127.0.0.1:9090""#, "127.0.0.1:9090"),
+    (
+        "store",
+        r#""redis+cluster://a:7000,b:7000?prefix=shop""#,
+        "redis+cluster://a:7000,b:7000?prefix=shop",
+    ),
+    ("require_durable_store", "true", "true"),
+    (
+        "audience",
+        r#""https://api.shop.example""#,
+        "https://api.shop.example",
+    ),
+    (
+        "public_url",
+        r#""https://till.example:8443""#,
+        "https://till.example:8443",
+    ),
+    (
+        "issuer",
+        r#""https://issuer.example/""#,
+        "https://issuer.example/",
+    ),
+    ("platform_tenant", r#""4711""#, "4711"),
+    (
+        "operator_file",
+        r#""keys/operator.json""#,
+        "keys/operator.json",
+    ),
+    (
+        "trusted_proxies",
+        r#"["10.0.0.0/8", "::1/128"]"#,
+        r#"["10.0.0.0/8", "::1/128"]"#,
+    ),
+    ("trusted_issuers", ISSUERS, ISSUERS),
+    (
+        "log.level",
+        r#""warn,tillgate=debug""#,
+        "warn,tillgate=debug",
+    ),
+    ("log.format", r#""json""#, "json"),
+    ("tokens.registrations_per_minute", "60", "60"),
+    ("tokens.pending_clients", "500", "500"),
+    ("tokens.pending_lifetime", r#""1h 30m""#, "1h 30m"),
+    ("tokens.secret_overlap", r#""2days""#, "2days"),
+];
+
+const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.json", audiences = ["shop", "till"], tenant_claim = "/realm/tenant", permissions_claim = "rights", groups_claim = "teams", groups = { "shop-editors" = ["ecs.viewer"] }, tenants = ["shop-9"] }]"#;
+
+/// The settings that are tables, and the one that is a list of tables.
+const TABLES: [&str; 2] = ["log", "tokens"];
+const LIST: &str = "trusted_issuers";
+
+/// `serve --print-config` with a file's content and an environment, and nothing of this process's.
+fn print_config(file: Option<&str>, environment: &[(String, &str)]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = Program::command();
+    program.args(["serve", "--print-config"]).env_clear();
+    program.envs(environment.iter().map(|(name, value)| (name, value)));
+    if let Some(content) = file {
+        let file = folder.path().join("tillgate.toml");
+        std::fs::write(&file, content).unwrap();
+        program.arg("--config").arg(file);
+    }
+    program.output().unwrap()
+}
+
+/// What is printed: each setting's value, and where it comes from.
+fn printed(output: &Output) -> BTreeMap<String, (Value, String)> {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let (mut table, mut settings) = (String::new(), BTreeMap::new());
+    for line in std::str::from_utf8(&output.stdout).unwrap().lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            table = format!("{}.", name.trim_end_matches(']'));
+        } else if let Some((key, value)) = line.split_once(" = ") {
+            let (value, source) = value.rsplit_once("  # ").unwrap();
+            let value = serde_json::from_str(value).unwrap();
+            settings.insert(format!("{table}{key}"), (value, source.to_owned()));
+        }
+    }
+    settings
+}
+
+fn variable(key: &str) -> String {
+    format!("TILLGATE_{}", key.to_uppercase().replace('.', "__"))
+}
+
+/// All settings as the content of a file.
+fn file() -> String {
+    let lines = SETTINGS.iter();
+    lines
+        .map(|(key, value, _)| format!("{key} = {value}\n"))
+        .collect()
+}
+
+fn read(toml: &str) -> Value {
+    let figment = Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(toml));
+    figment.extract().unwrap()
+}
+
+/// The example at the manual's end, as it would stand in a file.
+fn example() -> String {
+    let begin = DEFAULTS.find("# [[trusted_issuers]]").unwrap();
+    let lines = DEFAULTS[begin..].lines();
+    let lines = lines.map(|line| line.strip_prefix("# ").unwrap());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The keys of settings, those of a table after its name.
+fn keys(settings: &Value) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    for (key, value) in settings.as_object().unwrap() {
+        let inner = match key.as_str() {
+            LIST => value.get(0),
+            table => TABLES.contains(&table).then_some(value),
+        };
+        let inner = inner.and_then(Value::as_object).into_iter().flatten();
+        keys.extend(inner.map(|(inner, _)| format!("{key}.{inner}")));
+        if !TABLES.contains(&key.as_str()) {
+            keys.insert(key.clone());
+        }
+    }
+    keys
+}
+
+/// The keys that are read in a table of the configuration, also those that may be absent: an error about another key
+/// lists them.
+fn keys_read(table: &str) -> &'static [&'static str] {
+    let another = match table {
+        "" => "another_key = 1".to_owned(),
+        LIST => format!("[[{LIST}]]\nanother_key = 1"),
+        table => format!("{table}.another_key = 1"),
+    };
+    let figment = Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(&another));
+    match figment.extract::<Config>().unwrap_err().kind {
+        Kind::UnknownField(_, known) => known,
+        kind => panic!("{table}: {kind}"),
+    }
+}
+
+#[test]
+fn the_manual_names_every_setting_and_no_other() {
+    let manual = keys(&read(&example()));
+    let mut known = BTreeSet::new();
+    for key in keys_read("") {
+        if TABLES.contains(key) || *key == LIST {
+            known.extend(keys_read(key).iter().map(|inner| format!("{key}.{inner}")));
+        }
+        if !TABLES.contains(key) {
+            known.insert((*key).to_owned());
+        }
+    }
+    assert_eq!(manual, known);
+    let config: Config = Figment::from(Toml::string(DEFAULTS))
+        .merge(Toml::string(&example()))
+        .extract()
+        .unwrap();
+    assert_eq!(manual, keys(&serde_json::to_value(config).unwrap()));
+    let covered: Vec<_> = SETTINGS.iter().map(|(key, ..)| *key).collect();
+    let inner = keys(&read(&format!("{LIST} = {ISSUERS}")));
+    let inner = inner
+        .iter()
+        .filter(|key| key.starts_with("trusted_issuers."));
+    let covered = covered.into_iter().chain(inner.map(String::as_str));
+    assert_eq!(manual, covered.map(str::to_owned).collect());
+}
+
+#[test]
+fn the_manual_names_variables_that_are_read() {
+    let allowed = |c: char| c.is_ascii_uppercase() || c == '_';
+    let names = DEFAULTS.split(|c| !allowed(c));
+    let names: BTreeSet<_> = names.filter(|name| name.starts_with("TILLGATE_")).collect();
+    let variables: BTreeSet<_> = SETTINGS.iter().map(|(key, ..)| variable(key)).collect();
+    let others = names.iter().filter(|name| !variables.contains(**name));
+    let others: Vec<_> = others.copied().collect();
+    assert_eq!(others, ["TILLGATE_", "TILLGATE_CREDENTIALS"]);
+    assert_eq!(names.len(), others.len() + 2);
+    // That one is for other commands, and no setting.
+    let credentials = ("TILLGATE_CREDENTIALS".to_owned(), "operator.json");
+    let with = printed(&print_config(None, &[credentials]));
+    assert_eq!(with, printed(&print_config(None, &[])));
+}
+
+#[test]
+fn every_setting_takes_effect_from_a_file_and_from_the_environment() {
+    let defaults = printed(&print_config(None, &[]));
+    assert!(defaults.values().all(|(_, source)| source == "default"));
+    let set = read(&file());
+    let environment = SETTINGS
+        .iter()
+        .map(|(key, _, value)| (variable(key), *value));
+    let environment: Vec<_> = environment.collect();
+    let by_file = printed(&print_config(Some(&file()), &[]));
+    let by_environment = printed(&print_config(None, &environment));
+    for (name, settings) in [("TOML file", by_file), ("TILLGATE_", by_environment)] {
+        assert_eq!(settings.len(), SETTINGS.len());
+        for (key, ..) in SETTINGS {
+            let (value, source) = &settings[*key];
+            let pointer = format!("/{}", key.replace('.', "/"));
+            assert_eq!(Some(value), set.pointer(&pointer), "{key}");
+            assert_ne!(*value, defaults[*key].0, "{key} is not the default");
+            assert!(source.contains(name), "{key}: {source}");
+        }
+    }
+}
+
+#[test]
+fn each_setting_of_the_environment_is_stronger_than_the_file_and_changes_no_other() {
+    let set = printed(&print_config(Some(&file()), &[]));
+    let defaults = printed(&print_config(None, &[]));
+    for (key, _, value) in SETTINGS {
+        let mut expected = defaults.clone();
+        let alone = printed(&print_config(None, &[(variable(key), value)]));
+        let (_, source) = &alone[*key];
+        expected.insert((*key).to_owned(), (set[*key].0.clone(), source.clone()));
+        assert_eq!(alone, expected, "{key}");
+        // The manual as a file says what the defaults say.
+        let over = print_config(Some(DEFAULTS), &[(variable(key), value)]);
+        assert_eq!(printed(&over)[*key], alone[*key], "{key}");
+    }
+}
+
+#[test]
+fn the_example_of_a_trusted_issuer_can_be_used_as_it_is() {
+    let example = example();
+    let shown = printed(&print_config(Some(&example), &[]));
+    let (issuers, source) = &shown[LIST];
+    assert_eq!(source, "TOML file");
+    assert_eq!(*issuers, read(&example)[LIST]);
+    let other = read(&format!("{LIST} = {ISSUERS}"));
+    for (key, value) in issuers[0].as_object().unwrap() {
+        assert_ne!(other[LIST][0][key], *value, "{key} has another value here");
+    }
+}
+
+/// A key, a value that it cannot have, in TOML and in the environment, and what the error names.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    ("colour", "\"red\"", "red", "colour"),
+    ("log.colour", "\"red\"", "red", "colour"),
+    ("tokens.lifetime", "\"1h\"", "1h", "lifetime"),
+    ("listen", "\"here\"", "here", "listen"),
+    ("listen", "8080", "8080", "listen"),
+    ("store", "\"nowhere:\"", "nowhere:", "store"),
+    ("store", "7", "7", "store"),
+    (
+        "require_durable_store",
+        "\"often\"",
+        "often",
+        "require_durable_store",
+    ),
+    ("audience", "\"\"", "", "audience"),
+    (
+        "public_url",
+        "\"till.example\"",
+        "till.example",
+        "public_url",
+    ),
+    ("issuer", "\"/issuer\"", "/issuer", "issuer"),
+    ("platform_tenant", "\"a b\"", "a b", "platform_tenant"),
+    ("operator_file", "[\"a\"]", "[a]", "operator_file"),
+    (
+        "trusted_proxies",
+        "[\"10.0.0.0/33\"]",
+        "[10.0.0.0/33]",
+        "trusted_proxies",
+    ),
+    (
+        "trusted_proxies",
+        "\"::1/128\"",
+        "::1/128",
+        "trusted_proxies",
+    ),
+    ("log.level", "1", "1", "level"),
+    ("log.format", "\"xml\"", "xml", "log.format"),
+    (
+        "tokens.registrations_per_minute",
+        "-1",
+        "-1",
+        "registrations_per_minute",
+    ),
+    (
+        "tokens.pending_clients",
+        "\"many\"",
+        "many",
+        "pending_clients",
+    ),
+    (
+        "tokens.pending_clients",
+        "4294967296",
+        "4294967296",
+        "pending_clients",
+    ),
+    (
+        "tokens.pending_lifetime",
+        "\"soon\"",
+        "soon",
+        "pending_lifetime",
+    ),
+    ("tokens.pending_lifetime", "7", "7", "pending_lifetime"),
+    ("tokens.secret_overlap", "\"-1h\"", "-1h", "secret_overlap"),
+    (
+        "tokens.secret_overlap",
+        "3600.5",
+        "3600.5",
+        "secret_overlap",
+    ),
+    ("tokens.secret_overlap", "true", "true", "secret_overlap"),
+];
+
+#[test]
+fn a_wrong_value_is_refused_by_the_name_of_its_key() {
+    for (key, toml, value, named) in WRONG {
+        let by_file = print_config(Some(&format!("{key} = {toml}")), &[]);
+        let by_environment = print_config(None, &[(variable(key), value)]);
+        for (output, from) in [(by_file, "file"), (by_environment, "environment")] {
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{key} = {toml}, {from}");
+            assert_eq!(output.stdout, b"", "{key} = {toml}, {from}");
+            // A variable is named as it is written.
+            let told = told.to_lowercase();
+            assert!(told.contains(named), "{key} = {toml}, {from}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_trusted_issuer_is_refused_by_the_name_of_its_key() {
+    let rows = [
+        (
+            "issuer = \"https://idp.example\"",
+            "issuer = \"\"",
+            "issuer",
+        ),
+        ("issuer = \"https://idp.example\", ", "", "issuer"),
+        (
+            "jwks = \"file:idp.json\"",
+            "jwks = \"http://idp.example\"",
+            "jwks",
+        ),
+        (
+            "audiences = [\"shop\", \"till\"]",
+            "audiences = []",
+            "audiences",
+        ),
+        (
+            "audiences = [\"shop\", \"till\"]",
+            "audiences = \"shop\"",
+            "audiences",
+        ),
+        (
+            "tenant_claim = \"/realm/tenant\"",
+            "tenant_claim = \"\"",
+            "tenant_claim",
+        ),
+        ("tenant_claim", "tenants_claim", "tenants_claim"),
+        ("groups_claim = \"teams\", ", "", "groups_claim"),
+        (
+            "groups = { \"shop-editors\" = [\"ecs.viewer\"] }, ",
+            "",
+            "groups",
+        ),
+        ("[\"ecs.viewer\"]", "\"ecs.viewer\"", "groups"),
+        ("tenants = [\"shop-9\"]", "tenants = 9", "tenants"),
+    ];
+    for (right, wrong, named) in rows {
+        assert!(ISSUERS.contains(right), "{right}");
+        let issuers = ISSUERS.replace(right, wrong);
+        let by_file = print_config(Some(&format!("{LIST} = {issuers}")), &[]);
+        let by_environment = print_config(None, &[(variable(LIST), &issuers)]);
+        for output in [by_file, by_environment] {
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{wrong}");
+            assert!(told.to_lowercase().contains(named), "{wrong}: {told}");
+        }
+    }
+}
