@@ -1,6 +1,6 @@
 /**
- * The dialog for editing. Saving replaces only the version that the form was opened with. If someone else has saved in the
- * meantime, both versions are shown and the user chooses.
+ * The dialog for editing. Saving replaces only the version that the form was opened with. If someone else has saved in
+ * the meantime, both versions are shown and the user chooses.
  */
 
 import { button, h, icon, notify, openDialog } from "./dom.js";

@@ -6,8 +6,8 @@ import { button, h, icon } from "./dom.js";
 import { counted } from "./messages.js";
 
 /**
- * The list: `read` returns the entries and `row` the element of one. `key` identifies an entry, `text` is what the filter
- * searches, and `create` creates an entry. `labels` are `{ title, noun, empty, about }`.
+ * The list: `read` returns the entries and `row` the element of one. `key` identifies an entry, `text` is what the
+ * filter searches, and `create` creates an entry. `labels` are `{ title, noun, empty, about }`.
  */
 export function list({ read, row, key, text, create, labels }) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, spellcheck: "false", oninput: draw });

@@ -1,5 +1,6 @@
 /**
- * The frame of the page: signing in and out, the view that is shown, the connection and the theme. Each view is a module.
+ * The frame of the page: signing in and out, the view that is shown, the connection and the theme. Each view is a
+ * module.
  */
 
 import { init } from "../js/src/browser.js";

@@ -1,6 +1,6 @@
 /**
- * The session of a user: the tenant's catalog, which keeps itself up to date, and the requests that change it. The token
- * is kept in memory only.
+ * The session of a user: the tenant's catalog, which keeps itself up to date, and the requests that change it. The
+ * token is kept in memory only.
  */
 
 import { CatalogClient, clientCredentials } from "../js/src/client.js";
@@ -80,7 +80,9 @@ export class Session {
     this.#client.retry();
   }
 
-  /** Follows changes only while the page is visible: a browser opens at most six connections to a host for all pages. */
+  /**
+   * Follows changes only while the page is visible: a browser opens at most six connections to a host for all pages.
+   */
   follow(isVisible) {
     if (isVisible) this.#client.resume();
     else this.#client.pause();
