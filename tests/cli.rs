@@ -135,7 +135,10 @@ async fn clients_are_listed_authorized_and_revoked() {
     );
     let (first, second) = (shop.till(1).await, shop.till(2).await);
     let printed = done(&shop.run(&["clients", "authorize", &first, "--tenant", "acme"]));
-    assert_eq!(printed, format!("{first} of acme is Authorized\n"));
+    assert_eq!(
+        printed,
+        format!("the client {first} of the tenant acme is Authorized\n")
+    );
     let client = shop.json(&["clients", "revoke", &second]);
     assert_eq!(
         (&client["status"], &client["tenantId"]),
@@ -306,7 +309,7 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     let told = failed(&further(&store));
-    assert!(told.contains("there already"), "{told}");
+    assert!(told.contains("already exists"), "{told}");
     let program = Program::serve(&folder.path().join("store"));
     let mut list = tillgate(&["keys", "list", "--url", &program.url, "--credentials"]);
     done(&list.arg(&file).output().unwrap());

@@ -136,7 +136,7 @@ describe("asking the host", () => {
     const client = connect({ token: credentials({ ...host, clientSecret: "wrong" }) });
     await assert.rejects(client.ready(), { code: "unauthenticated", status: 401 });
     await assert.rejects(client.host.request("/api/v1/catalog"), { code: "unauthenticated" });
-    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), /the client is not known/);
+    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), /the client is unknown/);
     client.close();
   });
 

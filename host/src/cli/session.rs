@@ -1,5 +1,5 @@
-//! The command line as a client of a running host: one process alone may open an embedded store, so `tillgate keys` and
-//! `tillgate clients` ask over HTTP, with the operator's credentials or those of an administrator.
+//! The command line as a client of a running host. Only one process can open an embedded store, so `tillgate keys` and
+//! `tillgate clients` send HTTP requests, with the credentials of the operator or of an administrator.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How long a host may take to be reached, and to answer.
+/// How long connecting may take, and how long an answer may take.
 const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// The path of the token endpoint, after which the credentials name it.
+/// The path of the token endpoint, with which `tokenUrl` ends.
 const TOKEN: &str = "/oauth2/token";
 
-/// How a host is reached, and how it answers.
+/// How to reach a host, and how to print its answers.
 #[derive(Args, Debug)]
 pub(super) struct Reach {
-    /// The credentials to ask with, as `tillgate serve` wrote them at its first start
+    /// File with the credentials, as `tillgate serve` writes it at its first start
     #[arg(
         long,
         global = true,
@@ -30,7 +30,7 @@ pub(super) struct Reach {
         default_value = "./tillgate-data/operator.json"
     )]
     credentials: PathBuf,
-    /// Where the host is, when not where the credentials say
+    /// Address of the host [default: from the credentials]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
     /// Print JSON
@@ -53,19 +53,19 @@ impl Credentials {
         let name = file.display();
         let content = std::fs::read(file).map_err(|cause| match cause.kind() {
             ErrorKind::NotFound => format!(
-                "there are no credentials at {name}: say --credentials FILE (the first `tillgate serve` on a store \
+                "there are no credentials at {name}: use --credentials FILE (the first `tillgate serve` on a store \
                  writes operator.json)"
             ),
             _ => format!("the credentials at {name} cannot be read: {cause}"),
         })?;
-        // What serde says of a member may repeat its value.
+        // serde's message may contain a secret.
         serde_json::from_slice(&content).map_err(|_| {
-            format!("{name} has no credentials: clientId, clientSecret, tokenUrl and audience")
+            format!("{name} must contain clientId, clientSecret, tokenUrl and audience")
         })
     }
 }
 
-/// A host that knows who is asking.
+/// A connection to a host, with a token.
 pub(super) struct Session {
     http: Client,
     base: String,
@@ -79,22 +79,22 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether what was asked for is not there.
+    /// Whether the resource does not exist.
     pub(super) fn is_missing(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
     }
 
-    /// The body of an answer that is no refusal.
+    /// The body of a successful answer.
     pub(super) fn body(self) -> Result<Value, String> {
         if self.status.is_success() {
             return Ok(self.body);
         }
-        let told = ["detail", "error_description"].map(|member| self.body.get(member));
-        let told = told.into_iter().flatten().find_map(Value::as_str);
-        let told = told.unwrap_or("it gave no reason");
+        let reasons = ["detail", "error_description"].map(|member| self.body.get(member));
+        let reason = reasons.into_iter().flatten().find_map(Value::as_str);
+        let reason = reason.unwrap_or("it gave no reason");
         Err(match self.status {
-            StatusCode::FORBIDDEN => format!("these credentials may not do this: {told}"),
-            status => format!("the host answered {status}: {told}"),
+            StatusCode::FORBIDDEN => format!("these credentials may not do this: {reason}"),
+            status => format!("the host answered {status}: {reason}"),
         })
     }
 }
@@ -104,13 +104,13 @@ impl Session {
     pub(super) async fn open(reach: &Reach) -> Result<Self, String> {
         let credentials = Credentials::read(&reach.credentials)?;
         let base = base(reach.url.as_deref(), &credentials)?;
-        // A redirect would carry the secret to whoever it names.
+        // A redirect would send the secret to another server.
         let http = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
             .timeout(ANSWER)
             .build()
-            .map_err(|cause| format!("no HTTP here: {cause}"))?;
+            .map_err(|cause| format!("the HTTP client cannot be created: {cause}"))?;
         let audience = segment(&credentials.audience);
         let request = http
             .post(format!("{base}{TOKEN}"))
@@ -132,24 +132,24 @@ impl Session {
         Ok(Self { http, base, token })
     }
 
-    /// Asks.
+    /// Sends a request.
     pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, String> {
         let request = self.http.request(method, format!("{}{path}", self.base));
         send(&self.base, request.bearer_auth(&self.token)).await
     }
 
-    /// What a path answers to GET.
+    /// The body of a successful answer to a GET.
     pub(super) async fn get(&self, path: &str) -> Result<Value, String> {
         self.ask(Method::GET, path).await?.body()
     }
 }
 
-/// Where the host is, without a slash at the end.
-fn base(said: Option<&str>, credentials: &Credentials) -> Result<String, String> {
+/// The address of the host, without a slash at the end.
+fn base(url: Option<&str>, credentials: &Credentials) -> Result<String, String> {
     let token_url = &credentials.token_url;
-    let base = said.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
-    let url = Url::parse(base).ok();
-    let fits = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let base = url.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
+    let parsed = Url::parse(base).ok();
+    let fits = parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if fits {
         return Ok(base.trim_end_matches('/').to_owned());
     }
