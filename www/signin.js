@@ -66,7 +66,7 @@ export function signinView(signIn, reason) {
       "form",
       { class: "card stack", onsubmit, novalidate: false },
       h("h2", {}, "Sign in"),
-      choice("Sign in with", [["client", "Client and secret"], ["token", "Token"]], method, choose),
+      choice("Method", [["client", "Client and secret"], ["token", "Token"]], method, choose),
       withClient,
       withToken,
       message,

@@ -42,7 +42,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve HTTP
+    /// Run a host: serve the HTTP API and the page
     #[command(after_help = "Examples:
   tillgate serve
   tillgate serve --listen 0.0.0.0:8080 --store embedded:/var/lib/tillgate
