@@ -1,5 +1,5 @@
-//! The command line as a client of a running host. Only one process can open an embedded store, so `tillgate keys` and
-//! `tillgate clients` send HTTP requests, with the credentials of the operator or of an administrator.
+//! The command line as a client of a running host: one process alone may open an embedded store, so `tillgate keys` and
+//! `tillgate clients` ask over HTTP, with the operator's credentials or those of an administrator.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How long connecting may take, and how long an answer may take.
+/// How long a host may take to be reached, and to answer.
 const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -104,13 +104,13 @@ impl Session {
     pub(super) async fn open(reach: &Reach) -> Result<Self, String> {
         let credentials = Credentials::read(&reach.credentials)?;
         let base = base(reach.url.as_deref(), &credentials)?;
-        // A redirect would send the secret to another server.
+        // A redirect would carry the secret to whoever it names.
         let http = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
             .timeout(ANSWER)
             .build()
-            .map_err(|cause| format!("the HTTP client cannot be created: {cause}"))?;
+            .map_err(|cause| format!("no HTTP here: {cause}"))?;
         let audience = segment(&credentials.audience);
         let request = http
             .post(format!("{base}{TOKEN}"))
