@@ -1,6 +1,6 @@
 /**
- * Around `npm pack`: `package.json` of a tarball names the module that is in it (`engine.sha256`); the one in the
- * repository names none, since its module is of the last build. Not part of the package.
+ * Runs before and after `npm pack`. In the tarball, `package.json` names the module (`engine.sha256`). In the
+ * repository it does not, because each build replaces the module. This file is not part of the package.
  */
 
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ const [, , step] = process.argv;
 
 const { sha256 } = await import("./engine/engine.js");
 const digest = createHash("sha256").update(readFileSync(at("engine/tillgate_bg.wasm"))).digest("hex");
-if (digest !== sha256) throw new Error(`engine/ is not of one build: ${digest}, ${sha256}`);
+if (digest !== sha256) throw new Error(`the files in engine/ are from different builds: ${digest}, ${sha256}`);
 
 const text = readFileSync(manifest, "utf8");
 const named = text.replace(/("sha256": ")[0-9a-f]*(")/, `$1${step === "fill" ? digest : ""}$2`);

@@ -1,5 +1,5 @@
-// The package's figures, in Node and in Chromium: a decision beside JSON alone, the first decision after load, memory.
-// Prints JSON for tests/bench. `tests/bench_peers.mjs` has the other engines.
+// Benchmarks of the package in Node and in Chromium: a decision compared with JSON alone, the first decision after
+// loading, memory. Prints JSON for tests/bench. The other engines are in `tests/bench_peers.mjs`.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const figures = { node: measure(tillgate, samples), first: firstDecision(), grow
 if (process.argv.includes("--chromium")) figures.chromium = await inChromium();
 console.log(JSON.stringify(figures));
 
-/** Milliseconds from before the import to after the first decision, in a process of its own: the median of eleven. */
+/** Milliseconds from before the import to after the first decision, in a separate process: the median of eleven. */
 function firstDecision() {
   const program = `
     const begin = performance.now();

@@ -1,11 +1,11 @@
-// The same decisions by other engines, in one run with this one: object in, object out, equal answers.
+// The same decisions by other engines, measured in one run with this one: object in, object out, equal answers.
 //
 //     npm install --no-save --prefix tests/.peers json-logic-engine @cedar-policy/cedar-wasm @gorules/zen-engine-wasm casbin
 //     node tests/bench_peers.mjs
 //
-// Each peer says the rule in its own way and answers an `ItemDecision`; what it cannot answer by itself (reasons, the
-// shape) is made around it here, which costs it next to nothing. Each is asked about the same sixteen items in turn, and
-// must answer as the module does. Prints JSON for tests/bench.
+// Each engine states the rule in its own language and returns an `ItemDecision`. What it cannot return by itself
+// (reasons, the shape) is added around it, at almost no cost. Each decides about the same sixteen items in turn and must
+// return what the module returns. Prints JSON for tests/bench.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -46,14 +46,14 @@ const ITEMS = Array.from({ length: 16 }, (_, at) => ({
   },
 }));
 
-/** An age decision from what an engine can say: ALLOW, SOFT_DENY or HARD_DENY. */
+/** An age decision from the result of an engine: ALLOW, SOFT_DENY or HARD_DENY. */
 const REASONS = { ALLOW: null, SOFT_DENY: "age_restriction.missing_context", HARD_DENY: "age_restriction.underage" };
 const ageDecision = (request, decision) => {
   const allow = decision === "ALLOW";
   return { id: request.item.id, allow, results: [{ id: "alcohol", allow, decision, reason: REASONS[decision], rule: "AGE_RESTRICTION" }] };
 };
 
-/** A project's decision from one boolean a restriction. */
+/** A project's decision from one boolean per restriction. */
 const projectDecision = (request, allows) => ({
   id: request.item.id,
   allow: allows.every(Boolean),
@@ -184,7 +184,7 @@ const PEERS = { "json-logic-engine": jsonLogic, "@cedar-policy/cedar-wasm": ceda
 
 let kept;
 
-/** The nanoseconds of a decision by this engine and by a peer, asked in turn: `{ age: [this, peer], five: [..] }`. */
+/** The nanoseconds of a decision by this engine and by another one, in turn: `{ age: [this, other], five: [..] }`. */
 async function compare(name) {
   const engines = [ours(), await PEERS[name]()];
   const figures = {};
@@ -202,8 +202,9 @@ async function compare(name) {
   return figures;
 }
 
-// A process for each: what one engine makes the compiler guess is not the next one's burden. The flag keeps V8 of Node 20
-// alive, which ends with a fatal error when it leaves optimized code inside of a call of Cedar's; it costs no one anything.
+// Each engine runs in its own process, so that the compiler's assumptions about one do not affect the next. Without
+// the flag, V8 of Node 20 ends with a fatal error when it deoptimizes code inside a call of Cedar's. The flag costs
+// nothing.
 const [, program, only] = process.argv;
 const run = (name) => JSON.parse(execFileSync(process.execPath, ["--no-turbo-inline-js-wasm-calls", program, name]));
 const figures = only ? await compare(only) : Object.fromEntries(Object.keys(PEERS).map((name) => [name, run(name)]));

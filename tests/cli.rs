@@ -135,7 +135,10 @@ async fn clients_are_listed_authorized_and_revoked() {
     );
     let (first, second) = (shop.till(1).await, shop.till(2).await);
     let printed = done(&shop.run(&["clients", "authorize", &first, "--tenant", "acme"]));
-    assert_eq!(printed, format!("{first} of acme is Authorized\n"));
+    assert_eq!(
+        printed,
+        format!("the client {first} of the tenant acme is Authorized\n")
+    );
     let client = shop.json(&["clients", "revoke", &second]);
     assert_eq!(
         (&client["status"], &client["tenantId"]),

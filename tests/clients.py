@@ -1,4 +1,4 @@
-"""authlib, as its users use it, gets tokens from the real program, and the keys that are published verify them."""
+"""authlib gets tokens from the real program, and verifies them with the published keys."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def verify(url, operator, token):
         jwt.decode(f"{header}.{claims}.{signature[::-1]}", keys, algorithms=["RS256"])
     except BadSignatureError:
         return
-    raise AssertionError("a changed signature was taken")
+    raise AssertionError("a changed signature was accepted")
 
 
 def authlib_gets_a_token(url, operator):
@@ -42,7 +42,7 @@ def authlib_gets_a_token(url, operator):
     verify(url, operator, token["access_token"])
 
 
-def authlib_tells_why_there_is_no_token(url, operator):
+def authlib_reports_why_a_token_was_refused(url, operator):
     session = OAuth2Session(operator["clientId"], operator["clientSecret"])
     try:
         session.fetch_token(operator["tokenUrl"], grant_type="client_credentials")
@@ -50,11 +50,11 @@ def authlib_tells_why_there_is_no_token(url, operator):
         assert refused.error == "invalid_request", refused
         assert refused.description == f"audience must be {operator['audience']}", refused
         return
-    raise AssertionError("a token without an audience")
+    raise AssertionError("a token was issued without an audience")
 
 
 def credentials_in_the_body_are_refused(url, operator):
-    """`client_secret_post` is not offered."""
+    """`client_secret_post` is not supported."""
     form = {
         "grant_type": "client_credentials",
         "audience": operator["audience"],
@@ -65,7 +65,7 @@ def credentials_in_the_body_are_refused(url, operator):
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
 
 
-TESTS = [authlib_gets_a_token, authlib_tells_why_there_is_no_token, credentials_in_the_body_are_refused]
+TESTS = [authlib_gets_a_token, authlib_reports_why_a_token_was_refused, credentials_in_the_body_are_refused]
 
 
 def main():

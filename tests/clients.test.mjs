@@ -1,4 +1,4 @@
-// Libraries that others wrote, as their users use them: they get tokens from the real program, and verify them.
+// Third-party OAuth libraries get tokens from the real program and verify them.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -45,8 +45,8 @@ async function verify(token) {
   return payload;
 }
 
-/** Whether a protected route knows the bearer. */
-async function ask(token) {
+/** The status with which a protected route answers a token. */
+async function statusFor(token) {
   const answer = await fetch(new URL("v1/tenants", issuer), { headers: { authorization: `Bearer ${token}` } });
   return answer.status;
 }
@@ -56,15 +56,15 @@ test("oauth4webapi discovers the service and gets a token, which jose verifies",
   const server = await oauth.processDiscoveryResponse(issuer, discovered);
   const client = { client_id: operator.clientId };
   const authentication = oauth.ClientSecretBasic(operator.clientSecret);
-  const ask_for = async (parameters) => {
+  const requestToken = async (parameters) => {
     const answer = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, insecure);
     return oauth.processClientCredentialsResponse(server, client, answer);
   };
-  const issued = await ask_for({ audience: operator.audience });
+  const issued = await requestToken({ audience: operator.audience });
   assert.deepEqual([issued.token_type, issued.expires_in, issued.scope], ["bearer", 3599, ""]);
   await verify(issued.access_token);
-  assert.equal(await ask(issued.access_token), 200);
-  await assert.rejects(ask_for({ audience: `${operator.audience}/` }), (error) => error.status === 401);
+  assert.equal(await statusFor(issued.access_token), 200);
+  await assert.rejects(requestToken({ audience: `${operator.audience}/` }), (error) => error.status === 401);
 });
 
 test("openid-client discovers the service and gets a token, which jose verifies", async () => {
@@ -74,10 +74,10 @@ test("openid-client discovers the service and gets a token, which jose verifies"
   const issued = await openid.clientCredentialsGrant(server, { audience: operator.audience });
   assert.equal(issued.expiresIn(), 3599);
   await verify(issued.access_token);
-  assert.equal(await ask(issued.access_token), 200);
+  assert.equal(await statusFor(issued.access_token), 200);
 });
 
-test("openid-client names a wrong secret as what it is", async () => {
+test("openid-client reports a wrong secret", async () => {
   const how = { algorithm: "oauth2", execute: [openid.allowInsecureRequests] };
   const authentication = openid.ClientSecretBasic("0".repeat(64));
   const server = await openid.discovery(issuer, operator.clientId, undefined, authentication, how);
@@ -89,7 +89,7 @@ test("openid-client names a wrong secret as what it is", async () => {
   });
 });
 
-test("jose takes no token for another audience, and none that was changed", async () => {
+test("jose refuses a token for another audience and one that was changed", async () => {
   const how = { algorithm: "oauth2", execute: [openid.allowInsecureRequests] };
   const authentication = openid.ClientSecretBasic(operator.clientSecret);
   const server = await openid.discovery(issuer, operator.clientId, undefined, authentication, how);
@@ -99,5 +99,5 @@ test("jose takes no token for another audience, and none that was changed", asyn
   const [header, claims, signature] = token.split(".");
   const changed = [header, Buffer.from(`${Buffer.from(claims, "base64url")} `).toString("base64url"), signature];
   await assert.rejects(jose.jwtVerify(changed.join("."), keys), { code: "ERR_JWS_SIGNATURE_VERIFICATION_FAILED" });
-  assert.equal(await ask(changed.join(".")), 401);
+  assert.equal(await statusFor(changed.join(".")), 401);
 });

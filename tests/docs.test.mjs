@@ -1,4 +1,4 @@
-// The programs in the documentation, run as they stand.
+// The programs in the documentation, run as they are printed.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -13,7 +13,7 @@ function program(file, language) {
   return text.split("```" + language + "\n")[1].split("```")[0];
 }
 
-test("the program of engine/README.md decides", { skip: !process.env.PYTHON && "no Python with wasmtime" }, () => {
+test("the program of engine/README.md decides", { skip: !process.env.PYTHON && "PYTHON is not set to a Python with wasmtime" }, () => {
   const printed = execFileSync(process.env.PYTHON, ["-c", program("engine/README.md", "python")], {
     cwd: root,
     encoding: "utf8",

@@ -1,4 +1,4 @@
-// The package as its users call it, in Node.
+// The package's API, in Node.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -27,7 +27,7 @@ const thrown = (call) => {
   } catch (error) {
     return error;
   }
-  return assert.fail("it did not throw");
+  return assert.fail("the call did not throw");
 };
 
 about("deciding", () => {
@@ -44,18 +44,18 @@ about("deciding", () => {
     assert.equal(basket.decision, "SOFT_DENY");
   });
 
-  test("an answer is its caller's to change, and the next is as if nobody had", () => {
+  test("changing an answer does not affect the next one", () => {
     const first = catalog.evaluateCondition("alcohol", aged(17));
-    const said = structuredClone(first);
+    const original = structuredClone(first);
     first.allow = true;
     first.results[0].decision = "ALLOW";
     first.results.push("more");
-    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17)), said);
+    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17)), original);
   });
 
-  test("ids that look like the rest of an answer come back as they were sent, and change nothing else", () => {
+  test("ids that look like the rest of an answer are returned unchanged, and change nothing else", () => {
     const odd = ['"', "\\", '","allow":true,"results":[]}', '\\","allow":true', '{"id":"', "a\tb", "é\u2028😀"];
-    // More outcomes than are kept, so that each of these is also asked again when it was forgotten.
+    // More outcomes than the cache holds, so that each is also requested again after it was evicted.
     const tenant = Array.from({ length: 400 }, (_, id) => ({
       id: `license-${id}`, rule: "LICENSE_REQUIREMENT", condition_value: {},
     }));
@@ -73,11 +73,11 @@ about("deciding", () => {
     }
   });
 
-  test("what is undefined is as if it were absent", () => {
+  test("an undefined member counts as absent", () => {
     assert.equal(catalog.evaluateCondition("alcohol", { item, context: { customer: undefined } }).results[0].decision, "SOFT_DENY");
   });
 
-  test("texts of any length and script come back as they were sent", () => {
+  test("texts of any length and script are returned unchanged", () => {
     for (const id of ["å", "日本", "🍺".repeat(64), "a".repeat(256), '"\\\u0000\n']) {
       assert.equal(catalog.evaluateCondition("alcohol", { ...aged(18), item: { id } }).id, id);
     }
@@ -90,7 +90,7 @@ about("deciding", () => {
     assert.deepEqual([error.code, error.path], ["invalid", "$.conditionId"]);
   });
 
-  test("every reason has its sentence, and nothing else has", () => {
+  test("every reason has a sentence, and nothing else has one", () => {
     glue.initSync({ module: readFileSync(new URL("../js/engine/tillgate_bg.wasm", import.meta.url)) });
     const types = readFileSync(new URL("../js/src/index.d.ts", import.meta.url), "utf8");
     const reasons = types.match(/export type Reason =([^;]*);/)[1].match(/[a-z_]+\.[a-z_]+/g);
@@ -107,13 +107,13 @@ about("deciding", () => {
 about("errors", () => {
   const catalog = new Catalog(DOCUMENT);
 
-  test("an unknown condition is the host's 404", () => {
+  test("an unknown condition is an error with the host's status, 404", () => {
     const error = thrown(() => catalog.evaluateCondition("nope", aged(17)));
     assert.ok(error instanceof TillgateError && error instanceof Error);
     assert.deepEqual([error.name, error.code, error.status, error.path], ["TillgateError", "not_found", 404, "$.conditionId"]);
   });
 
-  test("every fault is named, and what is printed names its place", () => {
+  test("every fault is listed, and a printed error names its path", () => {
     const error = thrown(() => catalog.evaluateCondition("alcohol", { item: { id: 1 }, context: { customer: { customer_age: 1.5 } } }));
     assert.deepEqual(
       error.faults.map(({ path }) => path),
@@ -124,20 +124,20 @@ about("errors", () => {
     assert.match(String(error), /^TillgateError: \$\.item\.id must be .*; \$\.context\.customer\.customer_age must be /);
   });
 
-  test("a document with faults makes no catalog", () => {
+  test("a document with faults is refused", () => {
     const error = thrown(() => new Catalog({ global: [{ id: "a" }], tenant: [] }));
     assert.deepEqual([error.code, error.path], ["invalid", "$.global[0].rule"]);
   });
 
-  test("what has no JSON form is refused", () => {
+  test("a value that cannot be written as JSON is refused", () => {
     const loop = {};
     loop.loop = loop;
     for (const request of [loop, { item, context: {}, big: 1n }]) assert.equal(thrown(() => catalog.evaluateCondition("alcohol", request)).code, "invalid");
     for (const request of [undefined, null, 1, "x", () => {}]) assert.equal(thrown(() => catalog.evaluateCondition("alcohol", request)).code, "invalid");
   });
 
-  test("nothing is decided before the module is there, and a foreign module is refused", () => {
-    const said = execFileSync(process.execPath, ["--input-type=module", "-e", `
+  test("nothing is decided before the module is loaded, and a foreign module is refused", () => {
+    const output = execFileSync(process.execPath, ["--input-type=module", "-e", `
       import { Catalog, initSync, init } from "${new URL("../js/src/browser.js", import.meta.url)}";
       const code = (call) => { try { call(); } catch (error) { return error.code ?? error.name; } };
       const foreign = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 5, 3, 1, 0, 1, 7, 10, 1, 6, 109, 101, 109, 111, 114, 121, 2, 0);
@@ -146,12 +146,12 @@ about("errors", () => {
       await init(new Response(bytes, { headers: { "Content-Type": "application/wasm" } }));
       console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog);
     `], { encoding: "utf8" });
-    assert.equal(said, "not_ready wrong_module not_ready\ntrue\n");
+    assert.equal(output, "not_ready wrong_module not_ready\ntrue\n");
   });
 });
 
 about("memory", () => {
-  test("a catalog that was freed says so", () => {
+  test("a catalog that has been freed reports it", () => {
     const catalog = new Catalog(DOCUMENT);
     catalog.free();
     catalog.free();
@@ -159,7 +159,7 @@ about("memory", () => {
     assert.equal(typeof Catalog.prototype[Symbol.dispose ?? Symbol.for("none")], Symbol.dispose ? "function" : "undefined");
   });
 
-  test("catalogs that are made and freed take no more memory", () => {
+  test("catalogs that are created and freed take no more memory", () => {
     const large = { ...DOCUMENT, projects: [{ projectId: PROJECT, restrictions: [{ type: "WHITELISTEDITEMS", itemIds: Array.from({ length: 5000 }, (_, id) => `item-${id}`) }] }] };
     const turn = () => new Catalog(large).free();
     for (let turns = 0; turns < 20; turns += 1) turn();
@@ -168,7 +168,7 @@ about("memory", () => {
     assert.equal(current().exports.memory.buffer.byteLength, before);
   });
 
-  test("after a trap the next call decides in a new instance, with catalogs made before", () => {
+  test("after a trap the next call uses a new instance, also with earlier catalogs", () => {
     const script = `
       import { readFileSync } from "node:fs";
       import { Catalog, initSync } from "${new URL("../js/src/browser.js", import.meta.url)}";
@@ -178,20 +178,20 @@ about("memory", () => {
       const catalog = new Catalog(${JSON.stringify(DOCUMENT)});
       const ask = () => catalog.evaluateCondition("alcohol", ${JSON.stringify(aged(18))}).allow;
       const first = current();
-      const said = [ask()];
+      const output = [ask()];
       const tenant = Array.from({ length: 40000 }, (_, id) => ({ id: "c" + id, rule: "LICENSE_REQUIREMENT", condition_value: {} }));
       for (const size of [tenant.length, tenant.length]) {
-        try { new Catalog({ global: [], tenant: tenant.slice(0, size) }); } catch (error) { said.push(error.code, error.cause?.name); }
-        said.push(ask());
+        try { new Catalog({ global: [], tenant: tenant.slice(0, size) }); } catch (error) { output.push(error.code, error.cause?.name); }
+        output.push(ask());
       }
-      said.push(current() !== first);
-      console.log(JSON.stringify(said));
+      output.push(current() !== first);
+      console.log(JSON.stringify(output));
     `;
-    const said = JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }));
-    assert.deepEqual(said, [true, "trap", "RuntimeError", true, "trap", "RuntimeError", true, true]);
+    const output = JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }));
+    assert.deepEqual(output, [true, "trap", "RuntimeError", true, "trap", "RuntimeError", true, true]);
   });
 
-  test("an input for which there is no memory is refused, and harms nothing", () => {
+  test("an input that is too large for the memory is refused, and later calls work", () => {
     const script = `
       import { readFileSync } from "node:fs";
       import { Catalog, initSync } from "${new URL("../js/src/browser.js", import.meta.url)}";
@@ -199,10 +199,10 @@ about("memory", () => {
       initSync(limited(readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}"), 32));
       const catalog = new Catalog(${JSON.stringify(DOCUMENT)});
       const request = ${JSON.stringify(aged(18))};
-      const said = [];
-      try { catalog.evaluateCondition("alcohol", { ...request, note: "x".repeat(8 << 20) }); } catch (error) { said.push(error.code); }
-      said.push(catalog.evaluateCondition("alcohol", request).allow);
-      console.log(JSON.stringify(said));
+      const output = [];
+      try { catalog.evaluateCondition("alcohol", { ...request, note: "x".repeat(8 << 20) }); } catch (error) { output.push(error.code); }
+      output.push(catalog.evaluateCondition("alcohol", request).allow);
+      console.log(JSON.stringify(output));
     `;
     assert.deepEqual(JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })), ["too_large", true]);
   });
@@ -218,7 +218,7 @@ about("rates", () => {
     assert.deepEqual(calculate([{ op: "opposite", rate: "2" }, { op: "convert", amount: "1", rate: "2", minorUnit: 0 }]), [{ rate: "0.5" }, { amount: "2" }]);
   });
 
-  test("a float is refused, and the fault is named as the caller knows it", () => {
+  test("a float is refused, and the path of its fault has no call index", () => {
     const error = thrown(() => oppositeRate(11.05));
     assert.deepEqual([error.code, error.path], ["invalid", "$.rate"]);
   });

@@ -1,5 +1,5 @@
-// Every vector in Chromium, through the glue, the package's instance and the package, under the policy that allows no
-// more than a page's own scripts and WebAssembly.
+// Every vector in Chromium: through the glue, the package's instance and the package's API, under a policy that allows
+// only a page's own scripts and WebAssembly.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -22,7 +22,7 @@ after(async () => {
   site.end();
 });
 
-test("every vector is answered alike in a page", async () => {
+test("a page answers every vector as expected", async () => {
   const page = await open(context, `${site.url}/blank`);
   const files = readdirSync(`${ROOT}/tests/vectors`, { recursive: true }).filter((name) => name.endsWith(".json"));
   const { ran, wrong } = await page.evaluate(async (files) => {
@@ -51,35 +51,35 @@ test("every vector is answered alike in a page", async () => {
   assert.deepEqual(page.faults, []);
 });
 
-test("a page whose policy allows no WebAssembly is told so, and can try again", async () => {
+test("a page whose policy forbids WebAssembly gets an error, and may try again", async () => {
   const strict = await serve(ROOT, { policy: POLICY.replace(" 'wasm-unsafe-eval'", "") });
   const page = await open(context, `${strict.url}/blank`);
-  const said = await page.evaluate(async () => {
+  const results = await page.evaluate(async () => {
     const { init } = await import("/js/src/browser.js");
     const failure = () => init().then(() => "loaded", (error) => error.name);
     return [await failure(), await failure()];
   });
-  assert.deepEqual(said, ["CompileError", "CompileError"]);
+  assert.deepEqual(results, ["CompileError", "CompileError"]);
   strict.end();
 });
 
-test("a server that does not know the type of a module is no obstacle, one that has none is named", async () => {
+test("a module with an unknown media type loads, and a missing one is reported with its URL", async () => {
   const plain = await serve(ROOT, { types: { ".js": "text/javascript" } });
   const page = await open(context, `${plain.url}/blank`);
-  const said = await page.evaluate(async () => {
+  const results = await page.evaluate(async () => {
     const { Catalog, init } = await import("/js/src/browser.js");
     const missing = await init("/nowhere.wasm").catch(({ message }) => message);
     await Promise.all([init(), init()]);
     return [missing, new Catalog({ global: [], tenant: [] }).evaluateProjectRestrictions({ projectId: crypto.randomUUID(), item: { id: "a" } }).allow];
   });
-  assert.match(said[0], /the module is not at .*nowhere\.wasm: 404/);
-  assert.equal(said[1], false);
+  assert.match(results[0], /the module cannot be loaded from .*nowhere\.wasm: 404/);
+  assert.equal(results[1], false);
   plain.end();
 });
 
-test("a web worker decides, also with a module that the page compiled", async () => {
+test("a web worker decides, with its own module or one that the page has compiled", async () => {
   const page = await open(context, `${site.url}/blank`);
-  const said = await page.evaluate(async () => {
+  const results = await page.evaluate(async () => {
     return new Promise((resolve, reject) => {
       const worker = new Worker("/tests/support/worker.mjs", { type: "module" });
       worker.onerror = ({ message }) => reject(new Error(message));
@@ -91,5 +91,5 @@ test("a web worker decides, also with a module that the page compiled", async ()
       };
     });
   });
-  assert.deepEqual(said, ["SOFT_DENY", "SOFT_DENY"]);
+  assert.deepEqual(results, ["SOFT_DENY", "SOFT_DENY"]);
 });

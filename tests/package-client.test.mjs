@@ -1,4 +1,4 @@
-// `tillgate/client` against the real program: following it, losing it, and asking it.
+// `tillgate/client` against the real program: following its catalog, losing the connection, and asking the host.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -31,7 +31,7 @@ function connect(options) {
 const next = (client, type) => new Promise((resolve) => client.addEventListener(type, resolve, { once: true }));
 
 describe("following", () => {
-  test("decides here, and says what the host says", async () => {
+  test("decides locally, with the same answers as the host", async () => {
     const client = connect();
     assert.equal(client.state, "STARTING");
     await client.ready();
@@ -50,7 +50,7 @@ describe("following", () => {
     }
   });
 
-  test("errors are those of the host, code, place and words", async () => {
+  test("errors have the host's code, path and message", async () => {
     const client = connect();
     await client.ready();
     const members = ({ code, path, message, faults, status }) => ({ code, path, message, faults, status });
@@ -61,7 +61,7 @@ describe("following", () => {
     }
   });
 
-  test("a change is heard of, and decided with", async () => {
+  test("a change is received, and used for decisions", async () => {
     const client = connect();
     await client.ready();
     const changed = next(client, "change");
@@ -70,10 +70,10 @@ describe("following", () => {
     assert.ok(document.tenant.some(({ id }) => id === "knives"));
     assert.equal((await client.evaluateCondition("knives", aged(17))).allow, false);
     await host.api("DELETE", "/api/v1/entity-conditions/knives");
-    await until(() => client.evaluateCondition("knives", aged(17)).then(() => false, ({ code }) => code === "not_found"), "it is gone");
+    await until(() => client.evaluateCondition("knives", aged(17)).then(() => false, ({ code }) => code === "not_found"), "it is deleted");
   });
 
-  test("one that is paused hears nothing until it is resumed", async () => {
+  test("a paused client receives no changes until it is resumed", async () => {
     const client = connect();
     await client.ready();
     client.pause();
@@ -86,7 +86,7 @@ describe("following", () => {
     await host.api("DELETE", "/api/v1/entity-conditions/saws");
   });
 
-  test("one that is closed while it is paused asks for nothing any more", async () => {
+  test("a client that is closed while it is paused sends no more requests", async () => {
     let asked = 0;
     const client = connect({ fetch: (...given) => ((asked += 1), fetch(...given)) });
     await client.ready();
@@ -94,13 +94,13 @@ describe("following", () => {
     await until(() => client.state === "STALE", "it is stale");
     const before = asked;
     client.close();
-    // Another client's whole beginning is time enough for one more request.
+    // The start of another client takes long enough for one more request.
     const other = connect();
     await other.ready();
     assert.equal(asked, before);
   });
 
-  test("a client that is closed decides nothing, and says so once", async () => {
+  test("a closed client decides nothing, and may be closed again", async () => {
     const client = connect();
     await client.ready();
     client.close();
@@ -125,22 +125,22 @@ describe("asking the host", () => {
     await client.ready();
   });
 
-  test("for a till that may evaluate and not read the catalog", async () => {
+  test("for a till that may evaluate but not read the catalog", async () => {
     const till = await clientWith(host, ["ecs.evaluator"]);
     const client = connect({ token: credentials(till) });
     await assert.rejects(client.ready(), { code: "denied", status: 403 });
     assert.equal((await client.evaluateCondition("alcohol", aged(18))).allow, true);
   });
 
-  test("a wrong secret is an error with the host's words", async () => {
+  test("a wrong secret is an error with the host's message", async () => {
     const client = connect({ token: credentials({ ...host, clientSecret: "wrong" }) });
     await assert.rejects(client.ready(), { code: "unauthenticated", status: 401 });
     await assert.rejects(client.host.request("/api/v1/catalog"), { code: "unauthenticated" });
-    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), /the client is not known/);
+    await assert.rejects(client.evaluateCondition("alcohol", aged(17)), /the client is unknown/);
     client.close();
   });
 
-  test("a token that is refused is replaced, once", async () => {
+  test("a token that is refused is replaced once", async () => {
     const asked = [];
     const good = await host.token();
     const token = ({ fresh } = {}) => {
@@ -153,7 +153,7 @@ describe("asking the host", () => {
     await assert.rejects(new Host({ url: host.url, token: "never" }).evaluateCondition("alcohol", aged(17)), { code: "unauthenticated" });
   });
 
-  test("one token serves many requests at once", async () => {
+  test("concurrent requests share one token", async () => {
     let tokens = 0;
     const counted = (url, options) => ((tokens += String(url).endsWith("/oauth2/token") ? 1 : 0), fetch(url, options));
     const source = clientCredentials({ tokenUrl: `${host.url}/oauth2/token`, clientId: host.clientId, clientSecret: host.clientSecret, audience: AUDIENCE, fetch: counted });
@@ -165,8 +165,8 @@ describe("asking the host", () => {
   });
 });
 
-describe("when the host is away", () => {
-  test("decisions go on, the state says so, and it comes back by itself", async () => {
+describe("when the host cannot be reached", () => {
+  test("decisions go on, the state is STALE, and the client recovers by itself", async () => {
     const gate = await proxy();
     const client = connect({ url: gate.url, token: credentials() });
     await client.ready();
@@ -175,7 +175,7 @@ describe("when the host is away", () => {
     assert.equal((await client.evaluateCondition("alcohol", aged(17))).allow, false);
     await host.api("PUT", "/api/v1/entity-conditions/axes", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
     await assert.rejects(client.evaluateCondition("axes", aged(17)), { code: "not_found" });
-    gate.mend();
+    gate.restore();
     client.retry();
     await until(() => client.state === "READY", "it is ready again");
     assert.equal((await client.evaluateCondition("axes", aged(17))).allow, false);
@@ -184,7 +184,7 @@ describe("when the host is away", () => {
     gate.end();
   });
 
-  test("a catalog that is stale for too long is not decided with", async () => {
+  test("a catalog that has been stale for too long is not used", async () => {
     const gate = await proxy();
     const client = connect({ url: gate.url, token: credentials(), maxStaleMs: 0 });
     await client.ready();
@@ -196,7 +196,7 @@ describe("when the host is away", () => {
   });
 });
 
-/** A way to the host that can be cut. */
+/** A proxy to the host whose connections can be cut. */
 async function proxy() {
   const streams = new Set();
   let isCut = false;
@@ -222,7 +222,7 @@ async function proxy() {
       isCut = true;
       for (const stream of streams) stream.abort();
     },
-    mend: () => (isCut = false),
+    restore: () => (isCut = false),
     end() {
       server.close();
       server.closeAllConnections();

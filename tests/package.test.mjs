@@ -1,4 +1,4 @@
-// What is in the tarball, and whether it works where it is installed: Node, a page, Vite, esbuild, a worker, TypeScript.
+// The content of the tarball, and how it works once installed: Node, a page, Vite, esbuild, a worker, TypeScript.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -32,7 +32,7 @@ let context;
 let packed;
 
 before(async () => {
-  // README's first lines, as they stand: the repository beside one's own folder.
+  // The first commands of the README, in a copy of the repository beside another folder.
   place = mkdtempSync(join(tmpdir(), "tillgate-package-"));
   cpSync(`${ROOT}/js`, join(place, "js"), { recursive: true });
   cpSync(`${ROOT}/LICENSE`, join(place, "LICENSE"));
@@ -49,7 +49,7 @@ after(async () => {
 });
 
 describe("the tarball", () => {
-  test("holds what is used, and nothing else", () => {
+  test("contains what is used and nothing else", () => {
     const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(packed.length + 1)).sort();
     const sources = readdirSync(`${ROOT}/js/src`).map((name) => `src/${name}`);
@@ -64,7 +64,7 @@ describe("the tarball", () => {
     assert.equal(readdirSync(join(place, "js")).includes("LICENSE"), false);
   });
 
-  test("has the host's module, and all name the same bytes", async () => {
+  test("contains the host's module, and all of its names are the same digest", async () => {
     const host = await demo();
     try {
       const bytes = readFileSync(join(packed, "engine/tillgate_bg.wasm"));
@@ -86,7 +86,7 @@ describe("the tarball", () => {
 });
 
 describe("five minutes", () => {
-  test("eight lines decide in Node, as README says", () => {
+  test("eight lines decide in Node, as the README says", () => {
     writeFileSync(join(home, "decide.mjs"), block("js"));
     assert.equal(run("node", ["decide.mjs"], home), block("text"));
   });
@@ -95,13 +95,13 @@ describe("five minutes", () => {
     writeFileSync(join(home, "index.html"), block("html"));
     const site = await serve(home, { policy: null });
     const page = await context.newPage();
-    const said = page.waitForEvent("console");
+    const message = page.waitForEvent("console");
     await page.goto(`${site.url}/`);
-    assert.equal(`${(await said).text()}\n`, block("text"));
+    assert.equal(`${(await message).text()}\n`, block("text"));
     site.end();
   });
 
-  test("require serves it as well", () => {
+  test("require works too", () => {
     const program = 'const { Catalog } = require("tillgate"); const { CatalogClient } = require("tillgate/client");';
     const ask = 'console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog, typeof CatalogClient)';
     assert.equal(run("node", ["-e", program + ask], home), "true function\n");
@@ -161,7 +161,7 @@ describe("examples", () => {
     }
   });
 
-  test("a page that esbuild bundles, told where the module is", async () => {
+  test("a page that esbuild bundles, with the URL of the module", async () => {
     const folder = join(home, "esbuild");
     mkdirSync(folder);
     const source = 'import url from "tillgate/engine.wasm"; import { Catalog, init } from "tillgate"; await init(url); document.title = String(new Catalog({ global: [], tenant: [] }) instanceof Catalog);';
@@ -251,19 +251,19 @@ describe("TypeScript", () => {
     asked.decision.results[0]?.id.toUpperCase();
     void [status, texts];
 
-    // @ts-expect-error a float is no rate
+    // @ts-expect-error a rate is not a float
     oppositeRate(11.05);
-    // @ts-expect-error a question needs a context
+    // @ts-expect-error a request needs a context
     catalog.evaluateCondition("beer", { item: { id: "a" } });
     // @ts-expect-error a license has no minimum age
     new Catalog({ global: [], tenant: [{ id: "a", rule: "LICENSE_REQUIREMENT", condition_value: { minimum_age: 1 } }] });
     // @ts-expect-error there is no such code
     if ((null as unknown as TillgateError).code === "oops") throw 0;
-    // @ts-expect-error two ways to say the decimals
+    // @ts-expect-error the decimals are given twice
     convert("1", "2", { currency: "SEK", minorUnit: 2 });
   `;
   for (const [moduleResolution, module] of [["bundler", "esnext"], ["node16", "node16"]]) {
-    test(`takes it under --strict with moduleResolution ${moduleResolution}`, () => {
+    test(`compiles under --strict with moduleResolution ${moduleResolution}`, () => {
       const folder = join(home, `types-${moduleResolution}`);
       mkdirSync(folder);
       writeFileSync(join(folder, "program.mts"), program);

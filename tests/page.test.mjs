@@ -1,4 +1,4 @@
-// The page as people use it: real Chromium against the real program.
+// The page as people use it: a real Chromium against the real program.
 //
 //     cargo build && node --test tests/page.test.mjs     screenshots are kept in tests/output/
 
@@ -26,7 +26,7 @@ after(async () => {
   await host?.end();
 });
 
-/** What a test does with a page that is signed in; nothing may go wrong on it that nobody sees. */
+/** Runs a test on a page that is signed in, and fails if the page logged an error. */
 const visit = (hash, work) => async () => {
   const page = await signedIn(context, host, hash);
   try {
@@ -37,12 +37,12 @@ const visit = (hash, work) => async () => {
   }
 };
 
-const verdict = (page) => page.locator(".verdict-title");
-const agrees = (page) => page.getByText("The host decided the same").waitFor();
+const decision = (page) => page.locator(".decision-title");
+const agrees = (page) => page.getByText("The host made the same decision").waitFor();
 const shown = async (locator, text) => until(async () => (await locator.textContent()) === text, `${text} is shown`);
 
 describe("what is served", () => {
-  test("the page comes under a policy that allows its own scripts and WebAssembly alone", async () => {
+  test("the page has a policy that allows only its own scripts and WebAssembly", async () => {
     const answer = await fetch(host.url);
     assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
     assert.equal(
@@ -54,7 +54,7 @@ describe("what is served", () => {
     assert.match(await answer.text(), /<meta name="tillgate-audience" content="https:\/\/api\.tillgate\.example" \/>/);
   });
 
-  test("the module is the one that decides, and is not sent again to who has it", async () => {
+  test("the module is the one that decides, and is not sent again to a browser that has it", async () => {
     const answer = await fetch(`${host.url}/js/engine/tillgate_bg.wasm`);
     assert.equal(answer.headers.get("content-type"), "application/wasm");
     const digest = createHash("sha256").update(new Uint8Array(await answer.arrayBuffer())).digest("hex");
@@ -64,7 +64,7 @@ describe("what is served", () => {
     assert.equal(again.status, 304);
   });
 
-  test("every file that a module names is there", async () => {
+  test("every file that a module imports exists", async () => {
     const seen = new Set();
     const walk = async (url) => {
       if (seen.has(url)) return;
@@ -79,12 +79,12 @@ describe("what is served", () => {
 });
 
 describe("signing in", () => {
-  test("a wrong secret is refused in words, and the right one enters", async () => {
+  test("a wrong secret is refused with a sentence, and the right one signs in", async () => {
     const page = await open(context, host.url);
     await page.getByLabel("Client id").fill(host.clientId);
     await page.getByLabel("Secret", { exact: true }).fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").getByText("The client id or the secret is not right").waitFor();
+    await page.getByRole("alert").getByText("The client id or the secret is wrong").waitFor();
     await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Preview" }).waitFor();
@@ -92,7 +92,7 @@ describe("signing in", () => {
     await page.close();
   });
 
-  test("a pasted token enters, and neither it nor a secret is stored", async () => {
+  test("a pasted token signs in, and neither it nor a secret is stored", async () => {
     const page = await open(context, host.url);
     await page.getByRole("radio", { name: "Token" }).check();
     await page.getByLabel("Access token").fill(`Bearer ${await host.token()}`);
@@ -107,32 +107,32 @@ describe("signing in", () => {
     await page.close();
   });
 
-  test("signing out forgets what was seen", visit("", async (page) => {
+  test("signing out clears the page", visit("", async (page) => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Client id").waitFor();
     assert.equal(await page.getByText("alcohol").count(), 0);
   }));
 });
 
-describe("who may do what", () => {
+describe("permissions", () => {
   /** A page that is signed in as a client of the demo's tenant with these roles. */
   const as = async (...roles) => {
     const client = await clientWith(host, roles);
     return { client, page: await signedIn(context, client) };
   };
 
-  test("who may only look sees everything, and is told when changing is refused", async () => {
+  test("a viewer sees everything, and is told when a change is refused", async () => {
     const { page } = await as("ecs.viewer");
-    await shown(verdict(page), "Must not be sold");
-    await page.getByText("The host was not asked: your client may not evaluate").waitFor();
+    await shown(decision(page), "Must not be sold");
+    await page.getByText("Not checked with the host: you may not evaluate there").waitFor();
     await page.getByRole("link", { name: "Conditions" }).click();
     await page.getByRole("button", { name: "Edit pesticide" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-    await page.getByText("Your client may look at this, but not change it.").waitFor();
+    await page.getByText("You may view this, but not change it.").waitFor();
     await page.close();
   });
 
-  test("who may not read is told which role it takes", async () => {
+  test("a client that may not read is told which role it needs", async () => {
     const client = await clientWith(host, ["ecs.evaluator"]);
     const page = await open(context, host.url);
     await page.getByLabel("Client id").fill(client.clientId);
@@ -142,71 +142,86 @@ describe("who may do what", () => {
     await page.close();
   });
 
-  test("who is revoked is signed out, and told", async () => {
+  test("a client that is revoked is signed out and told", async () => {
     const { client, page } = await as("ecs.viewer", "ecs.evaluator");
     await agrees(page);
     await host.api("PUT", `/v1/tenants/demo/clients/${client.clientId}/revoke`);
-    await page.getByText("Your sign-in has ended. Sign in again.").waitFor();
+    await page.getByText("Your session has expired. Sign in again.").waitFor();
     assert.equal(await page.getByText("alcohol").count(), 0);
     await page.close();
   });
 });
 
 describe("previewing a condition", () => {
-  test("the decision changes at each keystroke, in the page, and the host agrees", visit("", async (page) => {
-    await shown(verdict(page), "Must not be sold");
+  test("the decision changes after each keystroke, in the page, and the host agrees", visit("", async (page) => {
+    await shown(decision(page), "Must not be sold");
     await agrees(page);
-    // No host: what is typed is decided all the same.
+    // The page decides even when the host cannot be reached.
     await page.route("**/evaluate", (route) => route.abort());
     const age = page.getByLabel("Customer’s age", { exact: true });
     await age.fill("18");
-    assert.equal(await verdict(page).textContent(), "May be sold");
+    assert.equal(await decision(page).textContent(), "May be sold");
     await age.fill("");
-    assert.equal(await verdict(page).textContent(), "Ask first");
+    assert.equal(await decision(page).textContent(), "Ask first");
     await page.getByText("Ask for the customer's age.").first().waitFor();
     await age.fill("151");
-    await page.getByText("Not a question yet").waitFor();
-    await page.getByText("The host cannot be reached; decided here").waitFor();
+    await page.getByText("Cannot be decided yet").waitFor();
+    await page.getByText("The host cannot be reached. Decided in this page only").waitFor();
     await page.unroute("**/evaluate");
     await age.fill("17");
     await agrees(page);
-    const digest = await page.locator(".agreement code").getAttribute("title");
+    const digest = await page.locator(".host-check code").getAttribute("title");
     const { sha256 } = await import("../js/engine/engine.js");
     assert.equal(digest, `SHA-256 of the module: ${sha256}`);
     page.faults = page.faults.filter((fault) => !fault.includes("Failed to load resource"));
   }));
 
-  test("what is wrong with a question is said alike by page and host", visit("", async (page) => {
+  test("page and host report the same faults of a request", visit("", async (page) => {
     await page.getByLabel("Item id").fill("");
-    await page.getByText("The item’s id must be a string of 1 to 256 characters.").first().waitFor();
+    await page.getByText("The item’s id must be 1 to 256 characters long.").first().waitFor();
     await agrees(page);
     page.faults = page.faults.filter((fault) => !fault.includes("400"));
   }));
 
-  test("the strip shows where the rule turns, and moves the customer", visit("", async (page) => {
+  test("faults are named without JSON paths", visit("#/preview/basket", async (page) => {
+    const hasPath = async () => (await page.locator("main").innerText()).includes("$.");
+    await page.getByLabel("Item id").first().fill("");
+    await page.getByText("An item’s id must be 1 to 256 characters long.").first().waitFor();
+    assert.equal(await hasPath(), false);
+    await page.getByRole("radio", { name: "A condition" }).check();
+    await page.getByLabel("Condition", { exact: true }).selectOption("A new condition…");
+    await page.getByLabel("Id", { exact: true }).fill("not an id");
+    await page.getByLabel("Minimum age").fill("200");
+    await page.getByText("The condition’s id must be 1 to 64 letters, digits or _ . : -.").first().waitFor();
+    await page.getByText("The minimum age must be a whole number from 0 to 150.").first().waitFor();
+    assert.equal(await hasPath(), false);
+    page.faults = page.faults.filter((fault) => !fault.includes("400"));
+  }));
+
+  test("the chart shows where the decision changes, and its slider sets the age", visit("", async (page) => {
     await page.getByText("Up to 17: do not sell, from 18: sell.").waitFor();
     const slider = page.getByLabel("Customer’s age, slider");
     await slider.focus();
     await page.keyboard.press("ArrowRight");
     assert.equal(await page.getByLabel("Customer’s age", { exact: true }).inputValue(), "18");
-    await shown(verdict(page), "May be sold");
+    await shown(decision(page), "May be sold");
     await agrees(page);
   }));
 
-  test("licenses are asked for, chosen and decided", visit("#/preview/condition/tobacco", async (page) => {
-    await shown(verdict(page), "Ask first");
+  test("licenses can be chosen, and change the decision", visit("#/preview/condition/tobacco", async (page) => {
+    await shown(decision(page), "Ask first");
     await page.getByRole("radio", { name: "Has these" }).check();
-    await shown(verdict(page), "Must not be sold");
+    await shown(decision(page), "Must not be sold");
     await page.getByRole("checkbox", { name: "tobacco" }).check();
-    await shown(verdict(page), "May be sold");
+    await shown(decision(page), "May be sold");
     await agrees(page);
   }));
 
-  test("a change to a rule is decided before it is saved, and only then", visit("", async (page) => {
+  test("a change to a rule is tried out before it is saved, and changes nothing that is stored", visit("", async (page) => {
     await page.getByText("Try a change").click();
     await page.getByLabel("Minimum age").fill("16");
-    await shown(verdict(page), "May be sold");
-    await page.getByText("A draft, decided here").waitFor();
+    await shown(decision(page), "May be sold");
+    await page.getByText("Draft, decided in this page").waitFor();
     await page.getByText("Up to 15: do not sell, from 16: sell.").waitFor();
     const stored = await (await host.api("GET", "/api/v1/entity-conditions/alcohol")).json();
     assert.deepEqual(stored.condition_value, { minimum_age: 18 });
@@ -214,15 +229,15 @@ describe("previewing a condition", () => {
     await agrees(page);
   }));
 
-  test("a new rule can be tried and then saved", visit("", async (page) => {
+  test("a new rule can be tried out and then saved", visit("", async (page) => {
     await page.getByLabel("Condition", { exact: true }).selectOption("A new condition…");
     await page.getByLabel("Id", { exact: true }).fill("fireworks");
     await page.getByLabel("Minimum age").fill("21");
-    await shown(verdict(page), "Must not be sold");
+    await shown(decision(page), "Must not be sold");
     await page.getByRole("button", { name: "Save this rule…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved. It is in force at once.").waitFor();
-    await until(async () => (await page.getByLabel("Condition", { exact: true }).inputValue()) === "fireworks", "it is the one looked at");
+    await page.getByText("Saved. The change is in force.").waitFor();
+    await until(async () => (await page.getByLabel("Condition", { exact: true }).inputValue()) === "fireworks", "it is the one that is shown");
     await agrees(page);
     const stored = await (await host.api("GET", "/api/v1/entity-conditions/fireworks")).json();
     assert.deepEqual(stored.condition_value, { minimum_age: 21 });
@@ -231,34 +246,34 @@ describe("previewing a condition", () => {
 });
 
 describe("previewing a project and a basket", () => {
-  test("a project's properties are offered, and decide", visit(`#/preview/project/${PROJECT}`, async (page) => {
-    await shown(verdict(page), "Must not be sold");
+  test("the properties that a project checks are offered, and change the decision", visit(`#/preview/project/${PROJECT}`, async (page) => {
+    await shown(decision(page), "Must not be sold");
     await page.getByLabel("productGroup").fill("fasteners");
-    await shown(verdict(page), "May be sold");
+    await shown(decision(page), "May be sold");
     await agrees(page);
     await page.getByLabel("Item id").fill("foam-0815");
-    await shown(verdict(page), "Must not be sold");
+    await shown(decision(page), "Must not be sold");
     await page.getByText("The project denies this item.").first().waitFor();
     await page.getByRole("button", { name: "Add a property" }).click();
     await page.getByLabel("Property", { exact: true }).fill("brand");
     await page.getByLabel("Value", { exact: true }).fill("acme");
     await agrees(page);
-    await page.getByText("What a till sends and gets").click();
+    await page.getByText("Request and response, for developers").click();
     await page.getByText('"brand": "acme"').waitFor();
   }));
 
-  test("a basket shows what to ask and what to take out", visit("#/preview/basket", async (page) => {
-    await shown(verdict(page), "Take out 1 item");
-    await page.getByText("Take out beer-0.5l. The customer is too young for this item.").waitFor();
+  test("a basket shows what to ask and what to remove", visit("#/preview/basket", async (page) => {
+    await shown(decision(page), "Remove 1 item");
+    await page.getByText("Remove beer-0.5l. The customer is too young for this item.").waitFor();
     await page.getByText("Ask for the customer's licenses.").first().waitFor();
     await agrees(page);
     await page.getByLabel("Customer’s age", { exact: true }).fill("40");
-    await shown(verdict(page), "Ask first");
+    await shown(decision(page), "Ask first");
     await page.getByRole("radio", { name: "Has these" }).check();
     await page.getByRole("group", { name: "Licenses the customer has" }).getByRole("checkbox", { name: "pesticide" }).check();
-    await shown(verdict(page), "Sell the basket");
+    await shown(decision(page), "Sell the basket");
     await page.getByLabel("Project", { exact: true }).selectOption({ label: "School, new building" });
-    await shown(verdict(page), "Take out 3 items");
+    await shown(decision(page), "Remove 3 items");
     await agrees(page);
     for (const _ of [1, 2, 3]) await page.getByRole("button", { name: "Remove this line" }).first().click();
     await page.getByText("The basket is empty").waitFor();
@@ -266,20 +281,20 @@ describe("previewing a project and a basket", () => {
 });
 
 describe("conditions", () => {
-  test("global ones can be looked at, and not changed", visit("#/conditions", async (page) => {
+  test("global conditions can be viewed but not changed", visit("#/conditions", async (page) => {
     await page.getByRole("link", { name: "Preview alcohol" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Edit alcohol" }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Delete alcohol" }).count(), 0);
   }));
 
-  test("the list is filtered as one types", visit("#/conditions", async (page) => {
+  test("the list is filtered as you type", visit("#/conditions", async (page) => {
     await page.getByLabel("Filter conditions").fill("license");
     await page.getByText("2 of 4 conditions").waitFor();
     await page.getByLabel("Filter conditions").fill("nothing like it");
     await page.getByText("No condition matches").waitFor();
   }));
 
-  test("one is made, changed, switched off and deleted", visit("#/conditions", async (page) => {
+  test("a condition is created, changed, switched off and deleted", visit("#/conditions", async (page) => {
     await page.getByRole("button", { name: "New condition" }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Id", { exact: true }).fill("not an id");
@@ -288,7 +303,7 @@ describe("conditions", () => {
     await dialog.getByLabel("Id", { exact: true }).fill("knives");
     await dialog.getByLabel("Minimum age").fill("200");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByText("A whole number from 0 to 150.").waitFor();
+    await dialog.getByText("Enter a whole number from 0 to 150.").waitFor();
     await dialog.getByLabel("Minimum age").fill("18");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "knives" }).waitFor();
@@ -302,7 +317,7 @@ describe("conditions", () => {
     page.faults = page.faults.filter((fault) => !fault.includes("400"));
   }));
 
-  test("when someone else saved first, both versions are shown", visit("#/conditions", async (page) => {
+  test("when someone else has saved first, both versions are shown", visit("#/conditions", async (page) => {
     await page.getByRole("button", { name: "Edit energy-drink" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Minimum age").fill("14");
@@ -319,15 +334,15 @@ describe("conditions", () => {
     page.faults = page.faults.filter((fault) => !fault.includes("412"));
   }));
 
-  test("a change on one page turns the decision on another, within a second", async () => {
+  test("a change on one page changes the decision on another", async () => {
     const [one, other] = [await signedIn(context, host, "#/conditions"), await signedIn(context, host, "#/preview/condition/energy-drink")];
     await other.getByLabel("Customer’s age", { exact: true }).fill("16");
-    await shown(verdict(other), "May be sold");
+    await shown(decision(other), "May be sold");
     await one.getByRole("button", { name: "Edit energy-drink" }).click();
     await one.getByRole("dialog").getByLabel("Minimum age").fill("17");
     await other.evaluate(() => {
-      const title = document.querySelector(".verdict-title");
-      window.turned = new Promise((resolve) => {
+      const title = document.querySelector(".decision-title");
+      window.changed = new Promise((resolve) => {
         const observer = new MutationObserver(() => title.textContent === "Must not be sold" && resolve(Date.now()));
         observer.observe(title, { childList: true, characterData: true, subtree: true });
       });
@@ -336,8 +351,8 @@ describe("conditions", () => {
       document.querySelector("dialog form").addEventListener("submit", () => (window.saved = Date.now()), { capture: true });
     });
     await one.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-    const turned = await other.evaluate(() => window.turned);
-    const took = turned - (await one.evaluate(() => window.saved));
+    const changed = await other.evaluate(() => window.changed);
+    const took = changed - (await one.evaluate(() => window.saved));
     console.log(`# from the click on one page to the decision on the other: ${took} ms`);
     await agrees(other);
     await one.getByText("Customers must be 17 or older").waitFor();
@@ -349,19 +364,19 @@ describe("conditions", () => {
 });
 
 describe("projects", () => {
-  test("one is made with rules, changed and deleted", visit("#/projects", async (page) => {
+  test("a project is created with rules, changed and deleted", visit("#/projects", async (page) => {
     await page.getByRole("button", { name: "New project" }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("Kindergarten");
     await dialog.getByRole("button", { name: "Add a rule" }).click();
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByText(/propertyName must be/).waitFor();
+    await dialog.getByText("The property must be 1 to 256 bytes long.").waitFor();
     await dialog.getByLabel("Property").fill("organic");
-    await dialog.getByLabel("Values, one a line").fill("certified");
+    await dialog.getByLabel("Values, one per line").fill("certified");
     await dialog.getByLabel("yes").check();
     await dialog.getByRole("button", { name: "Add a rule" }).click();
-    await dialog.getByLabel("What the rule demands").nth(1).selectOption("Never these items");
-    await dialog.getByLabel("Item ids, one a line").fill("lead-paint\nasbestos");
+    await dialog.getByLabel("Type of rule").nth(1).selectOption("Never these items");
+    await dialog.getByLabel("Item ids, one per line").fill("lead-paint\nasbestos");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "Kindergarten" }).waitFor();
     await page.getByText("organic must be certified or yes").waitFor();
@@ -382,8 +397,8 @@ describe("projects", () => {
   }));
 });
 
-describe("for everybody", () => {
-  test("signing in, deciding and changing a rule go by keyboard alone", async () => {
+describe("accessibility", () => {
+  test("signing in, previewing and changing a rule work with the keyboard alone", async () => {
     const page = await open(context, host.url);
     await page.getByLabel("Client id").waitFor();
     const focused = () => page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent);
@@ -392,7 +407,7 @@ describe("for everybody", () => {
         if ((await focused())?.trim() === name) return;
         await page.keyboard.press("Tab");
       }
-      assert.fail(`the keyboard does not come to ${name}`);
+      assert.fail(`the keyboard does not reach ${name}`);
     };
     await tabTo("Client id");
     await page.keyboard.insertText(host.clientId);
@@ -403,7 +418,7 @@ describe("for everybody", () => {
     await tabTo("Customer’s age");
     await page.keyboard.press("Control+A");
     await page.keyboard.type("19");
-    await shown(verdict(page), "May be sold");
+    await shown(decision(page), "May be sold");
     await page.keyboard.press("Home");
     for (let press = 0; press < 30; press += 1) await page.keyboard.press("Shift+Tab");
     await tabTo("Conditions");
@@ -417,21 +432,21 @@ describe("for everybody", () => {
     await page.keyboard.type("15");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await until(async () => (await focused()) === "Edit energy-drink", "the focus is back where it came from");
+    await until(async () => (await focused()) === "Edit energy-drink", "the focus is back where it was");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    assert.equal(await focused(), "Edit energy-drink", "the focus goes back to where it came from");
+    assert.equal(await focused(), "Edit energy-drink", "the focus goes back to where it was");
     assert.deepEqual(page.faults, []);
     await page.close();
   });
 
-  test("a screen reader hears the decision when typing pauses", visit("", async (page) => {
-    const spoken = page.locator(".verdict [role=status]");
-    await shown(spoken, "Must not be sold. The customer is too young for this item.");
+  test("a screen reader announces the decision when typing pauses", visit("", async (page) => {
+    const status = page.locator(".decision [role=status]");
+    await shown(status, "Must not be sold. The customer is too young for this item.");
     await page.getByLabel("Customer’s age", { exact: true }).fill("44");
-    await shown(spoken, "May be sold. No rule speaks against it.");
+    await shown(status, "May be sold. No rule forbids it.");
   }));
 
   const views = [
@@ -451,14 +466,14 @@ describe("for everybody", () => {
   ];
   for (const theme of ["light", "dark"]) {
     for (const [width, height] of [[360, 740], [1280, 800]]) {
-      test(`nothing serious for axe, and nothing too wide, ${theme} at ${width} px`, async () => {
+      test(`axe finds nothing serious and nothing is too wide, ${theme} at ${width} px`, async () => {
         for (const [name, hash, prepare] of views) {
           const page = hash === undefined ? await open(context, host.url) : await signedIn(context, host, hash);
           await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
           await page.setViewportSize({ width, height });
           if (hash === undefined) await page.getByLabel("Client id").waitFor();
           await prepare(page);
-          // Colours are judged once they have turned.
+          // Colours are checked once their transitions have ended.
           await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
           await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: true });
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -466,8 +481,8 @@ describe("for everybody", () => {
           await page.evaluate(readFileSync(AXE, "utf8"));
           const found = await page.evaluate(() => window.axe.run());
           const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-          const told = serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
-          assert.deepEqual(told, []);
+          const failures = serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
+          assert.deepEqual(failures, []);
           assert.deepEqual(page.faults, []);
           await page.close();
         }
@@ -475,7 +490,7 @@ describe("for everybody", () => {
     }
   }
 
-  test("light and dark can be chosen, and stay chosen", visit("", async (page) => {
+  test("a theme can be chosen, and is kept", visit("", async (page) => {
     await page.emulateMedia({ colorScheme: "light" });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await background();
@@ -489,22 +504,22 @@ describe("for everybody", () => {
   }));
 });
 
-test("a page that nobody looks at hears of nothing, and of everything when someone looks again", visit("#/conditions", async (page) => {
-  const look = (hidden) =>
+test("a hidden page receives no changes, and catches up when it is visible again", visit("#/conditions", async (page) => {
+  const setHidden = (hidden) =>
     page.evaluate((hidden) => {
       Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));
     }, hidden);
-  await look(true);
-  await page.getByText("Not connected. Shown as last known").waitFor();
+  await setHidden(true);
+  await page.getByText("Not connected. Showing the last known rules").waitFor();
   await host.api("PUT", "/api/v1/entity-conditions/glue", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
-  await look(false);
+  await setHidden(false);
   await page.getByRole("heading", { name: "glue" }).waitFor();
   await page.getByText("Live · demo").waitFor();
   await host.api("DELETE", "/api/v1/entity-conditions/glue");
 }));
 
-test("a tenant that has nothing is told how to begin", async () => {
+test("a tenant without rules is told how to start", async () => {
   const empty = await emptyHost();
   const page = await signedIn(context, empty, "#/conditions");
   await page.getByText("No conditions yet").waitFor();
@@ -512,27 +527,27 @@ test("a tenant that has nothing is told how to begin", async () => {
   await page.getByRole("link", { name: "Projects" }).click();
   await page.getByText("No projects yet").waitFor();
   await page.getByRole("link", { name: "Preview" }).click();
-  await page.getByText("Your new rule").waitFor();
+  await page.getByText("New rule").waitFor();
   await page.getByLabel("Id", { exact: true }).fill("beer");
-  await shown(verdict(page), "Must not be sold");
+  await shown(decision(page), "Must not be sold");
   await page.getByRole("radio", { name: "A project" }).check();
   await page.getByText("There are no projects yet.").waitFor();
-  await shown(verdict(page), "Ask first");
+  await shown(decision(page), "Ask first");
   await agrees(page);
   await page.getByRole("radio", { name: "A basket" }).check();
-  await shown(verdict(page), "Sell the basket");
+  await shown(decision(page), "Sell the basket");
   assert.deepEqual(page.faults, []);
   await page.close();
   await empty.end();
 });
 
-test("a host that goes and comes back: the page says so, and goes on deciding", async () => {
+test("a page whose host has stopped says so, and goes on deciding", async () => {
   const own = await demo();
   const page = await signedIn(context, own);
   await agrees(page);
   await own.end();
-  await page.getByText("Not connected. Shown as last known").waitFor();
+  await page.getByText("Not connected. Showing the last known rules").waitFor();
   await page.getByLabel("Customer’s age", { exact: true }).fill("30");
-  assert.equal(await verdict(page).textContent(), "May be sold");
+  assert.equal(await decision(page).textContent(), "May be sold");
   await page.close();
 });

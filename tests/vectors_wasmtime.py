@@ -1,4 +1,4 @@
-"""Runs every vector through the module as a stranger would embed it: Python's wasmtime and the C ABI, nothing else.
+"""Runs every vector through the module as any other runtime would embed it: Python's wasmtime and the C ABI only.
 
     pip install wasmtime
     python3 tests/vectors_wasmtime.py [js/engine/tillgate_bg.wasm]
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Engine:
-    """The module, called over its C ABI. What it imports is for its JavaScript face and traps when called."""
+    """The module, called through its C ABI. Its imports are for its JavaScript face and are defined as traps."""
 
     def __init__(self, path):
         self.store = wasmtime.Store()
@@ -40,7 +40,7 @@ def compact(value):
 
 
 def sent(call, member):
-    """The bytes of a member of a call, however it is written (`vectors/README.md`)."""
+    """The bytes of a member of a call, in any of its forms (`vectors/README.md`)."""
     if member + "Base64" in call:
         return base64.b64decode(call[member + "Base64"])
     if member + "Text" in call:

@@ -1,31 +1,32 @@
 /**
- * Conditions: who may buy. The list, and making, changing and deleting the tenant's own; global ones are the platform's.
+ * Conditions: the list, and the forms that create, change and delete those of the tenant. Global conditions are
+ * read-only: they belong to the platform.
  */
 
 import { Catalog } from "../js/src/browser.js";
-import { button, choice, confirmed, field, h, icon, tell } from "./dom.js";
+import { ageChart } from "./age-chart.js";
+import { button, choice, confirmed, field, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";
 import { list } from "./list.js";
+import { conditionText, errorText } from "./messages.js";
 import { conditionPath } from "./session.js";
-import { strip } from "./strip.js";
-import { conditionRule, trouble } from "./words.js";
 
-/** A new condition, before anything was said of it. */
-export const fresh = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
+/** A new condition, as the form shows it first. */
+export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
 
 /** The view. */
 export function conditions(session) {
   return list({
     read: () => session.conditions(),
     key: ({ id }) => id,
-    text: (condition) => `${condition.id} ${conditionRule(condition)} ${condition.scope}`,
+    text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
     row: (condition) => row(session, condition),
-    make: () => editCondition(session),
-    words: {
+    create: () => editCondition(session),
+    labels: {
       title: "Conditions",
       noun: "condition",
       empty: "No conditions yet",
-      about: "A condition says who may buy: from which age, or with which license. The till asks it by its id.",
+      about: "A condition says who may buy: from which age, or with which license. Tills refer to it by its id.",
     },
   });
 }
@@ -37,40 +38,39 @@ function row(session, condition) {
     "li",
     { class: enabled ? "row" : "row off" },
     h("span", { class: "row-mark" }, rule === "AGE_RESTRICTION" ? `${condition.condition_value.minimum_age}+` : icon("license")),
-    h("div", { class: "row-text" }, h("h2", {}, id), h("p", {}, conditionRule(condition))),
+    h("div", { class: "row-text" }, h("h2", {}, id), h("p", {}, conditionText(condition))),
     h(
       "div",
       { class: "tags" },
       !enabled && h("span", { class: "tag" }, "Off"),
-      isGlobal && h("span", { class: "tag global", title: "Of the platform; it cannot be changed here" }, icon("lock"), "Global"),
+      isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and cannot be changed here" }, icon("lock"), "Global"),
     ),
     h(
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
       !isGlobal && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
-      !isGlobal && button(`Delete ${id}`, { image: "trash", quiet: true, class: "plain", onclick: () => remove(session, id) }),
+      !isGlobal && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, id) }),
     ),
   );
 }
 
-/** Edits a condition, or makes one; `draft` is what to begin with when it was tried out before. */
+/** Edits a condition, or creates one; `draft` is what the form starts with when a change was tried out before. */
 export async function editCondition(session, condition, draft) {
-  const picture = strip();
+  const chart = ageChart();
   const fields = conditionFields(() => draw());
-  const begin = draft ?? condition ?? fresh();
-  fields.show(begin, { named: condition !== undefined });
+  fields.show(draft ?? condition ?? newCondition(), { named: condition !== undefined });
   const draw = () => {
     const value = fields.value();
-    picture.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
-    if (picture.element.hidden) return;
+    chart.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
+    if (chart.element.hidden) return;
     try {
       const catalog = new Catalog({ global: [], tenant: [{ ...value, id: "draft" }] });
       const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });
-      picture.draw((age) => catalog.evaluateCondition("draft", at(age)).results[0].decision);
+      chart.draw((age) => catalog.evaluateCondition("draft", at(age)).results[0].decision);
       catalog.free();
     } catch {
-      picture.element.hidden = true;
+      chart.element.hidden = true;
     }
   };
   draw();
@@ -79,40 +79,40 @@ export async function editCondition(session, condition, draft) {
   try {
     etag = condition && (await read(condition.id)).etag;
   } catch (error) {
-    return tell(trouble(error));
+    return notify(errorText(error));
   }
   return edit({
     title: condition ? `Edit ${condition.id}` : "New condition",
-    fields: { ...fields, element: h("div", { class: "stack" }, fields.element, picture.element) },
+    fields: { ...fields, element: h("div", { class: "stack" }, fields.element, chart.element) },
     etag,
     save: ({ id, ...body }, version) => session.write(conditionPath(id), body, version),
-    latest: () => read(fields.value().id).catch(absent),
-    describe: (value) => `${conditionRule(value)}${value.enabled ? "" : ", switched off"}.`,
+    latest: () => read(fields.value().id).catch(ignoreNotFound),
+    describe: (value) => `${conditionText(value)}${value.enabled ? "" : ", switched off"}.`,
   });
 }
 
-const absent = (error) => {
+const ignoreNotFound = (error) => {
   if (error.code !== "not_found") throw error;
 };
 
 async function remove(session, id) {
   try {
     const { etag } = await session.read(conditionPath(id));
-    const detail = "Tills that ask it will be told that there is no such condition. To keep it for later, switch it off instead.";
+    const detail = "Tills that use it will get an error. To keep it for later, switch it off instead.";
     if (!(await confirmed(`Delete ${id}?`, detail, "Delete"))) return;
     await session.remove(conditionPath(id), etag);
-    tell(`${id} was deleted.`);
+    notify(`${id} was deleted.`);
   } catch (error) {
-    tell(error.code === "outdated" ? "Someone else changed it just now, so it was not deleted. Look at it again." : trouble(error));
+    notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
   }
 }
 
-/** The form of a condition: `show` fills it, `value` reads it, `differs` says whether it is not what is stored. */
+/** The form of a condition: `show` fills it, `value` reads it, `differs` compares it with a stored condition. */
 export function conditionFields(onchange) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 64, oninput: onchange });
-  const idField = field("Id", id, { hint: "What the till asks for; for a license, also the license’s id. Letters, digits and _ . : -" });
+  const idField = field("Id", id, { hint: "Tills refer to the condition by this id. A license has the same id. Letters, digits and _ . : -" });
   let rule = "AGE_RESTRICTION";
-  const rules = choice("Customers need", [["AGE_RESTRICTION", "An age"], ["LICENSE_REQUIREMENT", "A license"]], rule, (chosen) => {
+  const rules = choice("Customers need", [["AGE_RESTRICTION", "A minimum age"], ["LICENSE_REQUIREMENT", "A license"]], rule, (chosen) => {
     rule = chosen;
     ageField.hidden = rule !== "AGE_RESTRICTION";
     onchange();
@@ -144,11 +144,11 @@ export function conditionFields(onchange) {
       const now = value();
       return JSON.stringify([now.rule, now.enabled, now.condition_value]) !== JSON.stringify([rule, enabled, condition_value]);
     },
-    /** Shows faults where they are; answers whether all of them have a place. */
-    complain(faults) {
+    /** Shows faults at their fields; returns whether every fault has a field. */
+    showFaults(faults) {
       const of = (path) => faults.find((fault) => fault.path === path);
-      idField.complain(of("$.conditionId") && "Use 1 to 64 letters, digits and _ . : -");
-      ageField.complain(of("$.condition_value.minimum_age") && "A whole number from 0 to 150.");
+      idField.showFault(of("$.conditionId") && "Use 1 to 64 letters, digits and _ . : -");
+      ageField.showFault(of("$.condition_value.minimum_age") && "Enter a whole number from 0 to 150.");
       return faults.every(({ path }) => path === "$.conditionId" || path === "$.condition_value.minimum_age");
     },
   };

@@ -1,14 +1,14 @@
 /**
- * The customer: an age and licenses, each of which may not have been asked yet.
+ * The fields of the customer: age and licenses, each of which may not have been asked yet.
  */
 
 import { button, choice, field, h } from "./dom.js";
 
-/** The fields; `onchange` is told of each keystroke. */
-export function customer(onchange) {
+/** The fields; `onchange` is called after each keystroke. */
+export function customerFields(onchange) {
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, placeholder: "not asked", value: "17" });
-  const forget = button("Not asked", { class: "plain", onclick: () => set("") });
-  const ageField = field("Customer’s age", h("div", { class: "joined" }, age, forget));
+  const clear = button("Not asked", { class: "plain", onclick: () => set("") });
+  const ageField = field("Customer’s age", h("div", { class: "joined" }, age, clear));
   ageField.querySelector("label").htmlFor = age.id = "customer-age";
   age.addEventListener("input", onchange);
 
@@ -32,14 +32,14 @@ export function customer(onchange) {
   return {
     element: h("div", { class: "stack" }, ageField, licenses),
     setAge: set,
-    /** The age, when it was asked and is one. */
+    /** The age; undefined when it was not asked or is invalid. */
     age: () => (age.value === "" || !age.checkValidity() ? undefined : Number(age.value)),
-    /** Which of the two are to be seen. */
+    /** Shows only the fields that are needed. */
     show(needs) {
       ageField.hidden = !needs.age;
       licenses.hidden = !needs.licenses;
     },
-    /** The licenses that there are. */
+    /** Offers these licenses. */
     offer(ids) {
       if (ids.join() === [...known.querySelectorAll("input")].map(({ value }) => value).join()) return;
       const chosen = new Set(checked(known));
@@ -47,17 +47,17 @@ export function customer(onchange) {
         ...ids.map((id) => h("label", { class: "chip" }, h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange }), h("span", {}, id))),
       );
     },
-    /** The customer as a till would send one: what is not known is not there. */
+    /** The customer as a till would send it: what is not known is absent. */
     value() {
-      const made = {};
-      // What is no number must reach the module, which says so.
-      if (age.value !== "" || age.validity.badInput) made.customer_age = age.validity.badInput ? "" : Number(age.value);
-      if (asked === "yes") made.licenses = [...checked(known), ...texts(others.value)];
-      return made;
+      const customer = {};
+      // An invalid number must reach the module, which reports it.
+      if (age.value !== "" || age.validity.badInput) customer.customer_age = age.validity.badInput ? "" : Number(age.value);
+      if (asked === "yes") customer.licenses = [...checked(known), ...split(others.value)];
+      return customer;
     },
   };
 }
 
 const checked = (group) => [...group.querySelectorAll("input:checked")].map(({ value }) => value);
 
-const texts = (value) => value.split(",").map((text) => text.trim()).filter((text) => text !== "");
+const split = (value) => value.split(",").map((text) => text.trim()).filter((text) => text !== "");

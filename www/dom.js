@@ -1,8 +1,8 @@
 /**
- * Elements, icons and the few controls that several views share. Knows nothing of rules.
+ * Elements, icons and the controls that several views share. Knows nothing of rules.
  */
 
-/** An element: properties that begin with `on` are listeners, `class`, attributes, and the rest are its children. */
+/** An element. Properties that begin with `on` are listeners, the others are attributes. */
 export function h(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -35,7 +35,7 @@ const PATHS = {
   basket: "M4 10h16l-1.6 9H5.6zM8 10l3-6M16 10l-3-6",
 };
 
-/** A line icon; it says nothing to a screen reader, the text beside it does. */
+/** A line icon. It is hidden from screen readers, which read the text beside it. */
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
@@ -49,14 +49,14 @@ export function icon(name) {
 
 let fields = 0;
 
-/** A control with its label, a hint below, and a place for what is wrong with it. */
+/** A control with its label, a hint below it, and a line for its fault (`showFault`). */
 export function field(label, control, { hint, wide } = {}) {
   control.id ||= `field-${(fields += 1)}`;
   const about = hint && h("p", { class: "hint", id: `${control.id}-hint` }, hint);
   const fault = h("p", { class: "fault", id: `${control.id}-fault`, hidden: true });
   control.setAttribute("aria-describedby", [about?.id, fault.id].filter(Boolean).join(" "));
   const element = h("div", { class: wide ? "field wide" : "field" }, h("label", { for: control.id }, label), control, about, fault);
-  element.complain = (sentence) => {
+  element.showFault = (sentence) => {
     fault.textContent = sentence ?? "";
     fault.hidden = !sentence;
     control.toggleAttribute("aria-invalid", Boolean(sentence));
@@ -65,7 +65,7 @@ export function field(label, control, { hint, wide } = {}) {
   return element;
 }
 
-/** One of a few: radio buttons that look like one control. */
+/** Radio buttons that look like one control. */
 export function choice(label, options, chosen, onchange) {
   const name = `choice-${(fields += 1)}`;
   const buttons = options.map(([value, text]) => {
@@ -79,15 +79,15 @@ export function choice(label, options, chosen, onchange) {
   return element;
 }
 
-/** A button with an icon and a text; `quiet` hides the text from sight, not from a screen reader. */
-export function button(text, { image, quiet, ...properties } = {}) {
-  const shown = quiet ? h("span", { class: "unseen" }, text) : text;
-  const title = quiet ? text : undefined;
-  return h("button", { type: "button", title, ...properties }, image && icon(image), shown);
+/** A button with an icon and a text. `iconOnly` shows the text to screen readers only. */
+export function button(text, { image, iconOnly, ...properties } = {}) {
+  const label = iconOnly ? h("span", { class: "visually-hidden" }, text) : text;
+  const title = iconOnly ? text : undefined;
+  return h("button", { type: "button", title, ...properties }, image && icon(image), label);
 }
 
-/** Runs the last of many calls, once they pause. */
-export function paused(ms, run) {
+/** Runs only the last of several calls, once none has come for `ms`. */
+export function debounce(ms, run) {
   let timer;
   return (...given) => {
     clearTimeout(timer);
@@ -95,25 +95,25 @@ export function paused(ms, run) {
   };
 }
 
-/** Opens a dialog and answers what it was closed with. The focus goes back to where it came from. */
-export function ask(element) {
+/** Opens a dialog and returns the value that it was closed with. The focus then goes back to where it was. */
+export function openDialog(element) {
   const opener = document.activeElement;
-  const name = called(opener);
+  const name = accessibleName(opener);
   document.body.append(element);
   element.showModal();
   return new Promise((resolve) => {
     element.addEventListener("close", () => {
       element.remove();
-      // What opened it may have been drawn anew meanwhile.
-      if (!opener.isConnected) [...document.querySelectorAll("main button")].find((other) => called(other) === name)?.focus();
+      // The opener may have been drawn again in the meantime.
+      if (!opener.isConnected) [...document.querySelectorAll("main button")].find((other) => accessibleName(other) === name)?.focus();
       resolve(element.returnValue);
     });
   });
 }
 
-const called = (element) => element.getAttribute("aria-label") ?? element.textContent;
+const accessibleName = (element) => element.getAttribute("aria-label") ?? element.textContent;
 
-/** Asks before something is lost. */
+/** Asks for a confirmation. */
 export async function confirmed(question, detail, action) {
   const dialog = h(
     "dialog",
@@ -127,11 +127,11 @@ export async function confirmed(question, detail, action) {
       button(action, { class: "danger", onclick: () => dialog.close("yes") }),
     ),
   );
-  return (await ask(dialog)) === "yes";
+  return (await openDialog(dialog)) === "yes";
 }
 
-/** Says something for a moment, to everybody. */
-export function tell(sentence) {
+/** Shows a notice for a few seconds; screen readers announce it. */
+export function notify(sentence) {
   const notices = document.getElementById("notices");
   const notice = h("p", { class: "notice" }, sentence);
   notices.append(notice);

@@ -1,17 +1,17 @@
 /**
- * Editing in a dialog: what is saved replaces the version that one saw. When someone else saved first, both versions are
- * shown, and one decides.
+ * The dialog for editing. Saving replaces only the version that the form was opened with. If someone else has saved in
+ * the meantime, both versions are shown and the user chooses.
  */
 
-import { ask, button, h, icon, tell } from "./dom.js";
-import { trouble } from "./words.js";
+import { button, h, icon, notify, openDialog } from "./dom.js";
+import { errorText } from "./messages.js";
 
 /**
- * Opens the dialog and answers whether something was saved.
+ * Opens the dialog and returns whether something was saved.
  *
- * `title` heads it, `fields` is the form (`{ element, value, complain }`), `save` writes a value over a version,
- * `latest` reads `{ body, etag }` or answers undefined when there is nothing; `etag` is the version one saw, undefined for
- * something new; `describe` puts a version into a sentence.
+ * `title` is its heading, `fields` the form (`{ element, value, showFaults }`). `save` writes a value over a version,
+ * `latest` reads `{ body, etag }`, or undefined when it does not exist. `etag` is the version that is edited, undefined
+ * for something new. `describe` describes a version in a sentence.
  */
 export async function edit({ title, fields, save, latest, etag, describe, wide }) {
   const message = h("div", { class: "message", role: "alert" });
@@ -27,19 +27,19 @@ export async function edit({ title, fields, save, latest, etag, describe, wide }
     try {
       await save(fields.value(), version);
       dialog.close("saved");
-      tell("Saved. It is in force at once.");
+      notify("Saved. The change is in force.");
     } catch (error) {
-      if (error.code === "outdated") await conflict();
-      else if (!(error.code === "invalid" && fields.complain(error.faults))) complain(trouble(error));
+      if (error.code === "outdated") await showConflict();
+      else if (!(error.code === "invalid" && fields.showFaults(error.faults))) showError(errorText(error));
     } finally {
       submit.disabled = false;
     }
   };
 
-  const complain = (sentence) => message.replaceChildren(h("p", {}, icon("alert"), sentence));
+  const showError = (sentence) => message.replaceChildren(h("p", {}, icon("alert"), sentence));
 
-  const conflict = async () => {
-    const theirs = await latest().catch((error) => complain(trouble(error)));
+  const showConflict = async () => {
+    const theirs = await latest().catch((error) => showError(errorText(error)));
     version = theirs?.etag;
     const mine = fields.value();
     const side = (name, text) => h("div", { class: "side" }, h("h3", {}, name), h("p", {}, text));
@@ -54,7 +54,7 @@ export async function edit({ title, fields, save, latest, etag, describe, wide }
         h("div", { class: "actions" }, keep, replace),
       ),
     );
-    // One decides between the two, and nothing else.
+    // The only choice left is between the two versions.
     actions.hidden = true;
     message.scrollIntoView({ block: "nearest" });
     keep.focus();
@@ -79,5 +79,5 @@ export async function edit({ title, fields, save, latest, etag, describe, wide }
       actions,
     ),
   );
-  return (await ask(dialog)) === "saved";
+  return (await openDialog(dialog)) === "saved";
 }

@@ -1,14 +1,15 @@
 /**
- * The item: its id, and the properties that a project looks at, offered with the values that the project names.
+ * The fields of the item: its id, and the properties that the rules of a project check, with the values that they name
+ * as suggestions.
  */
 
 import { button, field, h } from "./dom.js";
 
-/** The fields; `onchange` is told of each keystroke. */
-export function item(onchange, id = "") {
-  const named = h("input", { value: id, spellcheck: "false", autocomplete: "off", oninput: onchange });
-  const offered = h("div", { class: "pairs" });
-  const added = h("div", { class: "pairs" });
+/** The fields; `onchange` is called after each keystroke. */
+export function itemFields(onchange, id = "") {
+  const idInput = h("input", { value: id, spellcheck: "false", autocomplete: "off", oninput: onchange });
+  const offered = h("div", { class: "properties" });
+  const added = h("div", { class: "properties" });
   const values = new Map();
   let offering;
   const add = button("Add a property", { image: "plus", class: "plain", onclick: () => added.append(ownRow()) });
@@ -17,34 +18,34 @@ export function item(onchange, id = "") {
   const ownRow = () => {
     const name = h("input", { placeholder: "property", spellcheck: "false", "aria-label": "Property", oninput: onchange });
     const value = h("input", { placeholder: "value", spellcheck: "false", "aria-label": "Value", oninput: onchange });
-    const drop = button("Remove this property", {
+    const removeProperty = button("Remove this property", {
       image: "close",
-      quiet: true,
+      iconOnly: true,
       class: "plain",
       onclick: () => {
         row.remove();
         onchange();
       },
     });
-    const row = h("div", { class: "pair own" }, name, value, drop);
+    const row = h("div", { class: "own-property" }, name, value, removeProperty);
     setTimeout(() => name.focus());
     return row;
   };
 
   return {
-    element: h("div", { class: "stack" }, field("Item id", named), properties),
-    /** Offers what a project's restrictions look at, and keeps what was typed, and where. */
+    element: h("div", { class: "stack" }, field("Item id", idInput), properties),
+    /** Offers the properties that restrictions check; values that were typed before are kept. */
     offer(restrictions) {
-      const wanted = JSON.stringify([...lookedAt(restrictions ?? [])].map(([name, { flag, values }]) => [name, flag, [...values]]));
+      const wanted = JSON.stringify([...checkedProperties(restrictions ?? [])].map(([name, { flag, values }]) => [name, flag, [...values]]));
       if (wanted === offering) return;
       offering = wanted;
       properties.hidden = restrictions === undefined;
-      const rows = [...lookedAt(restrictions ?? [])].map(([name, known]) => {
+      const rows = [...checkedProperties(restrictions ?? [])].map(([name, known]) => {
         const keep = (event) => {
           values.set(name, event.target.value);
           onchange();
         };
-        const control = known.flag ? flag(values.get(name), keep) : text(values.get(name), keep);
+        const control = known.flag ? flagInput(values.get(name), keep) : textInput(values.get(name), keep);
         const row = field(name, control);
         if (!known.flag) row.append(suggestions(control, known.values));
         row.dataset.property = name;
@@ -60,15 +61,15 @@ export function item(onchange, id = "") {
       });
       const own = [...added.children].map((row) => [...row.querySelectorAll("input")].map(({ value }) => value));
       const entries = [...given, ...own].filter(([name, value]) => name !== "" && value !== "" && value !== null);
-      const made = { id: named.value };
-      if (entries.length > 0) made.additionalProperties = Object.fromEntries(entries);
-      return made;
+      const item = { id: idInput.value };
+      if (entries.length > 0) item.additionalProperties = Object.fromEntries(entries);
+      return item;
     },
   };
 }
 
-/** The properties that restrictions look at, each with the values that they name. */
-function lookedAt(restrictions) {
+/** The properties that restrictions check, each with the values that they name. */
+function checkedProperties(restrictions) {
   const found = new Map();
   for (const { type, propertyName, allowedValues, deniedValues } of restrictions) {
     if (propertyName === undefined) continue;
@@ -80,7 +81,7 @@ function lookedAt(restrictions) {
   return found;
 }
 
-function text(value, oninput) {
+function textInput(value, oninput) {
   return h("input", { value: value ?? "", spellcheck: "false", placeholder: "not set", oninput });
 }
 
@@ -90,9 +91,9 @@ function suggestions(input, known) {
   return list;
 }
 
-function flag(value, onchange) {
+function flagInput(value, onchange) {
   const options = [["", "not set"], ["true", "yes"], ["false", "no"]];
-  const select = h("select", { onchange, "data-flag": true }, options.map(([each, words]) => h("option", { value: each }, words)));
+  const select = h("select", { onchange, "data-flag": true }, options.map(([each, text]) => h("option", { value: each }, text)));
   select.value = value ?? "";
   return select;
 }

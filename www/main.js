@@ -1,5 +1,6 @@
 /**
- * The page: who is signed in, which view is shown, whether it is up to date, light or dark. Each view is a module.
+ * The frame of the page: signing in and out, the view that is shown, the connection and the theme. Each view is a
+ * module.
  */
 
 import { init } from "../js/src/browser.js";
@@ -7,7 +8,7 @@ import { conditions } from "./conditions.js";
 import { button, h, icon } from "./dom.js";
 import { preview } from "./preview.js";
 import { projects } from "./projects.js";
-import { signin } from "./signin.js";
+import { signinView } from "./signin.js";
 
 const VIEWS = { preview: ["Preview", preview], conditions: ["Conditions", conditions], projects: ["Projects", projects] };
 
@@ -16,11 +17,11 @@ let view;
 
 const main = h("main", { id: "main", tabindex: "-1" });
 const nav = h("nav", { "aria-label": "Views", hidden: true });
-const live = h("p", { class: "live", role: "status" });
-const leave = button("Sign out", { image: "out", quiet: true, class: "plain", hidden: true, onclick: () => exit() });
-const theme = button("", { quiet: true, class: "plain", onclick: () => dress(isDark() ? "light" : "dark") });
+const connection = h("p", { class: "connection", role: "status" });
+const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => signOut() });
+const themeButton = button("", { iconOnly: true, class: "plain", onclick: () => applyTheme(isDark() ? "light" : "dark") });
 
-function links() {
+function navLinks() {
   return Object.entries(VIEWS).map(([name, [title]]) => h("a", { href: `#/${name}`, "data-view": name }, title));
 }
 
@@ -39,7 +40,7 @@ function show() {
   main.querySelector("h1")?.focus();
 }
 
-/** A part of the address; one that is not encoded as it should be is taken as it is. */
+/** A part of the address, decoded; a malformed one is taken as it is. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -48,59 +49,59 @@ function decoded(part) {
   }
 }
 
-function enter(opened) {
+function signIn(opened) {
   session = opened;
   session.on("change", () => view?.refresh());
-  session.on("state", pulse);
+  session.on("state", showConnection);
   session.on("error", ({ error }) => {
-    if (error.code === "unauthenticated" && session === opened) exit("Your sign-in has ended. Sign in again.");
+    if (error.code === "unauthenticated" && session === opened) signOut("Your session has expired. Sign in again.");
   });
-  nav.hidden = leave.hidden = false;
-  pulse();
+  nav.hidden = signOutButton.hidden = false;
+  showConnection();
   show();
 }
 
-function exit(why) {
+function signOut(reason) {
   session?.close();
   session = view = undefined;
-  nav.hidden = leave.hidden = true;
-  live.replaceChildren();
+  nav.hidden = signOutButton.hidden = true;
+  connection.replaceChildren();
   document.title = "Sign in · Tillgate";
-  main.replaceChildren(signin(enter, why));
-  (why ? main : main.querySelector("input:not([type=radio])")).focus();
+  main.replaceChildren(signinView(signIn, reason));
+  (reason ? main : main.querySelector("input:not([type=radio])")).focus();
 }
 
-/** Whether what is shown is what is in force. */
-function pulse() {
+/** Shows whether the rules on the page are those in force. */
+function showConnection() {
   const isLive = session?.state === "READY";
-  live.dataset.state = isLive ? "live" : "stale";
-  const words = isLive ? `Live · ${session.tenant}` : "Not connected. Shown as last known";
-  live.replaceChildren(h("i", {}), h("span", {}, words));
-  if (!isLive && session) live.append(button("Try now", { class: "plain", onclick: () => session.retry() }));
+  connection.dataset.state = isLive ? "live" : "stale";
+  const text = isLive ? `Live · ${session.tenant}` : "Not connected. Showing the last known rules";
+  connection.replaceChildren(h("i", {}), h("span", {}, text));
+  if (!isLive && session) connection.append(button("Reconnect", { class: "plain", onclick: () => session.retry() }));
 }
 
 const isDark = () =>
   (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 
-/** Light or dark; as the system has it until one chooses. */
-function dress(chosen) {
+/** Applies a theme, light or dark; until one is chosen, it is that of the system. */
+function applyTheme(chosen) {
   if (chosen) {
     document.documentElement.dataset.theme = chosen;
-    remember(chosen);
+    storeTheme(chosen);
   }
-  const words = isDark() ? "Use light colours" : "Use dark colours";
-  theme.replaceChildren(icon(isDark() ? "sun" : "moon"), h("span", { class: "unseen" }, words));
-  theme.title = words;
+  const label = isDark() ? "Use light colours" : "Use dark colours";
+  themeButton.replaceChildren(icon(isDark() ? "sun" : "moon"), h("span", { class: "visually-hidden" }, label));
+  themeButton.title = label;
 }
 
-/** The one thing that is kept beyond the page. Where nothing may be kept, it is not. */
-function remember(theme) {
+/** The theme is the only thing that is stored, and only where the browser allows it. */
+function storeTheme(theme) {
   try {
     localStorage.setItem("theme", theme);
   } catch {}
 }
 
-function remembered() {
+function storedTheme() {
   try {
     return localStorage.getItem("theme");
   } catch {
@@ -115,19 +116,19 @@ document.body.append(
     {},
     h("a", { class: "brand", href: "#/preview" }, h("img", { src: new URL("icon.svg", import.meta.url).href, alt: "", width: "28", height: "28" }), "Tillgate"),
     nav,
-    h("div", { class: "header-end" }, live, theme, leave),
+    h("div", { class: "header-end" }, connection, themeButton, signOutButton),
   ),
   main,
   h("div", { id: "notices", "aria-live": "polite" }),
 );
-nav.append(...links());
-dress(remembered());
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dress());
+nav.append(...navLinks());
+applyTheme(storedTheme());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme());
 addEventListener("hashchange", show);
 document.addEventListener("visibilitychange", () => session?.follow(!document.hidden));
 try {
   await init();
-  exit();
+  signOut();
 } catch (error) {
-  main.replaceChildren(h("div", { class: "nothing" }, icon("alert"), h("h1", {}, "The page could not load its module"), h("p", {}, error.message)));
+  main.replaceChildren(h("div", { class: "empty-state" }, icon("alert"), h("h1", {}, "The page could not load its module"), h("p", {}, error.message)));
 }

@@ -1,12 +1,12 @@
 /**
- * Projects: what may be bought on them. The list, and making, changing and deleting them.
+ * Projects: the list, and the forms that create, change and delete them.
  */
 
-import { button, confirmed, field, h, icon, tell } from "./dom.js";
+import { button, confirmed, field, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";
 import { list } from "./list.js";
+import { counted, errorText, faultText, projectName, restrictionText } from "./messages.js";
 import { projectPath } from "./session.js";
-import { counted, projectName, restrictionRule, trouble } from "./words.js";
 
 const TYPES = [
   ["WHITELIST", "A property must be one of"],
@@ -21,14 +21,14 @@ export function projects(session) {
   return list({
     read: () => session.projects(),
     key: ({ projectId }) => projectId,
-    text: (project) => `${projectName(project)} ${project.projectId} ${project.restrictions.map(restrictionRule).join(" ")}`,
+    text: (project) => `${projectName(project)} ${project.projectId} ${project.restrictions.map(restrictionText).join(" ")}`,
     row: (project) => row(session, project),
-    make: () => editProject(session),
-    words: {
+    create: () => editProject(session),
+    labels: {
       title: "Projects",
       noun: "project",
       empty: "No projects yet",
-      about: "A project says what may be bought on it: which product groups, which items, and which never.",
+      about: "A project says what may be bought for it: which product groups, which items, and which items never.",
     },
   });
 }
@@ -36,7 +36,7 @@ export function projects(session) {
 function row(session, project) {
   const { projectId, restrictions } = project;
   const name = projectName(project);
-  const rules = restrictions.slice(0, 3).map((restriction) => h("li", {}, restrictionRule(restriction)));
+  const rules = restrictions.slice(0, 3).map((restriction) => h("li", {}, restrictionText(restriction)));
   const more = restrictions.length - rules.length;
   return h(
     "li",
@@ -54,7 +54,7 @@ function row(session, project) {
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/project/${projectId}`, "aria-label": `Preview ${name}` }, icon("eye"), h("span", {}, "Preview")),
       button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${name}`, onclick: () => editProject(session, project) }),
-      button(`Delete ${name}`, { image: "trash", quiet: true, class: "plain", onclick: () => remove(session, project) }),
+      button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, project) }),
     ),
   );
 }
@@ -66,7 +66,7 @@ async function editProject(session, project) {
   try {
     if (project) stored = await read();
   } catch (error) {
-    return tell(trouble(error));
+    return notify(errorText(error));
   }
   return edit({
     title: project ? `Edit ${projectName(project)}` : "New project",
@@ -78,7 +78,7 @@ async function editProject(session, project) {
       read().catch((error) => {
         if (error.code !== "not_found") throw error;
       }),
-    describe: ({ name, restrictions }) => `${name ? `${name}: ` : ""}${restrictions.map(restrictionRule).join("; ") || "everything may be bought"}.`,
+    describe: ({ name, restrictions }) => `${name ? `${name}: ` : ""}${restrictions.map(restrictionText).join("; ") || "everything may be bought"}.`,
   });
 }
 
@@ -86,12 +86,12 @@ async function remove(session, { projectId, ...project }) {
   const name = projectName({ projectId, ...project });
   try {
     const { etag } = await session.read(projectPath(projectId));
-    const detail = "Tills that ask about it will be told that the project cannot be reached.";
+    const detail = "Tills that use it will be told that the project is unknown.";
     if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return;
     await session.remove(projectPath(projectId), etag);
-    tell(`${name} was deleted.`);
+    notify(`${name} was deleted.`);
   } catch (error) {
-    tell(error.code === "outdated" ? "Someone else changed it just now, so it was not deleted. Look at it again." : trouble(error));
+    notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
   }
 }
 
@@ -112,13 +112,14 @@ function projectFields(project) {
   return {
     element: h("div", { class: "stack" }, field("Name", name), h("div", { class: "stack tight" }, h("h3", {}, "Rules"), rules, add)),
     value: () => ({ ...(name.value.trim() && { name: name.value.trim() }), restrictions: [...rules.children].map((rule) => rule.read()) }),
-    complain(faults) {
+    /** Shows faults at their rules; returns whether every fault has a rule. */
+    showFaults(faults) {
       let placed = 0;
-      for (const rule of rules.children) rule.complain("");
-      for (const { path, message } of faults) {
-        const [, at, member] = /^\$\.restrictions\[(\d+)\]\.?(.*)$/.exec(path) ?? [];
+      for (const rule of rules.children) rule.showFault("");
+      for (const fault of faults) {
+        const [, at] = /^\$\.restrictions\[(\d+)\]/.exec(fault.path) ?? [];
         if (at === undefined) continue;
-        rules.children[at]?.complain(`${member || "This rule"} ${message}.`);
+        rules.children[at]?.showFault(faultText(fault));
         placed += 1;
       }
       return placed === faults.length;
@@ -126,16 +127,16 @@ function projectFields(project) {
   };
 }
 
-/** The fields of one restriction, in a line of the list; `read` answers it. */
+/** The fields of one restriction, in a line of the list; `read` returns the restriction. */
 function ruleFields(restriction) {
   const values = restriction.allowedValues ?? restriction.deniedValues ?? restriction.itemIds ?? [];
-  const type = h("select", { "aria-label": "What the rule demands", onchange: show }, TYPES.map(([value, words]) => h("option", { value }, words)));
+  const type = h("select", { "aria-label": "Type of rule", onchange: show }, TYPES.map(([value, text]) => h("option", { value }, text)));
   type.value = restriction.type;
   const property = h("input", { value: restriction.propertyName ?? "", spellcheck: "false", autocomplete: "off" });
   const propertyField = field("Property", property);
   const texts = h("textarea", { rows: Math.min(8, Math.max(3, values.length)), spellcheck: "false", value: values.filter((value) => typeof value === "string").join("\n") });
-  const textsField = field("Values, one a line", texts);
-  // Values may be yes and no as well, which are not the words.
+  const textsField = field("Values, one per line", texts);
+  // The values yes and no are booleans, not the texts.
   const flags = [true, false].map((flag) =>
     h("label", { class: "check" }, h("input", { type: "checkbox", checked: values.includes(flag), "data-flag": String(flag) }), flag ? "yes" : "no"),
   );
@@ -145,14 +146,14 @@ function ruleFields(restriction) {
   const wantedField = field("Must be", wanted);
   const exclusive = h("input", { type: "checkbox", checked: restriction.exclusive ?? false });
   const fault = h("p", { class: "fault", hidden: true });
-  const drop = button("Remove this rule", { image: "trash", quiet: true, class: "plain", onclick: () => line.remove() });
+  const removeRule = button("Remove this rule", { image: "trash", iconOnly: true, class: "plain", onclick: () => line.remove() });
   const line = h(
     "li",
     { class: "rule-fields" },
-    h("div", { class: "rule-head" }, type, drop),
+    h("div", { class: "rule-head" }, type, removeRule),
     h("div", { class: "rule-body" }, propertyField, wantedField, textsField),
     flagsRow,
-    h("label", { class: "check" }, exclusive, "Check it on its own, not together with others like it"),
+    h("label", { class: "check" }, exclusive, "Check this rule separately from others of the same kind"),
     fault,
   );
 
@@ -161,7 +162,7 @@ function ruleFields(restriction) {
     propertyField.hidden = ofItems;
     wantedField.hidden = type.value !== "BOOLEAN";
     textsField.hidden = type.value === "BOOLEAN";
-    textsField.querySelector("label").textContent = ofItems ? "Item ids, one a line" : "Values, one a line";
+    textsField.querySelector("label").textContent = ofItems ? "Item ids, one per line" : "Values, one per line";
     flagsRow.hidden = ofItems || type.value === "BOOLEAN";
   }
   show();
@@ -180,14 +181,14 @@ function ruleFields(restriction) {
     };
     return { type: type.value, ...shapes[type.value], exclusive: exclusive.checked };
   };
-  line.complain = (sentence) => {
+  line.showFault = (sentence) => {
     fault.textContent = sentence;
     fault.hidden = sentence === "";
   };
   return line;
 }
 
-/** A random UUID; `crypto.randomUUID` is only there where the page came over TLS. */
+/** A random UUID. `crypto.randomUUID` exists only on pages that were loaded over TLS. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

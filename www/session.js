@@ -1,11 +1,11 @@
 /**
- * Who is signed in, what they see, and how they change it. The catalog keeps itself up to date; the token lives in memory
- * and goes with the page.
+ * The session of a user: the tenant's catalog, which keeps itself up to date, and the requests that change it. The
+ * token is kept in memory only.
  */
 
 import { CatalogClient, clientCredentials } from "../js/src/client.js";
 
-/** Where the host is: where this page came from. */
+/** The address of the host, which also served this page. */
 const HOST = new URL("..", import.meta.url).href.replace(/\/$/, "");
 
 const byId = (one, other) => (one.id < other.id ? -1 : 1);
@@ -17,7 +17,7 @@ export class Session {
     this.#client = new CatalogClient({ url: HOST, token });
   }
 
-  /** Signs in with a client's credentials, or with a token that one has. */
+  /** Signs in with the credentials of a client, or with a token. */
   static async open({ clientId, clientSecret, token }) {
     const audience = document.querySelector("meta[name=tillgate-audience]").content;
     const tokenUrl = `${HOST}/oauth2/token`;
@@ -31,7 +31,7 @@ export class Session {
     return session;
   }
 
-  /** `change`, `state` or `error`; answers how to stop listening. */
+  /** Listens to `change`, `state` or `error`; returns a function that stops listening. */
   on(type, listener) {
     this.#client.addEventListener(type, listener);
     return () => this.#client.removeEventListener(type, listener);
@@ -53,19 +53,19 @@ export class Session {
     return this.#client.document.tenantId;
   }
 
-  /** The host's own SHA-256 of its module, as its catalog tells. */
+  /** The version and the SHA-256 of the host's module, from its catalog. */
   get engine() {
     return this.#client.document.engine;
   }
 
-  /** What `GET /api/v1/entity-conditions` lists: the global ones and the tenant's, the global one when ids collide. */
+  /** What `GET /api/v1/entity-conditions` lists: global conditions and the tenant's; if ids collide, the global one. */
   conditions() {
     const { global, tenant } = this.#client.document;
     const taken = new Set(global.map(({ id }) => id));
     return [...global, ...tenant.filter(({ id }) => !taken.has(id))].sort(byId);
   }
 
-  /** The conditions that decisions look at: enabled, and the tenant's when ids collide. */
+  /** The conditions that decisions use: the enabled ones; if ids collide, the tenant's. */
   inForce() {
     const { global, tenant } = this.#client.document;
     const all = new Map([...global, ...tenant].filter(({ enabled }) => enabled).map((condition) => [condition.id, condition]));
@@ -80,9 +80,11 @@ export class Session {
     this.#client.retry();
   }
 
-  /** Follows changes while someone looks: a browser has six connections to a host, and pages that stay open. */
-  follow(isSeen) {
-    if (isSeen) this.#client.resume();
+  /**
+   * Follows changes only while the page is visible: a browser opens at most six connections to a host for all pages.
+   */
+  follow(isVisible) {
+    if (isVisible) this.#client.resume();
     else this.#client.pause();
   }
 
@@ -90,13 +92,13 @@ export class Session {
     this.#client.close();
   }
 
-  /** What is at a path, and its version. */
+  /** Reads a resource: `{ body, etag }`. */
   async read(path) {
     const response = await this.host.request(path);
     return { body: await response.json(), etag: response.headers.get("ETag") };
   }
 
-  /** Writes, provided that what is there is the version one knows, or that nothing is there. */
+  /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. */
   async write(path, body, etag) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
     await this.host.request(path, { method: "PUT", headers, body: JSON.stringify(body) });

@@ -1,12 +1,12 @@
 /**
- * Signing in: a client's credentials, or a token that one has. Neither is kept anywhere but in memory.
+ * The sign-in form: the credentials of a client, or a token. Both are kept in memory only.
  */
 
 import { button, choice, field, h, icon } from "./dom.js";
 import { Session } from "./session.js";
 
-/** The sign-in view; `enter` gets the session. `why` says why one is here again. */
-export function signin(enter, why) {
+/** The view. `signIn` gets the session; `reason` says why the user has to sign in again. */
+export function signinView(signIn, reason) {
   const clientId = h("input", { name: "username", autocomplete: "username", spellcheck: "false", required: true });
   const clientSecret = h("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
   const token = h("textarea", { rows: 4, spellcheck: "false", autocomplete: "off", required: true });
@@ -15,34 +15,34 @@ export function signin(enter, why) {
   const message = h("p", { class: "message", role: "alert" });
   const submit = button("Sign in", { type: "submit", class: "primary" });
 
-  let way = "client";
+  let method = "client";
   const choose = (chosen) => {
-    way = chosen;
-    withClient.hidden = way !== "client";
-    withToken.hidden = way !== "token";
-    for (const input of [clientId, clientSecret]) input.disabled = way !== "client";
-    token.disabled = way !== "token";
+    method = chosen;
+    withClient.hidden = method !== "client";
+    withToken.hidden = method !== "token";
+    for (const input of [clientId, clientSecret]) input.disabled = method !== "client";
+    token.disabled = method !== "token";
   };
-  choose(way);
+  choose(method);
 
-  const complain = (sentence) => {
+  const showError = (sentence) => {
     message.replaceChildren(...(sentence ? [icon("alert"), sentence] : []));
   };
-  if (why) complain(why);
+  if (reason) showError(reason);
 
   const onsubmit = async (event) => {
     event.preventDefault();
-    complain();
+    showError();
     submit.disabled = true;
     submit.replaceChildren("Signing in…");
     try {
-      const given =
-        way === "client"
+      const credentials =
+        method === "client"
           ? { clientId: clientId.value.trim(), clientSecret: clientSecret.value.trim() }
           : { token: token.value.trim().replace(/^Bearer /i, "") };
-      enter(await Session.open(given));
+      signIn(await Session.open(credentials));
     } catch (error) {
-      complain(refusal(error, way));
+      showError(refusalText(error, method));
     } finally {
       submit.disabled = false;
       submit.replaceChildren("Sign in");
@@ -54,34 +54,34 @@ export function signin(enter, why) {
     { class: "signin" },
     h(
       "div",
-      { class: "signin-words" },
+      { class: "signin-intro" },
       h("h1", { tabindex: "-1" }, "May this be sold?"),
       h(
         "p",
         {},
-        "See what the till will decide before it does. Try a customer, an item, a whole basket; change a rule and watch the decision change as you type.",
+        "See what the till will decide before it does. Try a customer, an item or a whole basket. Change a rule and watch the decision change as you type.",
       ),
     ),
     h(
       "form",
       { class: "card stack", onsubmit, novalidate: false },
       h("h2", {}, "Sign in"),
-      choice("With", [["client", "Client and secret"], ["token", "Token"]], way, choose),
+      choice("Method", [["client", "Client and secret"], ["token", "Token"]], method, choose),
       withClient,
       withToken,
       message,
       submit,
-      h("p", { class: "hint" }, "Kept in this page’s memory only. Closing or reloading it signs you out."),
+      h("p", { class: "hint" }, "Credentials are kept in this page’s memory only. Closing or reloading the page signs you out."),
     ),
   );
 }
 
-function refusal(error, way) {
+function refusalText(error, method) {
   switch (error.code) {
     case "unauthenticated":
-      return way === "client"
-        ? "The client id or the secret is not right, or the client is not authorized."
-        : "The host does not take this token. It may have expired.";
+      return method === "client"
+        ? "The client id or the secret is wrong, or the client is not authorized."
+        : "The host does not accept this token. It may have expired.";
     case "denied":
       return "This client may not read conditions and projects. It needs the role ecs.viewer or ecs.editor.";
     case "unavailable":

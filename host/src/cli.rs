@@ -1,4 +1,4 @@
-//! The command line: arguments → configuration → app. The only place that prints to stdout.
+//! The command line: arguments → configuration → app. The only part of the host that prints to stdout.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -42,71 +42,71 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the product
+    /// Run a host: serve the HTTP API and the page
     #[command(after_help = "Examples:
   tillgate serve
   tillgate serve --listen 0.0.0.0:8080 --store embedded:/var/lib/tillgate
   tillgate serve --config tillgate.toml --print-config")]
     Serve(Serve),
-    /// Serve on a temporary store with demo data, and print how to ask it
+    /// Serve a demo shop on a temporary store, and print how to use it
     #[command(after_help = "Example:
   tillgate demo --listen 127.0.0.1:0")]
     Demo(Demo),
-    /// Copy everything from one store to another, and compare them
+    /// Copy everything from one store to another, and compare the two
     #[command(
-        after_help = "Stop all hosts first. What was interrupted goes on when it is started again.
+        after_help = "Stop all hosts first. If a copy is interrupted, run the same command again and it continues.
 
 Examples:
   tillgate copy --from embedded:./tillgate-data --to redis://localhost
   tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379"
     )]
     Copy(copy::Copy),
-    /// Make a further operator on a store that no host serves: the way back when all credentials are lost
+    /// Create another operator on a store that no host serves, for when all credentials are lost
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
     Operator(operator::Operator),
-    /// See and renew the keys that sign tokens, on a running host
+    /// List and rotate the signing keys of a running host
     #[command(after_help = "Examples:
   tillgate keys list
   tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
     Keys(keys::Keys),
-    /// See, authorize and revoke clients, on a running host
+    /// List, authorize and revoke the clients of a running host
     #[command(after_help = "Examples:
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
 }
 
 #[derive(Args, Debug)]
 struct Serve {
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where everything is kept: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:
+    /// Store for all data: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Do not start on a store that may lose what it acknowledged
+    /// Refuse to start on a store that may lose acknowledged writes
     #[arg(long)]
     require_durable_store: bool,
-    /// A file of settings, in TOML
+    /// Configuration file, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the first start writes the operator's credentials
+    /// File for the operator's credentials, written at the first start
     #[arg(long, value_name = "FILE")]
     operator_file: Option<PathBuf>,
-    /// Print the settings in force and where each comes from, and end
+    /// Print the settings in force and where each one comes from, and exit
     #[arg(long)]
     print_config: bool,
 }
 
 #[derive(Args, Debug)]
 struct Demo {
-    /// Where to listen; port 0 takes a free one. Without it, port 8080 or else a free one
+    /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 }
@@ -117,7 +117,7 @@ const LONG_VERSION: &str = concat!(
     env!("ENGINE_SHA256")
 );
 
-/// Runs the command that the arguments name. Exit codes: 0 done, 1 failed, 2 not understood.
+/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
@@ -181,7 +181,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     serve_until_signal(&app, &features, listener, || ()).await
 }
 
-/// An error with its causes: here it is the operator who reads it.
+/// An error with its cause, which only the operator may see.
 fn explain(error: Error) -> String {
     match error {
         Error::Bug(cause) => cause,
@@ -211,8 +211,8 @@ async fn start(
     Ok((app, features))
 }
 
-/// Prints where it listens, and whatever `print_more` prints, and serves until a signal comes. Signals are listened for
-/// before anyone can know that the host is there. At the end requests and background jobs finish side by side.
+/// Prints the address, then whatever `print_more` prints, and serves until a signal comes. Signals are handled before
+/// the address is printed. At the end, requests and background jobs finish at the same time.
 async fn serve_until_signal(
     app: &Arc<App>,
     features: &Features,
@@ -226,12 +226,14 @@ async fn serve_until_signal(
     let address = listener.address().map_err(|cause| cause.to_string())?;
     println!("listening on http://{address}");
     print_more();
-    let told = async {
+    let signalled = async {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: no new connections are accepted, requests finish");
+        tracing::info!(
+            "stopping: no new connections are accepted, running requests and jobs finish"
+        );
         app.begin_stop();
     };
     let mut stopping = app.stopping();
@@ -239,7 +241,7 @@ async fn serve_until_signal(
         let _ = stopping.wait_for(|stopping| *stopping).await;
         app.runner.stop().await;
     };
-    tokio::join!(listener.serve(filter, told), jobs);
+    tokio::join!(listener.serve(filter, signalled), jobs);
     Ok(())
 }
 
@@ -258,7 +260,7 @@ fn log_to_stderr(log: &Log) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the operator's credentials go: beside the store, unless it has no folder.
+/// The file for the operator's credentials: in the store's folder, if it has one.
 fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> {
     if !config.operator_file.is_empty() {
         return Ok(config.operator_file.clone().into());
@@ -266,13 +268,13 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
     match url {
         StoreUrl::Embedded(folder) => Ok(folder.join("operator.json")),
         StoreUrl::Memory | StoreUrl::Redis(_) => {
-            Err(format!("{url} has no folder: say --operator-file FILE"))
+            Err(format!("{url} has no folder: use --operator-file FILE"))
         }
     }
 }
 
-/// Creates the operator's client on an empty store. Its credentials are on disk before it can be used, so a crash between
-/// the two locks nobody out.
+/// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored, so that a
+/// crash in between locks nobody out.
 async fn write_operator(app: &App, features: &Features, file: &Path) -> Result<(), String> {
     let write = |credentials: &Credentials| write_credentials(&app.config, credentials, file);
     let made = features.tokens.ensure_operator(write).await;
@@ -301,7 +303,7 @@ fn write_credentials(
         "tokenUrl": config.public_url() + "/oauth2/token",
         "audience": config.audience,
     });
-    // A file of its own, made anew: one that is there already could be anyone's to read.
+    // A new file: an existing one could be readable by others.
     let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
     let _ = std::fs::remove_file(&beside);
     let mut options = std::fs::OpenOptions::new();

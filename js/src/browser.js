@@ -1,3 +1,3 @@
-/** The entry for browsers, and wherever nothing more is known: `await init()`, or `initSync(module)`, comes first. */
+/** The entry for browsers and for unknown runtimes: call `await init()` or `initSync(module)` first. */
 
 export * from "./index.js";

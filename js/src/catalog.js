@@ -1,13 +1,13 @@
 /**
- * A catalog that was prepared: what a tenant may sell to whom, to be asked many times. The decisions are the module's;
- * here are only the questions' shapes.
+ * A prepared catalog: everything that a tenant's decisions depend on, to be evaluated many times. The module decides;
+ * this only gives the requests their shape.
  */
 
 import { current } from "./engine.js";
 import { TillgateError } from "./error.js";
 
-/** Catalogs that nobody holds any more are forgotten by the module too, where the runtime tells; some workers do not. */
-const forgotten =
+/** Releases garbage-collected catalogs in the module too, where the runtime supports it; some workers do not. */
+const registry =
   typeof FinalizationRegistry === "undefined"
     ? { register() {}, unregister() {} }
     : new FinalizationRegistry(({ instance, handle }) => instance.release(handle));
@@ -19,15 +19,15 @@ export class Catalog {
   #conditionId;
   #line = "condition undefined\n";
 
-  /** Prepares the answer of `GET /api/v1/catalog`, or the same in parts: `{ global, tenant, projects? }`. */
+  /** Prepares the answer of `GET /api/v1/catalog`, or a document of this shape: `{ global, tenant, projects? }`. */
   constructor(document) {
     this.#text = toText(document);
     this.#prepare();
   }
 
-  /** May this item be sold, by this condition? `request` is `{ item, context }`. */
+  /** Decides about one item by a condition. `request` is `{ item, context }`. */
   evaluateCondition(conditionId, request) {
-    // A till asks for few conditions, one after the other the same.
+    // A till uses few conditions, and often the same one again.
     if (conditionId !== this.#conditionId) {
       this.#conditionId = conditionId;
       this.#line = `condition ${toLine(conditionId)}\n`;
@@ -35,20 +35,20 @@ export class Catalog {
     return this.#evaluate(this.#line, request);
   }
 
-  /** May this item be sold on a project? `request` is `{ projectId, item }`. */
+  /** Decides about one item on a project. `request` is `{ projectId, item }`. */
   evaluateProjectRestrictions(request) {
     return this.#evaluate("project\n", request);
   }
 
-  /** May all of these be sold? `request` is `{ items, projectId?, context }`. */
+  /** Decides about a basket. `request` is `{ items, projectId?, context }`. */
   evaluateBasket(request) {
     return this.#evaluate("basket\n", request);
   }
 
-  /** Gives back the module's memory at once, rather than when nobody holds this any more. */
+  /** Releases the module's memory at once instead of at garbage collection. */
   free() {
     if (this.#text === undefined) return;
-    forgotten.unregister(this);
+    registry.unregister(this);
     this.#instance.release(this.#handle);
     this.#text = this.#instance = undefined;
   }
@@ -59,29 +59,29 @@ export class Catalog {
     return instance.evaluate(this.#handle, line, toText(request));
   }
 
-  /** Also after the instance that knew this catalog was left behind. */
+  /** Prepares the document in the current instance, also after the one that held it was discarded. */
   #prepare() {
-    if (this.#text === undefined) throw new TillgateError({ code: "freed", message: "this catalog was freed" });
+    if (this.#text === undefined) throw new TillgateError({ code: "freed", message: "this catalog has been freed" });
     const instance = current();
     this.#handle = instance.prepare("catalog\n", this.#text);
     this.#instance = instance;
-    forgotten.unregister(this);
-    forgotten.register(this, { instance, handle: this.#handle }, this);
+    registry.unregister(this);
+    registry.register(this, { instance, handle: this.#handle }, this);
   }
 }
 
 if (Symbol.dispose) Catalog.prototype[Symbol.dispose] = Catalog.prototype.free;
 
-/** What has no JSON form is refused as the engine refuses what is no JSON. */
+/** The JSON of a value. A value without one is an `invalid` error, as malformed JSON is for the engine. */
 export function toText(value) {
   try {
     return JSON.stringify(value) ?? "undefined";
   } catch (cause) {
-    throw new TillgateError({ code: "invalid", message: `has no JSON form: ${cause.message}`, cause });
+    throw new TillgateError({ code: "invalid", message: `cannot be written as JSON: ${cause.message}`, cause });
   }
 }
 
-/** An id as the line takes it: one with a newline is none, and must not end the line. */
+/** An id on the line that names the call. A newline, which no valid id contains, must not end the line. */
 const toLine = (id) => {
   const text = String(id);
   return text.includes("\n") ? text.replaceAll("\n", " ") : text;

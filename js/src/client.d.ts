@@ -1,4 +1,4 @@
-// A catalog that keeps itself up to date, and asking the host.
+// A catalog that keeps itself up to date, and requests to the host.
 
 import type {
   BasketDecision,
@@ -13,10 +13,10 @@ import type {
   TillgateError,
 } from "./index.js";
 
-/** Answers a token; with `fresh`, another than the last, which was refused. */
+/** Returns a token; with `fresh`, a new one, because the last one was refused. */
 export type TokenSource = (options?: { fresh?: boolean }) => string | Promise<string>;
 
-/** A token source: a client's credentials, exchanged when a token is needed. */
+/** A token source that exchanges the credentials of a client when a token is needed. */
 export function clientCredentials(options: {
   tokenUrl: string | URL;
   clientId: string;
@@ -26,22 +26,22 @@ export function clientCredentials(options: {
 }): (options?: { fresh?: boolean }) => Promise<string>;
 
 export interface HostOptions {
-  /** Where the host is: `https://till.example`. */
+  /** The address of the host, such as `https://till.example`. */
   url: string | URL;
   token: string | TokenSource;
   fetch?: typeof fetch;
 }
 
-/** A decision of the host's, and the SHA-256 of the module that made it. */
+/** A decision by the host, and the SHA-256 of the module that made it. */
 export interface HostDecision<D> {
   decision: D;
   engine: string | null;
 }
 
-/** The host, asked by HTTP. */
+/** Sends requests to the host. */
 export class Host {
   constructor(options: HostOptions);
-  /** Sends a request; answers a response of success or 304. @throws {TillgateError} for any other. */
+  /** Sends a request; returns the response if it is successful or a 304. @throws {TillgateError} otherwise. */
   request(
     path: string,
     options?: { method?: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal },
@@ -58,7 +58,7 @@ export class Host {
   evaluateBasket(request: BasketRequest, options?: { signal?: AbortSignal }): Promise<HostDecision<BasketDecision>>;
 }
 
-/** STARTING until the first catalog, READY while changes are followed, STALE while they are not. */
+/** STARTING until the first catalog, READY while it is up to date, STALE while changes are not received. */
 export type CatalogState = "STARTING" | "READY" | "STALE" | "CLOSED";
 
 export interface CatalogClientEvents {
@@ -67,11 +67,11 @@ export interface CatalogClientEvents {
   error: Event & { readonly error: TillgateError | Error };
 }
 
-/** A catalog that keeps itself up to date. Decides here; asks the host while there is no catalog. */
+/** A catalog that keeps itself up to date. Decides locally; while there is no catalog, the host decides. */
 export class CatalogClient extends EventTarget {
   constructor(
     options: HostOptions & {
-      /** How long to decide with a catalog whose changes are not followed before the host is asked: 15 minutes. */
+      /** How long a stale catalog is used before the host decides instead; 15 minutes by default. */
       maxStaleMs?: number;
     },
   );
@@ -79,13 +79,13 @@ export class CatalogClient extends EventTarget {
   readonly catalog: Catalog | undefined;
   readonly document: Required<CatalogDocument> | undefined;
   readonly host: Host;
-  /** Resolves at the first catalog; rejects when this caller may not have one, or at the end. */
+  /** Resolves when there is a catalog; rejects when this caller may not read it or the client is closed first. */
   ready(): Promise<void>;
-  /** Tries at once what would be tried later. */
+  /** Reconnects at once instead of after the current pause. */
   retry(): void;
-  /** Stops following for a while, as a page may that nobody looks at; it is STALE until it is resumed. */
+  /** Stops receiving changes, for example while a page is hidden. The state is STALE until `resume()`. */
   pause(): void;
-  /** Follows again. */
+  /** Receives changes again. */
   resume(): void;
   evaluateCondition(conditionId: string, request: ConditionRequest): Promise<ItemDecision<ConditionResult>>;
   evaluateProjectRestrictions(request: ProjectRequest): Promise<ItemDecision<RestrictionResult>>;

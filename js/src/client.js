@@ -1,14 +1,14 @@
 /**
- * A catalog that keeps itself up to date: fetched, followed by its changes, decided with here. While it is not there the
- * host is asked instead, so an answer never waits for it.
+ * A catalog that keeps itself up to date: it is fetched, kept fresh by the host's event stream, and evaluated here.
+ * While there is no catalog the host decides instead, so a decision never waits for one.
  *
- * States: STARTING until the first catalog, READY while changes are followed, STALE while they are not (decisions go on
- * with the last catalog), CLOSED.
+ * States: STARTING until the first catalog, READY while the catalog is up to date, STALE while changes are not received
+ * (the last catalog still decides), CLOSED.
  */
 
 import { Catalog } from "./catalog.js";
-import { events } from "./changes.js";
 import { TillgateError } from "./error.js";
+import { events } from "./event-stream.js";
 import { Host } from "./host.js";
 import { init } from "./load.js";
 
@@ -18,12 +18,15 @@ export { clientCredentials } from "./token.js";
 const FIRST_DELAY_MS = 500;
 const LAST_DELAY_MS = 30_000;
 
-/** How often, and how long between, a catalog is asked for that is not yet the one announced: hosts differ for a second. */
-const LOOKS = 8;
-const LOOK_MS = 250;
+/**
+ * How often, and after which pause, a catalog is fetched that is not the announced one yet: hosts may differ for a
+ * second.
+ */
+const MAX_FETCHES = 8;
+const FETCH_PAUSE_MS = 250;
 
-/** Errors of this side: the host can still decide. */
-const OURS = new Set(["trap", "too_large", "not_ready", "wrong_module", "freed"]);
+/** Errors of this package: the host can still decide. */
+const LOCAL_CODES = new Set(["trap", "too_large", "not_ready", "wrong_module", "freed"]);
 
 export class CatalogClient extends EventTarget {
   #host;
@@ -32,58 +35,58 @@ export class CatalogClient extends EventTarget {
   #state = "STARTING";
   #since = performance.now();
   #maxStaleMs;
-  #ready = Promise.withResolvers?.() ?? resolvers();
+  #ready = Promise.withResolvers?.() ?? deferred();
   #wake = () => {};
   #connection = new AbortController();
   #resumed;
 
-  /** `url` is where the host is, `token` a token or a token source. It begins at once. */
+  /** `url` is the address of the host, `token` a token or a token source. The client starts at once. */
   constructor({ url, token, fetch, maxStaleMs = 15 * 60_000 }) {
     super();
     this.#host = new Host({ url, token, fetch });
     this.#maxStaleMs = maxStaleMs;
     this.#ready.promise.catch(() => {});
-    this.#follow();
+    this.#run();
   }
 
-  /** STARTING, READY, STALE or CLOSED; a `state` event tells of each change. */
+  /** STARTING, READY, STALE or CLOSED; each change is a `state` event. */
   get state() {
     return this.#state;
   }
 
-  /** The catalog to decide with, or undefined while there is none; a `change` event tells of each new one. */
+  /** The catalog, or undefined while there is none; each new one is a `change` event. */
   get catalog() {
     return this.#catalog;
   }
 
-  /** What the catalog was prepared from: the answer of `GET /api/v1/catalog`. */
+  /** The document of the catalog: the answer of `GET /api/v1/catalog`. */
   get document() {
     return this.#document;
   }
 
-  /** The host itself. */
+  /** Sends requests to the host itself. */
   get host() {
     return this.#host;
   }
 
-  /** Resolves at the first catalog; rejects when this caller may not have one, or at the end. */
+  /** Resolves when there is a catalog; rejects when this caller may not read it or the client is closed first. */
   ready() {
     return this.#ready.promise;
   }
 
-  /** Tries at once what would be tried later. */
+  /** Reconnects at once instead of after the current pause. */
   retry() {
     this.#wake();
   }
 
-  /** Stops following for a while, as a page may that nobody looks at; it is STALE until it is resumed. */
+  /** Stops receiving changes, for example while a page is hidden. The state is STALE until `resume()`. */
   pause() {
     if (this.#state === "CLOSED") return;
-    this.#resumed ??= resolvers();
+    this.#resumed ??= deferred();
     this.#connection.abort();
   }
 
-  /** Follows again, from where the catalog is by then. */
+  /** Receives changes again, starting with the current catalog. */
   resume() {
     this.#resumed?.resolve();
     this.#resumed = undefined;
@@ -102,10 +105,10 @@ export class CatalogClient extends EventTarget {
     return this.#evaluate("evaluateBasket", request);
   }
 
-  /** Ends following and gives the module's memory back. */
+  /** Disconnects and releases the module's memory. */
   close() {
     if (this.#state === "CLOSED") return;
-    this.#become("CLOSED");
+    this.#setState("CLOSED");
     this.#connection.abort();
     this.resume();
     this.#catalog?.free();
@@ -113,87 +116,87 @@ export class CatalogClient extends EventTarget {
     this.#ready.reject(closed());
   }
 
-  async #evaluate(call, ...question) {
+  async #evaluate(call, ...request) {
     if (this.#state === "CLOSED") throw closed();
     const isStale = this.#state === "STALE" && performance.now() - this.#since > this.#maxStaleMs;
     if (this.#catalog !== undefined && !isStale) {
       try {
-        return this.#catalog[call](...question);
+        return this.#catalog[call](...request);
       } catch (error) {
-        if (!OURS.has(error.code)) throw error;
-        this.#tell("error", { error });
+        if (!LOCAL_CODES.has(error.code)) throw error;
+        this.#emit("error", { error });
       }
     }
-    return (await this.#host[call](...question)).decision;
+    return (await this.#host[call](...request)).decision;
   }
 
-  async #follow() {
+  async #run() {
     let failures = 0;
     while (this.#state !== "CLOSED") {
-      let trouble;
+      let failure;
       try {
         await this.#resumed?.promise;
         if (this.#state === "CLOSED") return;
         this.#connection = new AbortController();
         await this.#listen(() => (failures = 0));
       } catch (error) {
-        trouble = error;
+        failure = error;
       }
-      const isOurs = this.#connection.signal.aborted;
+      const isIntended = this.#connection.signal.aborted;
       this.#connection.abort();
-      if (this.#state === "READY") this.#become("STALE");
-      if (isOurs) continue;
-      if (trouble !== undefined) {
+      if (this.#state === "READY") this.#setState("STALE");
+      if (isIntended) continue;
+      if (failure !== undefined) {
         failures += 1;
-        if (trouble.code === "denied" || trouble.code === "unauthenticated") this.#ready.reject(trouble);
-        this.#tell("error", { error: trouble });
+        if (failure.code === "denied" || failure.code === "unauthenticated") this.#ready.reject(failure);
+        this.#emit("error", { error: failure });
       }
-      await this.#wait(failures, trouble?.retryAfterMs);
+      await this.#backOff(failures, failure?.retryAfterMs);
     }
   }
 
-  /** Hears of changes until the connection ends. */
-  async #listen(heard) {
+  /** Receives changes until the connection ends. */
+  async #listen(onchange) {
     const { signal } = this.#connection;
     await init();
     const stream = await this.#host.request("/api/v1/catalog/changes", { headers: { Accept: "text/event-stream" }, signal });
     for await (const data of events(stream)) {
       await this.#fetch(JSON.parse(data).digest, signal);
-      heard();
-      this.#become("READY");
+      onchange();
+      this.#setState("READY");
       this.#ready.resolve();
     }
   }
 
-  /** Brings the catalog to what was announced. */
+  /** Fetches the catalog until it is the announced one. */
   async #fetch(announced, signal) {
-    for (let look = 0; this.#document?.digest !== announced && look < LOOKS; look += 1) {
-      if (look > 0) await sleep(LOOK_MS);
+    for (let fetches = 0; this.#document?.digest !== announced && fetches < MAX_FETCHES; fetches += 1) {
+      if (fetches > 0) await sleep(FETCH_PAUSE_MS);
       const response = await this.#host.request("/api/v1/catalog", { signal });
       const document = await response.json();
       if (document.digest === this.#document?.digest) continue;
       const catalog = new Catalog(document);
       if (signal.aborted) return catalog.free();
-      // The one before is not freed: someone may hold it.
+      // The previous one is not freed: callers may still hold it.
       this.#catalog = catalog;
       this.#document = document;
-      this.#tell("change", { document });
+      this.#emit("change", { document });
     }
   }
 
-  #become(state) {
+  #setState(state) {
     if (this.#state === state || (this.#state === "CLOSED" && state !== "CLOSED")) return;
     this.#state = state;
     this.#since = performance.now();
-    this.#tell("state", { state });
+    this.#emit("state", { state });
   }
 
-  #tell(type, detail) {
+  #emit(type, detail) {
     this.dispatchEvent(Object.assign(new Event(type), detail));
   }
 
-  /** Waits longer each time, never all clients at once, and no less than the host asks for. */
-  #wait(failures, atLeastMs = 0) {
+  /** Backs off exponentially with jitter, but no less than the host asks for. */
+  #backOff(failures, atLeastMs = 0) {
     const longest = Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#wake(), Math.max(atLeastMs, longest * (0.5 + Math.random() / 2)));
@@ -205,11 +208,12 @@ export class CatalogClient extends EventTarget {
   }
 }
 
-const closed = () => new TillgateError({ code: "closed", message: "this client was closed" });
+const closed = () => new TillgateError({ code: "closed", message: "this client is closed" });
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function resolvers() {
+/** A promise with its `resolve` and `reject`. */
+function deferred() {
   const made = {};
   made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
   return made;

@@ -1,4 +1,4 @@
-/** `tillgate/client` for workers whose modules are compiled when they are deployed. */
+/** `tillgate/client` for workers that compile their modules at deployment. */
 
 import "./workerd.js";
 

@@ -1,10 +1,10 @@
 /**
- * The module: its one instance, and calls of its C ABI (`engine/README.md`). Knows texts and handles, and nothing of what
- * they mean.
+ * The module: its one instance, and calls of its C ABI (`engine/README.md`). Handles texts and handles of documents,
+ * not their meaning.
  *
- * The C ABI and not the glue that wasm-bindgen makes: one crossing and one copy a call instead of five and three, so
- * a decision takes two thirds of the time; and an instance can be left behind. After a trap an instance is never entered
- * again: the next call makes a new one, and what was prepared is prepared again when it is asked.
+ * It uses the C ABI and not wasm-bindgen's glue: a call crosses the boundary once and copies once, instead of five and
+ * three times, so a decision takes two thirds of the time, and an instance can be discarded. After a trap an instance
+ * is never entered again: the next call creates a new one, and documents are prepared again when they are used.
  */
 
 import { TillgateError } from "./error.js";
@@ -14,38 +14,38 @@ const NO_MEMORY = 0xffffffff;
 const FAILED = 0x31; // "1"
 
 /**
- * Texts up to this are written character by character until one is not ASCII: in browsers that is the faster way, in Node
- * `encodeInto` is, whatever the length (`tests/bench.mjs`).
+ * Texts of up to this length are written character by character until one is not ASCII. In browsers that is faster; in
+ * Node `encodeInto` is faster at any length (`tests/bench.mjs`).
  */
 const SHORT = globalThis.process?.versions?.node === undefined ? 256 : 0;
 
-/** Longer texts are measured before room is made for them. */
+/** Longer texts are encoded first, so that the buffer is no larger than needed. */
 const LONG = 1 << 16;
 
 /**
- * Behind the item's id, answers are the same for many items: each is read once, and copied. So many of them, of so many
- * characters, are kept.
+ * A cache of parsed decisions. After the item's id, the answers for many items are the same: each is parsed once and
+ * then copied. The cache holds at most this many, of at most this many characters.
  */
-const decided = new Map();
-const MOST = 256;
-const LONGEST = 4096;
+const outcomes = new Map();
+const MAX_OUTCOMES = 256;
+const MAX_OUTCOME_LENGTH = 4096;
 const ID = '{"id":"';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** An answer's place is a 64-bit integer; this splits it without a BigInt of its own for each half. */
+/** Splits the 64-bit integer that a call returns without creating a BigInt for each half. */
 const packed = new BigInt64Array(1);
-const [LENGTH, AT] = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? [0, 1] : [1, 0];
+const [LENGTH, POINTER] = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? [0, 1] : [1, 0];
 const halves = new Uint32Array(packed.buffer);
 
 let module;
 let instance;
 
-/** Whether there is a module to decide with. */
+/** Whether the module is loaded. */
 export const isReady = () => module !== undefined;
 
-/** Takes a compiled module, the first one that comes. */
+/** Sets the compiled module. Only the first call has an effect. */
 export function start(compiled) {
   if (module !== undefined) return;
   module = compiled;
@@ -57,11 +57,11 @@ export function start(compiled) {
   }
 }
 
-/** The instance in use, made when there is none. */
+/** The current instance; created when there is none. */
 export function current() {
   if (instance !== undefined) return instance;
   if (module === undefined) {
-    throw new TillgateError({ code: "not_ready", message: "the module is not loaded yet: await init() first" });
+    throw new TillgateError({ code: "not_ready", message: "the module is not loaded yet: call `await init()` first" });
   }
   return (instance = new Instance(module));
 }
@@ -74,19 +74,19 @@ class Instance {
     if (version !== ABI_VERSION) {
       throw new TillgateError({
         code: "wrong_module",
-        message: `this is not the module of this package: its ABI is ${version}, not ${ABI_VERSION}`,
+        message: `the module does not belong to this package: its ABI version is ${version}, not ${ABI_VERSION}`,
       });
     }
   }
 
-  /** Prepares a document and answers its handle; `line` says which kind it is of. */
+  /** Prepares a document and returns its handle; `line` is the kind of document. */
   prepare(line, text) {
     return this.#call("tillgate_prepare", line, text);
   }
 
   /** Decides; `line` names the call. */
   evaluate(handle, line, text) {
-    // As `#call`, written out: this is what a till waits for.
+    // The same as `#call`, inlined for speed.
     const length = this.#write(line, text);
     let answer;
     try {
@@ -95,11 +95,11 @@ class Instance {
       throw this.#trapped(cause);
     }
     packed[0] = answer;
-    const begin = halves[AT];
+    const begin = halves[POINTER];
     const bytes = this.#view();
-    const told = decoder.decode(bytes.subarray(begin + 1, begin + halves[LENGTH]));
-    if (bytes[begin] === FAILED) throw new TillgateError(JSON.parse(told));
-    return decision(told);
+    const json = decoder.decode(bytes.subarray(begin + 1, begin + halves[LENGTH]));
+    if (bytes[begin] === FAILED) throw new TillgateError(JSON.parse(json));
+    return parseDecision(json);
   }
 
   /** Rate math. */
@@ -107,14 +107,14 @@ class Instance {
     return this.#call("tillgate_rates", "", text);
   }
 
-  /** A sentence about a reason's code, or undefined. The one call that the C ABI does not have: wasm-bindgen's. */
+  /** The sentence for a reason, or undefined. The C ABI does not have this call, so it uses wasm-bindgen's. */
   describe(text) {
     const { describe, __wbindgen_malloc: allocate, __wbindgen_free: free } = this.exports;
     const sent = encoder.encode(text);
     try {
-      const place = allocate(sent.length, 1) >>> 0;
-      this.#view().set(sent, place);
-      const [at, length] = describe(place, sent.length);
+      const pointer = allocate(sent.length, 1) >>> 0;
+      this.#view().set(sent, pointer);
+      const [at, length] = describe(pointer, sent.length);
       if (at === 0) return undefined;
       const sentence = decoder.decode(this.#view().subarray(at >>> 0, (at >>> 0) + length));
       free(at, length, 1);
@@ -124,7 +124,7 @@ class Instance {
     }
   }
 
-  /** Forgets what was prepared; nothing when this instance was left behind. */
+  /** Releases a document; does nothing when this instance was discarded. */
   release(handle) {
     if (this === instance) this.exports.tillgate_release(handle);
   }
@@ -140,19 +140,19 @@ class Instance {
     return this.#read(answer);
   }
 
-  /** Memory, seen anew after it grew. */
+  /** The memory; a new view after it has grown. */
   #view() {
     if (this.bytes.byteLength === 0) this.bytes = new Uint8Array(this.exports.memory.buffer);
     return this.bytes;
   }
 
-  /** Writes a line and a text into the input buffer and answers their length in bytes. */
+  /** Writes a line and a text into the input buffer and returns their length in bytes. */
   #write(line, text) {
     if (text.length > LONG) return this.#writeLong(line + text);
     const room = 3 * (line.length + text.length);
     const at = this.#input(room);
     const bytes = this.#view();
-    // A line is short, and ASCII; joining it to its text would copy both.
+    // A line is short and ASCII. Joining it to its text would copy both.
     const begin = writeAscii(line, bytes, at);
     if (begin < line.length) return this.#writeLong(line + text);
     if (text.length <= SHORT && writeAscii(text, bytes, at + begin) === text.length) return begin + text.length;
@@ -174,15 +174,15 @@ class Instance {
       throw this.#trapped(cause);
     }
     if (at === NO_MEMORY) {
-      throw new TillgateError({ code: "too_large", message: "there is no memory for an input of this size" });
+      throw new TillgateError({ code: "too_large", message: "there is not enough memory for an input of this size" });
     }
     return at;
   }
 
-  /** The value of an answer; throws the error that it is. */
+  /** The value of an answer, or its error, which is thrown. */
   #read(answer) {
     packed[0] = answer;
-    const begin = halves[AT];
+    const begin = halves[POINTER];
     const bytes = this.#view();
     const value = JSON.parse(decoder.decode(bytes.subarray(begin + 1, begin + halves[LENGTH])));
     if (bytes[begin] === FAILED) throw new TillgateError(value);
@@ -193,31 +193,31 @@ class Instance {
     if (this === instance) instance = undefined;
     return new TillgateError({
       code: "trap",
-      message: "the module ended in the middle of a call; the next call runs in a new instance",
+      message: "the module stopped during the call; the next call uses a new instance",
       cause,
     });
   }
 }
 
-/** The decision that a text tells. */
-function decision(text) {
-  // An item's answer begins with its id, in which no quote stands that is not escaped; a basket's does not.
+/** Parses a decision. */
+function parseDecision(text) {
+  // The answer for an item begins with its id, in which all quotes are escaped; that for a basket does not.
   const end = text.startsWith(ID) ? text.indexOf('","allow":', ID.length) : -1;
-  if (end < 0 || text.length - end > LONGEST) return JSON.parse(text);
+  if (end < 0 || text.length - end > MAX_OUTCOME_LENGTH) return JSON.parse(text);
   const id = text.slice(ID.length, end);
   const rest = text.slice(end + 2);
-  let said = decided.get(rest);
-  if (said === undefined) {
-    said = JSON.parse(`{${rest}`);
-    if (decided.size >= MOST) decided.clear();
-    decided.set(rest, said);
+  let outcome = outcomes.get(rest);
+  if (outcome === undefined) {
+    outcome = JSON.parse(`{${rest}`);
+    if (outcomes.size >= MAX_OUTCOMES) outcomes.clear();
+    outcomes.set(rest, outcome);
   }
-  // Copies, which are their caller's to change.
-  const results = said.results.map((result) => ({ ...result }));
-  return { id: id.includes("\\") ? JSON.parse(`"${id}"`) : id, allow: said.allow, results };
+  // Copies, which the caller may change.
+  const results = outcome.results.map((result) => ({ ...result }));
+  return { id: id.includes("\\") ? JSON.parse(`"${id}"`) : id, allow: outcome.allow, results };
 }
 
-/** Writes a text as long as it is ASCII, and answers how much of it. */
+/** Writes a text up to its first character that is not ASCII, and returns how many were written. */
 function writeAscii(text, bytes, at) {
   let written = 0;
   for (; written < text.length; written += 1) {
@@ -228,13 +228,13 @@ function writeAscii(text, bytes, at) {
   return written;
 }
 
-/** What the module imports is for its other face: here nothing may call it. */
+/** The module's imports serve its JavaScript face. The C ABI calls none of them. */
 function traps(compiled) {
   const imports = {};
   for (const { module: from, name } of WebAssembly.Module.imports(compiled)) {
     imports[from] ??= {};
     imports[from][name] = () => {
-      throw new Error(`${name} is for the module's other face`);
+      throw new Error(`${name} must not be called through the C ABI`);
     };
   }
   return imports;

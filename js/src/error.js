@@ -1,8 +1,8 @@
 /**
- * The one error that this package throws. `code` says what a caller can do about it, `path` where in the input the first
- * fault is, `message` what it is; `faults` holds all of them. `status` is the HTTP status that the host answers for the
- * same question. What the host itself refused also has its `correlationId`, the `engine` that decided, and
- * `retryAfterMs` when it said how long to wait.
+ * The error that this package throws. `code` says what the caller can do about it, `path` where the first fault of the
+ * input is, and `message` what it is; `faults` lists all of them. `status` is the HTTP status with which the host
+ * answers the same request. An error from the host also has its `correlationId`, the `engine` that decided, and
+ * `retryAfterMs` if the host asks to wait.
  */
 export class TillgateError extends Error {
   constructor({ code, path = "$", message, faults, status, cause }) {

@@ -1,6 +1,6 @@
 /**
- * Asking the host: requests with a token, answers as values, problems as `TillgateError`. Knows paths and statuses, and
- * no catalog.
+ * Requests to the host: with a token, answers as values, problem documents as `TillgateError`. Knows paths and
+ * statuses, but no catalog.
  */
 
 import { toText } from "./catalog.js";
@@ -22,7 +22,7 @@ export class Host {
   #token;
   #fetch;
 
-  /** `url` is where the host is, `token` a token or a token source. */
+  /** `url` is the address of the host, `token` a token or a token source. */
   constructor({ url, token, fetch = globalThis.fetch.bind(globalThis) }) {
     this.#url = String(url).replace(/\/+$/, "");
     this.#token = toSource(token);
@@ -30,7 +30,7 @@ export class Host {
   }
 
   /**
-   * Sends a request and answers the response, whose status is one of success or 304. A token that is refused is replaced
+   * Sends a request and returns the response if it is successful or a 304. If the token is refused, a new one is tried
    * once.
    */
   async request(path, { method = "GET", headers = {}, body, signal } = {}) {
@@ -51,30 +51,30 @@ export class Host {
       response = await send({ fresh: true });
     }
     if (response.ok || response.status === 304) return response;
-    throw await problem(response);
+    throw await errorOf(response);
   }
 
-  /** What the host decides by a condition, and the SHA-256 of the module that decided. */
+  /** The host's decision by a condition, and the SHA-256 of the module that made it. */
   async evaluateCondition(conditionId, request, options) {
     const path = `/api/v1/conditions/${encodeURIComponent(conditionId)}/evaluate`;
     try {
       return await this.#evaluate(path, request, options);
     } catch (error) {
       if (!(error instanceof TillgateError) || error.code !== "not_found") throw error;
-      // In the engine's words, so that both ways to a decision fail alike.
+      // With the engine's message, so that the host and a catalog fail alike.
       const { status, engine, correlationId } = error;
       const message = "matches no enabled condition";
-      const same = new TillgateError({ code: "not_found", path: "$.conditionId", message, status });
-      throw Object.assign(same, { engine, correlationId });
+      const engineError = new TillgateError({ code: "not_found", path: "$.conditionId", message, status });
+      throw Object.assign(engineError, { engine, correlationId });
     }
   }
 
-  /** What the host decides by a project's restrictions. */
+  /** The host's decision by a project's restrictions. */
   async evaluateProjectRestrictions(request, options) {
     return this.#evaluate("/api/v1/project-restrictions/evaluate", request, options);
   }
 
-  /** What the host decides about a basket. */
+  /** The host's decision about a basket. */
   async evaluateBasket(request, options) {
     return this.#evaluate("/api/v1/evaluations", request, options);
   }
@@ -85,8 +85,8 @@ export class Host {
   }
 }
 
-/** The error that an answer is. A 400 lists its faults as sentences, each begun by its path. */
-async function problem(response) {
+/** The error of a response. A 400 lists its faults as sentences, each of which begins with its path. */
+async function errorOf(response) {
   const { status } = response;
   const body = await response.json().catch(() => ({}));
   const code = CODES[status] ?? (status === 429 || status >= 500 ? "unavailable" : "refused");

@@ -1,10 +1,10 @@
-// What a till asks and is answered, as the host's HTTP API has it. Written by hand; `tests/package.test.mjs` compiles
+// The requests and answers of the host's HTTP API, and the package. Written by hand; `tests/package.test.mjs` compiles
 // programs against it.
 
-/** May it be sold? A soft denial says that asking may turn the decision. */
+/** May it be sold? A soft denial means that asking the customer may change the decision. */
 export type Decision = "ALLOW" | "SOFT_DENY" | "HARD_DENY";
 
-/** Why not. */
+/** Why a check does not allow. */
 export type Reason =
   | "age_restriction.missing_context"
   | "age_restriction.underage"
@@ -17,22 +17,22 @@ export type Reason =
   | "project_restriction.project_unreachable";
 
 /** Whether a check allows. */
-export type Verdict =
+export type Outcome =
   | { readonly allow: true; readonly decision: "ALLOW"; readonly reason: null }
   | { readonly allow: false; readonly decision: "SOFT_DENY" | "HARD_DENY"; readonly reason: Reason };
 
-/** What a condition says. */
-export type ConditionResult = Verdict & {
+/** The result of a condition. */
+export type ConditionResult = Outcome & {
   /** The condition's id. */
   readonly id: string;
   readonly rule: "AGE_RESTRICTION" | "LICENSE_REQUIREMENT";
 };
 
-/** What a project's restriction says. */
-export type RestrictionResult = Verdict & {
+/** The result of a restriction of a project. */
+export type RestrictionResult = Outcome & {
   readonly rule: "PROJECT_RESTRICTION";
   readonly source: "PROJECT_RESTRICTION";
-  /** The property checked, or `itemId`; null when the project is not known. */
+  /** The property that was checked, or `itemId`; null when the project is unknown. */
   readonly restriction: string | null;
 };
 
@@ -48,20 +48,20 @@ export interface ItemDecision<Result = ConditionResult | RestrictionResult> {
 
 /** The decision about one item of a basket. */
 export interface BasketItemDecision extends ItemDecision {
-  /** The conditions asked for that are not in force. */
+  /** The conditions of the item that are not in force. */
   readonly errors?: readonly { readonly conditionId: string; readonly status: 404 }[];
 }
 
 /** The decision about a basket. */
 export interface BasketDecision {
   readonly allow: boolean;
-  /** The worst of all. */
+  /** The worst decision of all items. */
   readonly decision: Decision;
-  /** In the order sent. */
+  /** In the order of the request. */
   readonly items: readonly BasketItemDecision[];
 }
 
-/** Who buys. What is absent or null was not asked yet. */
+/** The customer. What is absent or null has not been asked yet. */
 export interface Customer {
   /** Whole years, 0 to 150. */
   customer_age?: number | null;
@@ -75,25 +75,25 @@ export interface Context {
   [member: string]: unknown;
 }
 
-/** A question about one item and one condition. */
+/** A request about one item and one condition. */
 export interface ConditionRequest {
   item: { id: string; [member: string]: unknown };
   context: Context;
 }
 
-/** An item's properties; a number is taken and matches nothing. */
+/** The properties of an item. A number is accepted and matches nothing. */
 export type Properties = Readonly<Record<string, string | boolean | number>>;
 
-/** A question about one item on a project. */
+/** A request about one item on a project. */
 export interface ProjectRequest {
   /** A UUID. */
   projectId: string;
   item: { id: string; additionalProperties?: Properties; [member: string]: unknown };
 }
 
-/** A question about a basket. */
+/** A request about a basket. */
 export interface BasketRequest {
-  /** 1 to 1,000. */
+  /** 1 to 1,000 items. */
   items: readonly { id: string; conditionIds?: readonly string[]; additionalProperties?: Properties }[];
   projectId?: string;
   context: Context;
@@ -113,7 +113,7 @@ export type EntityCondition = ConditionBase &
     | { rule: "LICENSE_REQUIREMENT"; condition_value: Record<string, never> }
   );
 
-/** What a project demands of its items. */
+/** What a project requires of its items. */
 export type Restriction = { exclusive?: boolean } & (
   | { type: "WHITELIST"; propertyName: string; allowedValues: readonly (string | boolean)[] }
   | { type: "BLACKLIST"; propertyName: string; deniedValues: readonly (string | boolean)[] }
@@ -129,7 +129,7 @@ export interface Project {
   restrictions: readonly Restriction[];
 }
 
-/** The answer of `GET /api/v1/catalog`; to decide, the conditions are enough. */
+/** The answer of `GET /api/v1/catalog`. The conditions alone are enough to decide. */
 export interface CatalogDocument {
   global: readonly EntityCondition[];
   tenant: readonly EntityCondition[];
@@ -139,9 +139,9 @@ export interface CatalogDocument {
   engine?: { version: string; sha256: string };
 }
 
-/** A catalog that was prepared, to be asked many times. */
+/** A prepared catalog, to be evaluated many times. */
 export class Catalog {
-  /** @throws {TillgateError} `invalid`, naming all that is wrong with the document. */
+  /** @throws {TillgateError} `invalid`, with every fault of the document. */
   constructor(document: CatalogDocument);
   /** @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`. */
   evaluateCondition(conditionId: string, request: ConditionRequest): ItemDecision<ConditionResult>;
@@ -149,54 +149,54 @@ export class Catalog {
   evaluateProjectRestrictions(request: ProjectRequest): ItemDecision<RestrictionResult>;
   /** @throws {TillgateError} `invalid`. */
   evaluateBasket(request: BasketRequest): BasketDecision;
-  /** Gives back the module's memory at once, rather than when nobody holds this any more. */
+  /** Releases the module's memory at once instead of at garbage collection. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
-/** What a caller can do about an error. */
+/** What the caller can do about an error. */
 export type ErrorCode =
-  /** Mend the input. */
+  /** Correct the input. */
   | "invalid"
-  /** Ask for another. */
+  /** Use another id. */
   | "not_found"
-  /** Await `init()` first. */
+  /** Call `await init()` first. */
   | "not_ready"
   /** Load the module of this package. */
   | "wrong_module"
-  /** Ask again: there is a new instance. */
+  /** Try again: the next call uses a new instance. */
   | "trap"
-  /** Ask for less at once. */
+  /** Send a smaller request. */
   | "too_large"
-  /** Do not use what was freed, or closed. */
+  /** Do not use it after it was freed or closed. */
   | "freed"
   | "closed"
   /** Get a token, or a permission. */
   | "unauthenticated"
   | "denied"
-  /** Read again, then decide. */
+  /** Read it again, then decide. */
   | "conflict"
   | "outdated"
-  /** Try later. */
+  /** Try again later. */
   | "unavailable"
-  /** The host did not take it. */
+  /** The host rejected the request for another reason. */
   | "refused"
   | "unknown_handle";
 
-/** The one error that this package throws. */
+/** The error that this package throws. */
 export class TillgateError extends Error {
   readonly code: ErrorCode;
   /** Where the first fault is, as a JSON path. */
   readonly path: string;
   /** Every fault. */
   readonly faults: readonly { readonly path: string; readonly message: string }[];
-  /** The HTTP status that the host answers for the same question, when it has one. */
+  /** The HTTP status with which the host answers the same request, if there is one. */
   readonly status?: number;
-  /** What the host refused: how to find it in the host's log. */
+  /** For errors from the host: the id of the request in the host's log. */
   readonly correlationId?: string;
-  /** What the host refused: the SHA-256 of the module that decided. */
+  /** For errors from the host: the SHA-256 of the module that decided. */
   readonly engine?: string;
-  /** What the host refused: how long it asks to wait. */
+  /** For errors from the host: how long it asks to wait. */
   readonly retryAfterMs?: number;
   constructor(error: {
     code: ErrorCode;
@@ -208,22 +208,24 @@ export class TillgateError extends Error {
   });
 }
 
-/** Where the module can be loaded from. */
+/** The sources that the module can be loaded from. */
 export type ModuleSource = string | URL | Request | Response | ArrayBuffer | ArrayBufferView | WebAssembly.Module;
 
-/** Loads the module; in Node and in workers that compile at deployment it already exists, and this does nothing. */
+/**
+ * Loads the module. In Node and in workers that compile at deployment it is loaded on import, and this does nothing.
+ */
 export function init(source?: ModuleSource | Promise<ModuleSource>): Promise<void>;
 
-/** The same at once. */
+/** Loads the module synchronously. */
 export function initSync(source: ArrayBuffer | ArrayBufferView | WebAssembly.Module): void;
 
 /** 1 ÷ rate, to six decimals: `"0.090498"` for `"11.05"`. */
 export function oppositeRate(rate: string): string;
 
-/** A rate with a markup of so many percent taken off: `"10.77375"` for `"11.05"`, `"2.5"`. */
+/** A rate reduced by a markup in percent: `"10.77375"` for `"11.05"`, `"2.5"`. */
 export function rateWithMarkup(rate: string, markupPercentage: string): string;
 
-/** An amount times a rate, rounded to a currency's minor unit or to so many decimals; to two when nothing is said. */
+/** An amount times a rate, rounded to the minor unit of a currency or to `minorUnit` decimals; to two by default. */
 export function convert(
   amount: string,
   rate: string,
@@ -244,7 +246,7 @@ export interface SetRate {
 /** A rate that a shop uses. */
 export interface UsedRate extends SetRate {
   rateValueWithMarkup: string;
-  /** The business unit that decided it. */
+  /** The business unit at which it is set. */
   setAt: string;
 }
 
@@ -254,7 +256,7 @@ export interface HeldRate extends UsedRate {
   lastModified?: string | null;
 }
 
-/** One computation; all of them are on decimal strings. */
+/** One computation on decimal strings. */
 export type RateCall =
   | { op: "opposite"; rate: string }
   | { op: "markup"; rate: string; markupPercentage: string; opposite?: boolean }
@@ -264,7 +266,7 @@ export type RateCall =
   | { op: "difference"; before: readonly HeldRate[]; after: readonly UsedRate[]; at: string }
   | { op: "check"; rates: readonly SetRate[] };
 
-/** What one computation gives. */
+/** The answer to one computation. */
 export type RateAnswer<Call extends RateCall = RateCall> = Call extends { op: "opposite" | "markup" }
   ? { rate: string }
   : Call extends { op: "convert" }
@@ -275,17 +277,17 @@ export type RateAnswer<Call extends RateCall = RateCall> = Call extends { op: "o
         ? { createdRates: HeldRate[]; updatedRates: HeldRate[]; deletedRates: HeldRate[]; rates: HeldRate[] }
         : Record<string, never>;
 
-/** Many computations at once, answered in their order. @throws {TillgateError} with every fault of every call. */
+/** Several computations at once, answered in order. @throws {TillgateError} with every fault of every call. */
 export function calculate<const Calls extends readonly RateCall[]>(
   calls: Calls,
 ): { [Index in keyof Calls]: RateAnswer<Calls[Index]> };
 
-/** A sentence for an operator about a reason; undefined when it is none. */
+/** A sentence for the cashier about a reason; undefined when the reason is unknown. */
 export function describe(reason: Reason): string;
 export function describe(reason: string): string | undefined;
 
 /** The version of the package and of its module. */
 export const version: string;
 
-/** The module's SHA-256: that of the host's `Tillgate-Engine`, when both are of one release. */
+/** The SHA-256 of the module; equal to the host's `Tillgate-Engine` header when both are of the same release. */
 export const sha256: string;

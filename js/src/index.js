@@ -1,4 +1,4 @@
-/** What every entry offers, wherever the module comes from. */
+/** The exports of every entry, wherever it loads the module from. */
 
 import { current } from "./engine.js";
 
@@ -8,5 +8,5 @@ export { TillgateError } from "./error.js";
 export { init, initSync } from "./load.js";
 export { calculate, convert, oppositeRate, rateWithMarkup } from "./rates.js";
 
-/** A sentence for an operator about a reason's code; undefined when it is none. */
+/** A sentence for the cashier about a reason; undefined when the reason is unknown. */
 export const describe = (reason) => current().describe(String(reason));

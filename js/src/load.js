@@ -1,5 +1,6 @@
 /**
- * Loading the module where it has to be fetched: `await init()` takes it from beside this file, or from where one says.
+ * Loads the module where it has to be fetched: from the file beside this package, or from a source that the caller
+ * gives.
  */
 
 import { isReady, start } from "./engine.js";
@@ -7,8 +8,8 @@ import { isReady, start } from "./engine.js";
 let loading;
 
 /**
- * Loads the module: a URL, a Request or a Response to fetch it from, its bytes, or a WebAssembly.Module. Once it is
- * there, further calls do nothing; after a failure one may try again.
+ * Loads the module. `source` is a URL, a Request or a Response to fetch it from, its bytes, or a WebAssembly.Module.
+ * Once the module is loaded, further calls do nothing. After a failure `init` may be called again.
  */
 export async function init(source) {
   if (isReady()) return;
@@ -20,7 +21,7 @@ export async function init(source) {
   }
 }
 
-/** The same at once, from a WebAssembly.Module or its bytes. */
+/** Loads the module synchronously, from a WebAssembly.Module or its bytes. */
 export function initSync(source) {
   if (!isReady()) start(source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source));
 }
@@ -30,8 +31,8 @@ async function compile(given) {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
   const response = source instanceof Response ? source : await fetch(source);
-  if (!response.ok) throw new Error(`the module is not at ${response.url}: ${response.status}`);
-  // Servers that do not know the type are served by the slower way.
+  if (!response.ok) throw new Error(`the module cannot be loaded from ${response.url}: ${response.status}`);
+  // Streaming requires the right media type, which some servers do not send.
   const streams = response.headers.get("content-type")?.startsWith("application/wasm");
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }

@@ -1,27 +1,30 @@
 /**
- * Where tokens come from. A token source is a function that answers a token; `{ fresh: true }` asks for another than the
- * last, because that one was refused. Nothing is kept but in memory.
+ * Token sources: functions that return a token. `{ fresh: true }` asks for a new token, because the last one was
+ * refused. Tokens are kept in memory only.
  */
 
 import { TillgateError } from "./error.js";
 
-/** Tokens are replaced that long before they expire. */
+/** How long before its expiry a token is replaced. */
 const MARGIN_MS = 60_000;
 
-/** Browsers must not ask for a password of their own when a secret is refused; elsewhere nobody would, and some refuse to be told. */
-const ANONYMOUS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
+/**
+ * Keeps browsers from prompting for a password when a secret is refused. Other runtimes do not, and some reject the
+ * option.
+ */
+const FETCH_OPTIONS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
 
-/** A token source: a client's credentials, exchanged at the token endpoint when a token is needed. */
+/** A token source that exchanges the credentials of a client at the token endpoint when a token is needed. */
 export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) }) {
   const basic = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
-  let held;
-  let asking;
+  let cached;
+  let pending;
 
-  const ask = async () => {
+  const fetchToken = async () => {
     const body = new URLSearchParams({ grant_type: "client_credentials", audience });
     let response;
     try {
-      response = await fetch(tokenUrl, { method: "POST", headers: { Authorization: `Basic ${basic}` }, body, ...ANONYMOUS });
+      response = await fetch(tokenUrl, { method: "POST", headers: { Authorization: `Basic ${basic}` }, body, ...FETCH_OPTIONS });
     } catch (cause) {
       throw new TillgateError({ code: "unavailable", message: "the token service cannot be reached", cause });
     }
@@ -33,19 +36,19 @@ export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, 
       throw Object.assign(error, { retryAfterMs: retryAfterMs(response.headers) });
     }
     const lifetime = Math.max(answer.expires_in * 1000 - MARGIN_MS, answer.expires_in * 500);
-    held = { token: answer.access_token, until: performance.now() + lifetime };
-    return held.token;
+    cached = { token: answer.access_token, until: performance.now() + lifetime };
+    return cached.token;
   };
 
   return async ({ fresh = false } = {}) => {
-    if (!fresh && held !== undefined && performance.now() < held.until) return held.token;
-    asking ??= ask().finally(() => (asking = undefined));
-    return asking;
+    if (!fresh && cached !== undefined && performance.now() < cached.until) return cached.token;
+    pending ??= fetchToken().finally(() => (pending = undefined));
+    return pending;
   };
 }
 
-/** How long an answer asks to wait, when it does. */
+/** How long a response asks to wait; undefined when it does not. */
 export const retryAfterMs = (headers) => Number(headers.get("Retry-After")) * 1000 || undefined;
 
-/** A token source of a token, or the source itself. */
+/** A token source for a token; a token source is returned as it is. */
 export const toSource = (token) => (typeof token === "function" ? token : async () => token);

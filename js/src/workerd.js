@@ -1,4 +1,4 @@
-/** The entry for workers whose modules are compiled when they are deployed: ready on import. */
+/** The entry for workers that compile their modules at deployment: ready on import. */
 
 import module from "../engine/tillgate_bg.wasm";
 import { initSync } from "./load.js";

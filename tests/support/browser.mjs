@@ -1,4 +1,4 @@
-// A real browser: Debian's chromium, in a profile of its own, driven by playwright-core.
+// A real browser: Debian's Chromium with its own profile, driven by playwright-core.
 
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -16,10 +16,10 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Where screenshots are kept. */
+/** The folder for screenshots. */
 export const OUTPUT = new URL("../output/", import.meta.url).pathname;
 
-/** Starts the browser and answers a context, which ends the browser when it is closed. */
+/** Starts the browser and returns a context. Closing the context ends the browser. */
 export async function browser(options = {}) {
   mkdirSync(OUTPUT, { recursive: true });
   const profile = mkdtempSync(`${tmpdir()}/tillgate-browser-`);
@@ -33,13 +33,13 @@ export async function browser(options = {}) {
   const close = context.close.bind(context);
   context.close = async () => {
     await close();
-    // Its helpers may write for a moment longer.
+    // The browser's child processes may write for a moment longer.
     await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
   return context;
 }
 
-/** A page of the context on which every error fails the test: `page.faults` has them. */
+/** Opens a page and collects its errors in `page.faults`. */
 export async function open(context, url) {
   const page = await context.newPage();
   page.faults = [];
@@ -49,7 +49,7 @@ export async function open(context, url) {
   return page;
 }
 
-/** A page that is signed in. */
+/** Opens a page and signs in. */
 export async function signedIn(context, host, hash = "") {
   const page = await open(context, `${host.url}/${hash}`);
   await page.getByLabel("Client id").fill(host.clientId);

@@ -1,6 +1,6 @@
-// The real module with a bound to its memory, in pages of 64 KiB: how it ends when there is no more.
+// The real module with a limit to its memory, to test how it behaves when memory runs out.
 
-/** The module's bytes with a maximum in its memory section. */
+/** The module's bytes with a maximum, in pages of 64 KiB, in its memory section. */
 export function limited(bytes, maximum) {
   let at = 8;
   const number = () => {

@@ -1,10 +1,10 @@
-// What a prepared decision costs in JavaScript, object in and object out, beside JSON.parse of the same input and
-// JSON.stringify of the same output. Runs in Node and in a browser alike.
+// The cost of a decision in JavaScript, object in and object out, compared with JSON.parse of the same input and
+// JSON.stringify of the same output. Runs in Node and in browsers.
 
 const BATCH = 2_000;
 const BATCHES = 250;
 
-/** Five restrictions, one of each type, one of them with 100 ids (`samples.rs`). */
+/** Five restrictions, one of each type; one has 100 ids (`samples.rs`). */
 const RESTRICTIONS = [
   { type: "WHITELIST", propertyName: "productGroup", allowedValues: ["timber", "fasteners", "insulation"] },
   { type: "BLACKLIST", propertyName: "brand", deniedValues: ["umbrella", "initech"] },
@@ -13,7 +13,7 @@ const RESTRICTIONS = [
   { type: "BLACKLISTEDITEMS", itemIds: ["item-900", "item-901"] },
 ];
 
-/** The samples that a text of `samples.rs` holds, and what is asked of them. */
+/** The requests in the text of `samples.rs`, and how each is decided. */
 export function questions({ Catalog }, samples) {
   const sample = (name) => samples.match(new RegExp(`${name}: &str =\\s*r#"(.*)"#`))[1];
   const item = sample("ITEM_REQUEST");
@@ -25,7 +25,7 @@ export function questions({ Catalog }, samples) {
   };
 }
 
-/** The nanoseconds of each of some calls: the least of many batches, taken in turn, so that a busy machine hits all. */
+/** The nanoseconds of each call: the minimum of many batches, run in turn, so that a busy machine affects all alike. */
 export function time(calls, turns = BATCH) {
   const least = calls.map(() => Infinity);
   for (let batch = 0; batch < BATCHES; batch += 1) {
@@ -40,7 +40,7 @@ export function time(calls, turns = BATCH) {
 
 let kept;
 
-/** `{ decision, json, ratio }` of each question. */
+/** `{ decision, json, ratio }` for each request. */
 export function measure(tillgate, samples) {
   const figures = {};
   for (const [name, { text, decide }] of Object.entries(questions(tillgate, samples))) {
@@ -60,5 +60,5 @@ export function measure(tillgate, samples) {
   return figures;
 }
 
-/** What the last call of a bench answered, so that no call is for nothing. */
+/** The result of the last call, so that no call can be optimized away. */
 export const last = () => kept;

@@ -1,4 +1,4 @@
-// The real program, as a test starts it: the demo on a free port, with its client's credentials.
+// Starts the real program for a test: the demo on a free port, with its client's credentials.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,19 +7,19 @@ import { createInterface } from "node:readline";
 
 const root = new URL("../../", import.meta.url);
 
-/** Where the built program is. */
+/** The path of the built program. */
 export const PROGRAM = new URL(`${process.env.CARGO_TARGET_DIR ?? "target"}/debug/tillgate`, root).pathname;
 
 export const AUDIENCE = "https://api.tillgate.example";
 
-/** Starts `tillgate demo` and answers `{ url, clientId, clientSecret, api, end }`. */
+/** Starts `tillgate demo` and returns `{ url, clientId, clientSecret, token, api, end }`. */
 export async function demo() {
   const { printed, end } = await start(["demo", "--listen", "127.0.0.1:0"], "curl ");
   const host = { url: printed["listening on"], clientId: printed["client id"], clientSecret: printed.secret };
   return { ...host, ...api(host), end };
 }
 
-/** Starts `tillgate serve` on an empty store: the same, with the operator's credentials. */
+/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. */
 export async function emptyHost() {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-empty-`);
   const file = `${folder}/operator.json`;
@@ -30,7 +30,7 @@ export async function emptyHost() {
   return { ...host, ...api(host), end };
 }
 
-/** Starts the program and reads what it prints until a line that begins with `until`. */
+/** Starts the program and reads its output up to a line that begins with `until`. */
 async function start(args, until) {
   const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "ignore"] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -49,7 +49,7 @@ async function start(args, until) {
 
 let clients = 0;
 
-/** Another client of the demo's tenant, with these roles: it registers and is authorized as any other. */
+/** Registers and authorizes another client of the demo's tenant with these roles. */
 export async function clientWith(host, roles) {
   clients += 1;
   const software = { softwareId: `test-${clients}`, softwareVersion: "1" };
@@ -58,7 +58,7 @@ export async function clientWith(host, roles) {
   const registered = await host.api("POST", "/v1/registration", { ...software, usingGlobalTemplate: false, tenantId: "demo", claims: {} });
   const { clientId, clientSecret } = await registered.json();
   const authorized = await host.api("PUT", `/v1/tenants/demo/clients/${clientId}/authorize`);
-  if (made.status !== 201 || authorized.status !== 200) throw new Error(`no client: ${made.status}, ${authorized.status}`);
+  if (made.status !== 201 || authorized.status !== 200) throw new Error(`the client could not be created: ${made.status}, ${authorized.status}`);
   return { url: host.url, clientId, clientSecret };
 }
 
@@ -86,7 +86,7 @@ function api({ url, clientId, clientSecret }) {
   };
 }
 
-/** Waits until something holds; fails when it does not for too long. */
+/** Waits until a condition holds; fails after the deadline. */
 export async function until(holds, what, deadlineMs = 10_000) {
   const end = Date.now() + deadlineMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// A web server for a folder, under a policy: what a page may do is part of what is tested.
+// A web server for a folder, with a Content-Security-Policy, because the policy is part of the tests.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** What every page here lives under (`engine.md`, "npm package"). */
+/** The policy of every page (`engine.md`, "npm package"). */
 export const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' data:";
 
 /** Serves a folder: `{ url, end }`. */

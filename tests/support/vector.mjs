@@ -1,8 +1,8 @@
-// How a vector's call runs through a face in JavaScript (`vectors/README.md`), in Node and in a browser alike.
+// Runs the call of a vector through the faces in JavaScript (`vectors/README.md`), in Node and in browsers.
 
 const NO_STRING = "a JavaScript string cannot hold these bytes";
 
-/** The text of a member of a call, however it is written; `NO_STRING` when it is no text. */
+/** The text of a member of a call, in any of its forms; `NO_STRING` when its bytes are not UTF-8. */
 function sent(call, member) {
   if (`${member}Text` in call) return call[`${member}Text`];
   if (!(`${member}Base64` in call)) return JSON.stringify(call[member]);
@@ -16,17 +16,17 @@ function sent(call, member) {
 
 const isOf = (call, name) => ["", "Text", "Base64"].some((ending) => name + ending in call);
 
-/** Whether a call is of texts: bytes that no JavaScript string can hold are for the faces that take bytes. */
+/** Whether JavaScript strings can hold the call. Other bytes are only for the faces that take bytes. */
 export const isText = (call) =>
   ["document", "request", "rates", "signature"].every((name) => !isOf(call, name) || sent(call, name) !== NO_STRING);
 
-/** Whether a call is one of the package's: signatures are for its webhook part, which is not there yet. */
+/** Whether the package has this call. Signatures belong to its webhook part, which does not exist yet. */
 export const isOfPackage = (call) => !isOf(call, "signature");
 
-/** What a vector expects, as every face frames it: `0` and the text of what is ok, or `1` and that of the error. */
+/** The expected answer in the framing of every face: `0` and the JSON of `ok`, or `1` and that of the error. */
 export const expected = (answer) => ("ok" in answer ? `0${JSON.stringify(answer.ok)}` : `1${JSON.stringify(answer.error)}`);
 
-/** A call through the glue that wasm-bindgen makes. */
+/** A call through wasm-bindgen's glue. */
 export function throughGlue(glue, call) {
   if (isOf(call, "rates")) return glue.rates(sent(call, "rates"));
   if (isOf(call, "signature")) return glue.signature(sent(call, "signature"));
@@ -54,7 +54,7 @@ export function throughInstance(instance, call) {
   }
 }
 
-/** A call through the package as its users have it; undefined where they cannot say it. */
+/** A call through the package's API; undefined if the API cannot express it. */
 export function throughPackage({ Catalog, calculate }, call) {
   try {
     if ("rates" in call && Object.keys(call.rates ?? {}).join() === "calls") {

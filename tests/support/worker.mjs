@@ -1,4 +1,4 @@
-// A web worker that decides with the module it is sent.
+// A web worker that decides with the module that it receives.
 
 import { Catalog, init, initSync } from "../../js/src/browser.js";
 

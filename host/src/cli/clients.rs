@@ -1,4 +1,4 @@
-//! `tillgate clients`: the clients of a running host, and letting them in or out.
+//! `tillgate clients`: lists, authorizes and revokes the clients of a running host.
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
@@ -18,23 +18,23 @@ pub(super) struct Clients {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the clients of a tenant, or of all of them
+    /// List the clients of one tenant or of all tenants
     #[command(after_help = "Examples:
   tillgate clients list --status pending
   tillgate clients list --tenant acme --json")]
     List {
-        /// Whose clients; every tenant's without it
+        /// Tenant of the clients [default: all tenants]
         #[arg(long, value_name = "TENANT")]
         tenant: Option<String>,
-        /// Only those of a status: pending, authorized or revoked
+        /// List only clients with this status: pending, authorized or revoked
         #[arg(long, value_name = "STATUS", value_parser = status)]
         status: Option<Status>,
     },
-    /// Let a client have tokens
+    /// Authorize a client, so that it can get tokens
     #[command(after_help = "Example:
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Authorize(One),
-    /// Let a client have no tokens from now on, and never again
+    /// Revoke a client for good: it gets no more tokens, and those that it has are refused
     #[command(after_help = "Example:
   tillgate clients revoke c2Z3OiB0aWxs --tenant acme")]
     Revoke(One),
@@ -42,10 +42,10 @@ enum Command {
 
 #[derive(Args, Debug)]
 struct One {
-    /// The client's id, as it was answered when it registered
+    /// Id of the client, from the answer to its registration
     #[arg(value_name = "CLIENT_ID")]
     id: String,
-    /// Whose client it is; looked for without it, which takes the operator's credentials
+    /// Tenant of the client [default: search all tenants, which requires the operator's credentials]
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
 }
@@ -81,24 +81,26 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
         return print(&format!("{client:#}\n"));
     }
     let (id, status) = (text(&client, "clientId"), text(&client, "status"));
-    print(&format!("{id} of {tenant} is {status}\n"))
+    print(&format!(
+        "the client {id} of the tenant {tenant} is {status}\n"
+    ))
 }
 
 fn path(tenant: &str, id: &str) -> String {
     format!("/v1/tenants/{}/clients/{}", segment(tenant), segment(id))
 }
 
-/// The tenants that there are; only the operator may know.
+/// The ids of all tenants, which only the operator may list.
 async fn tenants(session: &Session) -> Result<Vec<String>, String> {
     let tenants = session.get("/v1/tenants").await;
-    let tenants = tenants.map_err(|told| format!("{told}: say --tenant TENANT"))?;
+    let tenants = tenants.map_err(|cause| format!("{cause}: use --tenant TENANT"))?;
     let tenants = tenants.as_array().into_iter().flatten();
     Ok(tenants
         .map(|tenant| text(tenant, "tenantId").to_owned())
         .collect())
 }
 
-/// The tenant that has a client of this id. An id names its tenant, but only the host says what is true.
+/// The tenant of a client. The id contains a tenant as well, but only the host knows whether that is true.
 async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
     for tenant in tenants(session).await? {
         let answer = session.ask(Method::GET, &path(&tenant, id)).await?;
@@ -107,10 +109,10 @@ async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
             return Ok(tenant);
         }
     }
-    Err("no tenant has a client with this id: see `tillgate clients list`".to_owned())
+    Err("no tenant has a client with this id: run `tillgate clients list`".to_owned())
 }
 
-/// The clients of a tenant, or of all, page by page.
+/// The clients of one tenant or of all tenants, read page by page.
 async fn list(
     session: &Session,
     tenant: Option<String>,

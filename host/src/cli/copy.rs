@@ -1,4 +1,4 @@
-//! `tillgate copy`: everything from one store to another.
+//! `tillgate copy`: copies everything from one store to another.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use crate::config::Log;
 use crate::store::copy::{Progress, copy};
 use crate::store::{StoreUrl, open_portable};
 
-/// How often is said how far it is, to a terminal and to a file.
-const OFTEN: Duration = Duration::from_millis(200);
-const SELDOM: Duration = Duration::from_secs(10);
+/// How often progress is printed to a terminal, and to anything else.
+const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
+const FILE_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub(super) struct Copy {
-    /// The store to copy, which nobody uses meanwhile
+    /// Store to copy from; nothing else may use it during the copy
     #[arg(long, value_name = "URL")]
     from: String,
-    /// The store to copy into: empty, or with the beginning of this copy
+    /// Store to copy to; it must be empty or contain an interrupted run of this copy
     #[arg(long, value_name = "URL")]
     to: String,
 }
 
-/// Copies, compares, and says how far it is on stderr.
+/// Copies, compares, and prints the progress to stderr.
 pub(super) async fn run(arguments: Copy) -> Result<(), String> {
     let log = Log {
         level: "warn".to_owned(),
@@ -38,15 +38,15 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
     let clock = Arc::new(SystemClock);
     let source = open_portable(&from, Arc::clone(&clock) as _, false).await?;
     let target = open_portable(&to, clock, false).await?;
-    let mut teller = Teller::new();
+    let mut progress_line = ProgressLine::new();
     let name = from.to_string();
     let copied = copy((source.as_ref(), &name), target.as_ref(), &mut |progress| {
-        teller.tell(progress)
+        progress_line.print(progress)
     })
     .await;
-    teller.end();
+    progress_line.end();
     let all = copied.map_err(|cause| cause.to_string())?;
-    println!("copied {from} to {to}, and compared: {}", counts(&all));
+    println!("copied {from} to {to} and compared them: {}", counts(&all));
     Ok(())
 }
 
@@ -61,34 +61,38 @@ fn counts(progress: &Progress) -> String {
     format!("{partitions} partitions, {entries} entries, {messages} messages, {jobs} jobs")
 }
 
-/// Says how far it is: over and over on one line of a terminal, or now and then.
-struct Teller {
+/// Prints the progress: on one line of a terminal, or as a line now and then.
+struct ProgressLine {
     terminal: bool,
-    told: Instant,
+    printed: Instant,
 }
 
-impl Teller {
+impl ProgressLine {
     fn new() -> Self {
         Self {
             terminal: std::io::stderr().is_terminal(),
-            told: Instant::now(),
+            printed: Instant::now(),
         }
     }
 
-    fn tell(&mut self, progress: &Progress) {
-        if self.told.elapsed() < if self.terminal { OFTEN } else { SELDOM } {
+    fn print(&mut self, progress: &Progress) {
+        let interval = match self.terminal {
+            true => TERMINAL_INTERVAL,
+            false => FILE_INTERVAL,
+        };
+        if self.printed.elapsed() < interval {
             return;
         }
-        self.told = Instant::now();
-        let doing = if progress.comparing {
+        self.printed = Instant::now();
+        let phase = if progress.comparing {
             "comparing"
         } else {
             "copying"
         };
         if self.terminal {
-            eprint!("\r\x1b[K{doing}: {}", counts(progress));
+            eprint!("\r\x1b[K{phase}: {}", counts(progress));
         } else {
-            eprintln!("{doing}: {}", counts(progress));
+            eprintln!("{phase}: {}", counts(progress));
         }
     }
 

@@ -1,4 +1,4 @@
-//! `tillgate demo`: the product on a temporary store, with a shop's conditions and a project to ask about.
+//! `tillgate demo`: a host on a temporary store, with the conditions and a project of a demo shop.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -20,7 +20,7 @@ use crate::tokens::Credentials;
 /// The demo's tenant.
 const TENANT: &str = "demo";
 
-/// The demo's project: a building site that may buy three product groups, and not two of their items.
+/// The demo's project: a building site that may buy from three product groups, except two of their items.
 pub(super) const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
 const GLOBAL_CONDITIONS: &[(&str, &str)] = &[
@@ -57,10 +57,11 @@ const RESTRICTIONS: &str = r#"{
     ]
 }"#;
 
-/// Serves the demo until told to end.
+/// Serves the demo until a signal comes.
 pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
     let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
-    let folder = folder.map_err(|cause| format!("no temporary folder: {cause}"))?;
+    let folder =
+        folder.map_err(|cause| format!("the temporary folder cannot be created: {cause}"))?;
     let url = StoreUrl::Embedded(folder.path().join("store"));
     let flags = Flags {
         store: Some(url.to_string()),
@@ -87,7 +88,8 @@ async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
 }
 
 async fn fill(features: &Features) -> Result<Credentials> {
-    let tenant = TenantId::new(TENANT).ok_or_else(|| Error::Bug("no tenant id".to_owned()))?;
+    let tenant = TenantId::new(TENANT)
+        .ok_or_else(|| Error::Bug("the demo's tenant id is malformed".to_owned()))?;
     let roles = ["ecs.editor", "ecs.evaluator", "iam.admin"];
     let credentials = features
         .tokens
@@ -100,13 +102,15 @@ async fn fill(features: &Features) -> Result<Credentials> {
     let conditions = global.chain(OWN_CONDITIONS.iter().map(|condition| (own, condition)));
     let anything = Preconditions::default();
     for (owner, (id, body)) in conditions {
-        let id = ConditionId::new(id).ok_or_else(|| Error::Bug("no condition id".to_owned()))?;
+        let id = ConditionId::new(id)
+            .ok_or_else(|| Error::Bug("a condition id of the demo is malformed".to_owned()))?;
         features
             .conditions
             .put_condition(owner, id, body.as_bytes(), &anything)
             .await?;
     }
-    let project = ProjectId::new(PROJECT).ok_or_else(|| Error::Bug("no project id".to_owned()))?;
+    let project = ProjectId::new(PROJECT)
+        .ok_or_else(|| Error::Bug("the demo's project id is malformed".to_owned()))?;
     let project = StoredProject::from_put(project, RESTRICTIONS.as_bytes())?;
     features
         .conditions
@@ -125,10 +129,10 @@ fn explain(app: &App, credentials: &Credentials) {
     let audience = &app.config.audience;
     println!(
         r#"
-The demo is a shop's tenant, "{TENANT}", on a store that goes when you end it (Ctrl-C).
+The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the demo (Ctrl-C).
 
   conditions  alcohol (18 years, global), tobacco (license, global), energy-drink (15 years), pesticide (license)
-  project     {PROJECT}: three product groups, not two items
+  project     {PROJECT}: three product groups, except two items
 
   page        {url}/ (sign in with the client id and the secret)
   token URL   {url}/oauth2/token
@@ -136,7 +140,7 @@ The demo is a shop's tenant, "{TENANT}", on a store that goes when you end it (C
   client id   {client_id}
   secret      {client_secret}
 
-May beer be sold to a customer of 17? Paste:
+May beer be sold to a customer aged 17? Paste this:
 
 curl -s {url}/api/v1/conditions/alcohol/evaluate -H "Authorization: Bearer $(curl -s -u '{client_id}:{client_secret}' -d grant_type=client_credentials -d audience={audience} {url}/oauth2/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')" -H 'Content-Type: application/json' -d '{{"item":{{"id":"beer-0.5l"}},"context":{{"customer":{{"customer_age":17}}}}}}'
 "#

@@ -1,4 +1,4 @@
-//! `tillgate keys`: the signing keys of a running host.
+//! `tillgate keys`: lists and rotates the signing keys of a running host.
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
@@ -17,12 +17,12 @@ pub(super) struct Keys {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the keys: which is published, which signs, which is retiring
+    /// List the keys with their status: published, signing or retiring
     #[command(after_help = "Examples:
   tillgate keys list
   tillgate keys list --json --url https://tillgate.example --credentials operator.json")]
     List,
-    /// Publish a new key at once; it signs five minutes later, and the old one goes an hour after that
+    /// Publish a new key, which signs five minutes later; the old key is removed an hour after that
     #[command(after_help = "Example:
   tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
     Rotate,

@@ -1,5 +1,5 @@
-//! `tillgate operator`: creates a further operator on the store itself, for those who have lost their credentials. Whoever
-//! can open the store can do anything, so this asks for none.
+//! `tillgate operator`: creates another operator in the store itself, for when all credentials are lost. It requires no
+//! credentials, because anyone who can open the store can do anything.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::tokens::{Credentials, Tokens};
 
 #[derive(Args, Debug)]
 pub(super) struct Operator {
-    /// Where everything is kept; no host may serve an embedded store at the same time
+    /// Store to use; no host may serve an embedded store at the same time
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// A file of settings, in TOML
+    /// Configuration file, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the credentials are written
+    /// File for the new credentials; it must not exist
     #[arg(long, value_name = "FILE")]
     operator_file: PathBuf,
 }
@@ -44,13 +44,13 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     }
     let url: StoreUrl = config.store.parse()?;
     let missing = match &url {
-        StoreUrl::Memory => Some("it is gone with the process"),
-        // Opening it would make it.
-        StoreUrl::Embedded(folder) if !folder.exists() => Some("there is no such folder"),
+        StoreUrl::Memory => Some("it exists only while a process runs"),
+        // Opening it would create it.
+        StoreUrl::Embedded(folder) if !folder.exists() => Some("no such folder"),
         _ => None,
     };
     if let Some(why) = missing {
-        return Err(format!("no operator can be made on {url}: {why}"));
+        return Err(format!("no operator can be created on {url}: {why}"));
     }
     let clock = Arc::new(SystemClock);
     let store = store::open(&url, Arc::clone(&clock) as _, false).await?;
@@ -59,10 +59,10 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
         .map_err(explain)?;
     let tokens = Tokens::start(&app).await.map_err(explain)?;
     let keep = |credentials: &Credentials| write_credentials(&config, credentials, &file);
-    let made = tokens.further_operator(keep).await.map_err(explain)?;
+    let created = tokens.further_operator(keep).await.map_err(explain)?;
     println!(
-        "{} is an operator; {} has its credentials",
-        made.client_id,
+        "created the operator {}; its credentials are in {}",
+        created.client_id,
         file.display()
     );
     Ok(())

@@ -1,17 +1,16 @@
-//! What commands print: rows in columns for people, or whatever they have, to whoever still reads. Errors and logs are not
-//! printed here: they go to stderr.
+//! What commands print to stdout: tables for people, JSON for programs. Errors and logs go to stderr.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
 
 use serde_json::Value;
 
-/// A text of an answer; a dash where there is none.
+/// A text member of an answer; a dash if it is missing.
 pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value.get(member).and_then(Value::as_str).unwrap_or("-")
 }
 
-/// Rows under their titles, in columns.
+/// Rows below their titles, aligned in columns.
 pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> String {
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -34,7 +33,7 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> 
     table
 }
 
-/// Prints to whoever still reads: the other end of a pipe may have enough.
+/// Prints to stdout. A closed pipe is not an error.
 pub(super) fn print(output: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(output.as_bytes());

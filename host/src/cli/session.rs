@@ -20,13 +20,13 @@ const LIMITS: Limits = Limits {
     destinations: Destinations::Any,
 };
 
-/// The path of the token endpoint, after which the credentials name it.
+/// The path of the token endpoint, with which `tokenUrl` ends.
 const TOKEN: &str = "/oauth2/token";
 
-/// How a host is reached, and how it answers.
+/// How to reach a host, and how to print its answers.
 #[derive(Args, Debug)]
 pub(super) struct Reach {
-    /// The credentials to ask with, as `tillgate serve` wrote them at its first start
+    /// File with the credentials, as `tillgate serve` writes it at its first start
     #[arg(
         long,
         global = true,
@@ -35,7 +35,7 @@ pub(super) struct Reach {
         default_value = "./tillgate-data/operator.json"
     )]
     credentials: PathBuf,
-    /// Where the host is, when not where the credentials say
+    /// Address of the host [default: from the credentials]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
     /// Print JSON
@@ -58,19 +58,19 @@ impl Credentials {
         let name = file.display();
         let content = std::fs::read(file).map_err(|cause| match cause.kind() {
             ErrorKind::NotFound => format!(
-                "there are no credentials at {name}: say --credentials FILE (the first `tillgate serve` on a store \
+                "there are no credentials at {name}: use --credentials FILE (the first `tillgate serve` on a store \
                  writes operator.json)"
             ),
             _ => format!("the credentials at {name} cannot be read: {cause}"),
         })?;
-        // What serde says of a member may repeat its value.
+        // serde's message may contain a secret.
         serde_json::from_slice(&content).map_err(|_| {
-            format!("{name} has no credentials: clientId, clientSecret, tokenUrl and audience")
+            format!("{name} must contain clientId, clientSecret, tokenUrl and audience")
         })
     }
 }
 
-/// A host that knows who is asking.
+/// A connection to a host, with a token.
 pub(super) struct Session {
     http: Client,
     base: String,
@@ -84,22 +84,22 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether what was asked for is not there.
+    /// Whether the resource does not exist.
     pub(super) fn is_missing(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
     }
 
-    /// The body of an answer that is no refusal.
+    /// The body of a successful answer.
     pub(super) fn body(self) -> Result<Value, String> {
         if self.status.is_success() {
             return Ok(self.body);
         }
-        let told = ["detail", "error_description"].map(|member| self.body.get(member));
-        let told = told.into_iter().flatten().find_map(Value::as_str);
-        let told = told.unwrap_or("it gave no reason");
+        let reasons = ["detail", "error_description"].map(|member| self.body.get(member));
+        let reason = reasons.into_iter().flatten().find_map(Value::as_str);
+        let reason = reason.unwrap_or("it gave no reason");
         Err(match self.status {
-            StatusCode::FORBIDDEN => format!("these credentials may not do this: {told}"),
-            status => format!("the host answered {status}: {told}"),
+            StatusCode::FORBIDDEN => format!("these credentials may not do this: {reason}"),
+            status => format!("the host answered {status}: {reason}"),
         })
     }
 }
@@ -131,24 +131,24 @@ impl Session {
         Ok(Self { http, base, token })
     }
 
-    /// Asks.
+    /// Sends a request.
     pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, String> {
         let request = self.http.request(method, url(&self.base, path)?);
         send(&self.http, &self.base, request.bearer_auth(&self.token)).await
     }
 
-    /// What a path answers to GET.
+    /// The body of a successful answer to a GET.
     pub(super) async fn get(&self, path: &str) -> Result<Value, String> {
         self.ask(Method::GET, path).await?.body()
     }
 }
 
-/// Where the host is, without a slash at the end.
-fn base(said: Option<&str>, credentials: &Credentials) -> Result<String, String> {
+/// The address of the host, without a slash at the end.
+fn base(url: Option<&str>, credentials: &Credentials) -> Result<String, String> {
     let token_url = &credentials.token_url;
-    let base = said.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
-    let url = Url::parse(base).ok();
-    let fits = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let base = url.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
+    let parsed = Url::parse(base).ok();
+    let fits = parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if fits {
         return Ok(base.trim_end_matches('/').to_owned());
     }

@@ -1,4 +1,4 @@
-// Decides in a page without a build step. It works under `script-src 'self' 'wasm-unsafe-eval'`.
+// Decides in a page without a build step. Works under `script-src 'self' 'wasm-unsafe-eval'`.
 
 import { Catalog, describe, init } from "./tillgate/src/browser.js";
 

@@ -1,4 +1,4 @@
-// A service that decides by itself, with the rules of a Tillgate host, as fresh as the host's:
+// A service that decides locally with the rules of a Tillgate host, which it keeps up to date:
 //
 //     TILLGATE_URL=http://127.0.0.1:8080 CLIENT_ID=... CLIENT_SECRET=... node service.js
 //     curl -d '{"item":{"id":"beer-0.5l"},"context":{"customer":{"customer_age":17}}}' localhost:3000/alcohol
@@ -21,7 +21,7 @@ const client = new CatalogClient({
   }),
 });
 client.addEventListener("state", ({ state }) => console.error(`the catalog is ${state}`));
-client.addEventListener("error", ({ error }) => console.error(`following the catalog: ${error}`));
+client.addEventListener("error", ({ error }) => console.error(`the catalog cannot be updated: ${error}`));
 
 const server = createServer(async (request, response) => {
   const reply = (status, body) => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));

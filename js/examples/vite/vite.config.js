@@ -1,2 +1,2 @@
-// The development server must leave the package as it is, so that the module is found beside it.
+// The development server must not pre-bundle the package, so that the module is found beside it.
 export default { optimizeDeps: { exclude: ["tillgate"] } };

@@ -1,5 +1,5 @@
-// A worker at the edge, whose modules are compiled when it is deployed: the package takes its own module that way, and is
-// ready on import.
+// An edge worker whose modules are compiled at deployment. The package loads its own module that way and is ready on
+// import.
 
 import { Catalog, TillgateError } from "tillgate";
 

@@ -1,4 +1,4 @@
-// A basket in an app that Vite bundles; the module becomes one of its assets.
+// Decides about a basket in an app that Vite bundles. The module becomes one of the app's assets.
 
 import { Catalog, describe, init } from "tillgate";
 

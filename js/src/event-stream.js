@@ -1,12 +1,12 @@
 /**
- * Server-sent events over fetch: an `EventSource` cannot send the token. Answers the data of each event, and gives up
- * when nothing comes, not even the comment that says that the host is there.
+ * Server-sent events over fetch, because an `EventSource` cannot send a token. A stream that sends nothing for too
+ * long, not even a heartbeat, is an error.
  */
 
-/** The host says that it is there every 15 seconds. */
+/** How long a stream may be silent. The host sends a heartbeat every 15 seconds. */
 const SILENCE_MS = 40_000;
 
-/** The data of the events of a response, as they come. */
+/** The data of each event of a response, as it arrives. */
 export async function* events(response, silenceMs = SILENCE_MS) {
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
@@ -14,10 +14,10 @@ export async function* events(response, silenceMs = SILENCE_MS) {
   let data = [];
   try {
     for (;;) {
-      const { done, value } = await within(silenceMs, reader.read());
+      const { done, value } = await withTimeout(silenceMs, reader.read());
       if (done) return;
       rest += decoder.decode(value, { stream: true });
-      // A line ends with CR, LF or both; a CR at the end may be half of both.
+      // A line ends with CR, LF or both; a CR at the end may be the first half of both.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop();
       for (const line of lines) {
@@ -32,13 +32,13 @@ export async function* events(response, silenceMs = SILENCE_MS) {
   }
 }
 
-async function within(ms, promise) {
+async function withTimeout(ms, promise) {
   let timer;
-  const silence = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the host has not been heard for too long")), ms);
+  const timeout = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error("the host has sent nothing for too long")), ms);
   });
   try {
-    return await Promise.race([promise, silence]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }
