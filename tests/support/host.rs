@@ -28,8 +28,9 @@ use tokio::task::JoinHandle;
 /// The program, where cargo tells.
 pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 
-/// The logs whose messages are kept on purpose. The change feed's are, until they are trimmed.
-const KEPT_LOGS: &[&str] = &[CHANGES];
+/// The logs whose messages are kept on purpose: the change feed's are, until they are trimmed, and those that a test reads
+/// itself.
+const KEPT_LOGS: &[&str] = &[CHANGES, "events"];
 
 /// How many partitions are listed at once.
 const PAGE: usize = 500;

@@ -5,13 +5,13 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::output::{print, table, text};
-use super::session::{Reach, Session, segment};
+use super::session::{HostOptions, Session, segment};
 use crate::tokens::client::Status;
 
 #[derive(Args, Debug)]
 pub(super) struct Clients {
     #[command(flatten)]
-    reach: Reach,
+    options: HostOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -33,15 +33,15 @@ enum Command {
     /// Authorize a client, so that it can get tokens
     #[command(after_help = "Example:
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
-    Authorize(One),
+    Authorize(ClientArguments),
     /// Revoke a client for good: it gets no more tokens, and those that it has are refused
     #[command(after_help = "Example:
   tillgate clients revoke c2Z3OiB0aWxs --tenant acme")]
-    Revoke(One),
+    Revoke(ClientArguments),
 }
 
 #[derive(Args, Debug)]
-struct One {
+struct ClientArguments {
     /// Id of the client, from the answer to its registration
     #[arg(value_name = "CLIENT_ID")]
     id: String,
@@ -57,12 +57,12 @@ fn status(name: &str) -> Result<Status, String> {
 }
 
 pub(super) async fn run(arguments: Clients) -> Result<(), String> {
-    let Clients { reach, command } = arguments;
-    let session = Session::open(&reach).await?;
+    let Clients { options, command } = arguments;
+    let session = Session::open(&options).await?;
     let (call, one) = match command {
         Command::List { tenant, status } => {
             let clients = list(&session, tenant, status).await?;
-            return print(&if reach.json {
+            return print(&if options.json {
                 format!("{:#}\n", Value::Array(clients))
             } else {
                 listed(&clients)
@@ -77,7 +77,7 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
     };
     let path = format!("{}/{call}", path(&tenant, &one.id));
     let client = session.ask(Method::PUT, &path).await?.body()?;
-    if reach.json {
+    if options.json {
         return print(&format!("{client:#}\n"));
     }
     let (id, status) = (text(&client, "clientId"), text(&client, "status"));

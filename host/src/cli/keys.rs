@@ -5,12 +5,12 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::output::{print, table, text};
-use super::session::{Reach, Session};
+use super::session::{HostOptions, Session};
 
 #[derive(Args, Debug)]
 pub(super) struct Keys {
     #[command(flatten)]
-    reach: Reach,
+    options: HostOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -29,8 +29,8 @@ enum Command {
 }
 
 pub(super) async fn run(arguments: Keys) -> Result<(), String> {
-    let Keys { reach, command } = arguments;
-    let session = Session::open(&reach).await?;
+    let Keys { options, command } = arguments;
+    let session = Session::open(&options).await?;
     let answer = match command {
         Command::List => session.get("/v1/keys").await?,
         Command::Rotate => {
@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: Keys) -> Result<(), String> {
             rotated.body()?
         }
     };
-    if reach.json {
+    if options.json {
         return print(&format!("{answer:#}\n"));
     }
     match command {

@@ -25,7 +25,7 @@ const TOKEN: &str = "/oauth2/token";
 
 /// How to reach a host, and how to print its answers.
 #[derive(Args, Debug)]
-pub(super) struct Reach {
+pub(super) struct HostOptions {
     /// File with the credentials, as `tillgate serve` writes it at its first start
     #[arg(
         long,
@@ -106,9 +106,9 @@ impl Answer {
 
 impl Session {
     /// Gets a token.
-    pub(super) async fn open(reach: &Reach) -> Result<Self, String> {
-        let credentials = Credentials::read(&reach.credentials)?;
-        let base = base(reach.url.as_deref(), &credentials)?;
+    pub(super) async fn open(options: &HostOptions) -> Result<Self, String> {
+        let credentials = Credentials::read(&options.credentials)?;
+        let base = base(options.url.as_deref(), &credentials)?;
         let http = Client::new(LIMITS).map_err(|cause| cause.to_string())?;
         let audience = segment(&credentials.audience);
         let request = http
@@ -118,7 +118,7 @@ impl Session {
             .body(format!("grant_type=client_credentials&audience={audience}"));
         let answer = send(&http, &base, request).await?;
         if answer.status == StatusCode::UNAUTHORIZED {
-            let file = reach.credentials.display();
+            let file = options.credentials.display();
             return Err(format!(
                 "{base} refused the credentials in {file}: do they belong to another store?"
             ));
