@@ -10,10 +10,10 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::{mpsc, watch};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, timeout};
 use warp::Reply as _;
 use warp::sse;
 
@@ -22,6 +22,9 @@ use super::reply::Reply;
 /// How often it is checked who may still listen, and after how many checks a heartbeat is sent: every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);
 const CHECKS_PER_HEARTBEAT: u32 = 30;
+
+/// How long a check may take; a listener that cannot be checked is dropped, and may come back.
+const MAX_CHECK: Duration = Duration::from_secs(1);
 
 /// How many events may wait for a listener to read them.
 const MAX_WAITING: usize = 16;
@@ -167,13 +170,14 @@ impl Source {
     }
 
     async fn drop_unauthorized(&mut self) {
-        let mut authorized = Vec::with_capacity(self.listeners.len());
-        for listener in self.listeners.drain(..) {
-            if !listener.queue.is_closed() && (listener.authorization)().await {
-                authorized.push(listener);
-            }
-        }
-        self.listeners = authorized;
+        let check = async |listener: Listener| {
+            let is_authorized = !listener.queue.is_closed()
+                && timeout(MAX_CHECK, (listener.authorization)()).await == Ok(true);
+            is_authorized.then_some(listener)
+        };
+        // All at once: a token whose issuer has to be asked must not hold up the others.
+        let checked = join_all(self.listeners.drain(..).map(check)).await;
+        self.listeners = checked.into_iter().flatten().collect();
     }
 
     /// Takes the stream from the map, unless a listener has joined in the meantime.
