@@ -112,7 +112,7 @@ export function conditionFields(onchange) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 64, oninput: onchange });
   const idField = field("Id", id, { hint: "Tills refer to the condition by this id. A license has the same id. Letters, digits and _ . : -" });
   let rule = "AGE_RESTRICTION";
-  const rules = choice("Customers need", [["AGE_RESTRICTION", "A minimum age"], ["LICENSE_REQUIREMENT", "A license"]], rule, (chosen) => {
+  const rules = choice("Requirement", [["AGE_RESTRICTION", "Age"], ["LICENSE_REQUIREMENT", "License"]], rule, (chosen) => {
     rule = chosen;
     ageField.hidden = rule !== "AGE_RESTRICTION";
     onchange();
