@@ -22,6 +22,7 @@ mod bad_input;
 mod cli;
 mod conditions;
 mod config;
+mod egress;
 mod engine;
 mod feed;
 mod headers;

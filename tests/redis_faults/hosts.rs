@@ -207,7 +207,7 @@ fn serve(store: &str, folder: &Path, number: usize) -> Program {
         .env("TILLGATE_STORE", store)
         .env("TILLGATE_LOG__FORMAT", "json");
     command.env("TILLGATE_ISSUER", "https://tillgate.example/");
-    command.env("TILLGATE_TOKENS__PENDING_DAYS", "0");
+    command.env("TILLGATE_TOKENS__PENDING_LIFETIME", "0s");
     command.env("TILLGATE_TOKENS__REGISTRATIONS_PER_MINUTE", "1000000");
     command.stderr(File::create(folder.join(number.to_string())).unwrap());
     Program::spawn(&mut command, "")

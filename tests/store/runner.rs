@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::fixture::*;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use tillgate::clock::Timestamp;
 use tillgate::error::{Error, Result};
 use tillgate::records::{Change, Records};
@@ -368,12 +369,10 @@ pub async fn a_runner_that_stops_lets_jobs_end_and_claims_no_more(on: Opened) {
     });
     enqueue_in(&on, "shop", &["first", "second"], START).await;
     tokio::time::timeout(PATIENCE, told.recv()).await.unwrap();
-    let stopping = tokio::spawn({
-        let runner = runner.clone();
-        async move { runner.stop().await }
-    });
+    let mut stopping = Box::pin(runner.stop());
+    assert!((&mut stopping).now_or_never().is_none(), "a job runs");
     gate.add_permits(2);
-    stopping.await.unwrap();
+    stopping.await;
     assert_eq!(counts(&on, "shop").await.len(), 1);
     let other = super::runner::runner(&on);
     let store = on.store.clone();

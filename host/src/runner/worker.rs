@@ -94,6 +94,12 @@ impl Worker {
         let mut scan = tokio::time::interval(SCAN);
         scan.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            // A host that stops must not claim what it would have to hand back.
+            while let Ok(command) = self.commands.try_recv() {
+                if self.obey(command).await {
+                    return;
+                }
+            }
             self.start_due().await;
             self.publish_status();
             let timer = tokio::time::sleep(self.timer());
@@ -105,19 +111,27 @@ impl Worker {
                 }
                 changed = self.hints.changed() => self.note(changed).await,
                 command = self.commands.recv() => match command {
-                    Some(Command::RunDue(reply)) => {
-                        self.waiting_for_idle.push(reply);
-                        self.note(ChangedPartitions::All).await;
-                    }
-                    Some(Command::Stop(reply)) => {
-                        self.stop().await;
-                        let _ = reply.send(());
-                        return;
-                    }
+                    Some(command) => if self.obey(command).await { return },
                     None => return,
                 },
                 _ = scan.tick() => self.note(ChangedPartitions::All).await,
                 () = timer => {}
+            }
+        }
+    }
+
+    /// Does as told; answers whether that is the end.
+    async fn obey(&mut self, command: Command) -> bool {
+        match command {
+            Command::RunDue(reply) => {
+                self.waiting_for_idle.push(reply);
+                self.note(ChangedPartitions::All).await;
+                false
+            }
+            Command::Stop(reply) => {
+                self.stop().await;
+                let _ = reply.send(());
+                true
             }
         }
     }

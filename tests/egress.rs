@@ -1,0 +1,194 @@
+//! Outgoing HTTP against a real receiver: what is dialled, how much is read, how long it may take.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode, Url};
+use tillgate::egress::{Answer, Client, Destinations, EgressError, Limits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::host::{Host, Program};
+
+/// What a receiver does with a connection once it has read the head of a request.
+#[derive(Clone, Copy)]
+enum Receiver {
+    /// Sends this.
+    Answers(&'static str),
+    /// Sends a body without end.
+    Endless,
+    /// Sends a head without end.
+    EndlessHead,
+    /// Never answers.
+    Silent,
+}
+
+/// Serves one behaviour on a free port of this machine.
+async fn receiver(behaviour: Receiver) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            tokio::spawn(receive(connection, behaviour));
+        }
+    });
+    address
+}
+
+async fn receive(mut connection: TcpStream, behaviour: Receiver) -> std::io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(connection.read_u8().await?);
+    }
+    match behaviour {
+        Receiver::Answers(answer) => connection.write_all(answer.as_bytes()).await?,
+        Receiver::Endless => {
+            connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+            loop {
+                connection.write_all(&[b'x'; 1024]).await?;
+            }
+        }
+        Receiver::EndlessHead => {
+            connection.write_all(b"HTTP/1.1 200 OK\r\n").await?;
+            loop {
+                connection.write_all(b"x-more: and more\r\n").await?;
+            }
+        }
+        Receiver::Silent => std::future::pending().await,
+    }
+    connection.shutdown().await
+}
+
+fn limits(destinations: Destinations) -> Limits {
+    Limits {
+        deadline: Duration::from_secs(20),
+        max_answer: 1 << 20,
+        destinations,
+    }
+}
+
+async fn get(limits: Limits, url: &str) -> Result<Answer, EgressError> {
+    let client = Client::new(limits).unwrap();
+    let request = client.request(Method::GET, url.parse::<Url>().unwrap());
+    client.send(request).await
+}
+
+const HELLO: Receiver =
+    Receiver::Answers("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello");
+
+#[tokio::test]
+async fn an_answer_arrives_whole() {
+    let address = receiver(HELLO).await;
+    for destinations in [Destinations::Any, Destinations::Loopback] {
+        for host in [address.to_string(), format!("localhost:{}", address.port())] {
+            let answer = get(limits(destinations.clone()), &format!("http://{host}/")).await;
+            let Answer { status, body } = answer.unwrap();
+            assert_eq!((status, &*body), (StatusCode::OK, b"hello".as_slice()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_may_not_be_dialled_is_refused_however_it_is_named() {
+    let port = receiver(HELLO).await.port();
+    let hosts = [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "2130706433",
+        "0x7f.1",
+        "0177.0.0.1",
+        "169.254.169.254",
+        "10.0.0.1",
+        "[fd00::1]",
+    ];
+    for host in hosts {
+        let public = Destinations::Public { besides: vec![] };
+        let answer = get(limits(public), &format!("http://{host}:{port}/")).await;
+        assert!(
+            matches!(answer, Err(EgressError::Refused(_))),
+            "{host}: {answer:?}"
+        );
+    }
+    let opened = Destinations::Public {
+        besides: vec!["127.0.0.0/8".parse().unwrap()],
+    };
+    let answer = get(limits(opened), &format!("http://127.0.0.1:{port}/")).await;
+    assert_eq!(answer.unwrap().status, 200);
+    let elsewhere = get(limits(Destinations::Loopback), "http://10.0.0.1/").await;
+    assert!(matches!(elsewhere, Err(EgressError::Refused(_))));
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer_and_is_not_followed() {
+    let address = receiver(Receiver::Answers(
+        "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+    ));
+    let url = format!("http://{}/", address.await);
+    let answer = get(limits(Destinations::Any), &url).await.unwrap();
+    assert_eq!(answer.status, StatusCode::FOUND);
+}
+
+#[tokio::test]
+async fn what_has_no_end_is_bounded() {
+    let url = format!("http://{}/", receiver(Receiver::Endless).await);
+    let answer = get(limits(Destinations::Any), &url).await;
+    assert!(
+        matches!(answer, Err(EgressError::TooLarge(1_048_576))),
+        "{answer:?}"
+    );
+    let url = format!("http://{}/", receiver(Receiver::EndlessHead).await);
+    let answer = get(limits(Destinations::Any), &url).await;
+    assert!(matches!(answer, Err(EgressError::Broken(_))), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_receiver_that_never_answers_meets_the_deadline() {
+    let url = format!("http://{}/", receiver(Receiver::Silent).await);
+    let limits = Limits {
+        deadline: Duration::from_millis(50),
+        ..limits(Destinations::Any)
+    };
+    let answer = get(limits, &url).await;
+    let error = answer.unwrap_err();
+    assert!(matches!(error, EgressError::Deadline(_)), "{error:?}");
+    assert_eq!(error.to_string(), "no answer within 50ms");
+}
+
+#[tokio::test]
+async fn a_port_that_nobody_listens_on_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let answer = get(limits(Destinations::Any), &url).await;
+    assert!(
+        matches!(answer, Err(EgressError::Unreachable(_))),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_proxy_of_the_environment_is_used() {
+    let host = Host::start().await;
+    let operator = host.client("platform", &["platform.operator"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("operator.json");
+    let credentials = serde_json::json!({
+        "clientId": operator.client_id, "clientSecret": operator.client_secret,
+        "tokenUrl": format!("{}/oauth2/token", host.url), "audience": host.app.config.audience,
+    });
+    std::fs::write(&file, credentials.to_string()).unwrap();
+    let mut command = Program::command();
+    command
+        .args(["keys", "list", "--json", "--credentials"])
+        .arg(&file);
+    for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env(variable, "http://127.0.0.1:1");
+    }
+    let listed = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let listed = listed.await.unwrap();
+    let told = String::from_utf8_lossy(&listed.stderr);
+    assert!(listed.status.success(), "{told}");
+}
