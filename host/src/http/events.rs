@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use tokio::sync::{mpsc, watch};
+use tokio::task::unconstrained;
 use tokio::time::{MissedTickBehavior, timeout};
 use warp::Reply as _;
 use warp::sse;
@@ -128,21 +129,24 @@ impl Source {
         updates: impl Stream<Item = Event>,
         mut stopping: watch::Receiver<bool>,
     ) {
-        let mut updates = pin!(updates);
+        let mut updates = pin!(updates.fuse());
         let mut checks = tokio::time::interval(CHECK);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut count = 0_u32;
         loop {
             tokio::select! {
                 event = updates.next() => match event {
-                    Some(event) => {
-                        self.drop_unauthorized().await;
-                        self.send(&Sent::Event(event.clone()));
-                        self.newest = Some(event);
-                    }
+                    Some(event) => self.publish(event).await,
                     None => break,
                 },
                 Some(listener) = self.joining.recv() => {
+                    // Events from before the listener joined may still wait here: it is greeted with nothing older.
+                    for _ in 0..MAX_WAITING {
+                        let Some(Some(event)) = unconstrained(updates.next()).now_or_never() else {
+                            break;
+                        };
+                        self.publish(event).await;
+                    }
                     let greeting = self.newest.clone().map(Sent::Event);
                     if greeting.is_none_or(|greeting| listener.send(&greeting)) {
                         self.listeners.push(listener);
@@ -162,6 +166,13 @@ impl Source {
             }
         }
         lock(&self.sources).remove(&self.name);
+    }
+
+    /// Sends an event to everyone who may listen.
+    async fn publish(&mut self, event: Event) {
+        self.drop_unauthorized().await;
+        self.send(&Sent::Event(event.clone()));
+        self.newest = Some(event);
     }
 
     /// Sends to everyone, and drops those who are gone or do not read.
