@@ -185,8 +185,10 @@ async fn pages_are_followed_to_the_end() {
     let path = "/v1/tenants/acme/templates";
     let made = host.send(Method::POST, path, &admin, &template).await;
     assert_eq!(made.0, 201, "{}", made.1);
-    for number in 0..1_001 {
-        let number = Claim::Number(number.to_string());
+    let exact = "123456789012345678901";
+    let numbers = (0..1_000).map(|number| number.to_string());
+    for number in numbers.chain([exact.to_owned()]) {
+        let number = Claim::Number(number);
         let registration = Registration {
             software: Software::new("till", "1").unwrap(),
             using_global_template: false,
@@ -209,7 +211,9 @@ async fn pages_are_followed_to_the_end() {
     let mut list = tillgate(&list);
     list.arg("--credentials").arg(&file);
     let output = tokio::task::spawn_blocking(move || list.output().unwrap());
-    let clients: Value = serde_json::from_str(&done(&output.await.unwrap())).unwrap();
+    let printed = done(&output.await.unwrap());
+    assert!(printed.contains(exact), "numbers are printed as they are");
+    let clients: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(clients.as_array().unwrap().len(), 1_001);
 }
 

@@ -2,7 +2,9 @@
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::output::{print, table, text};
 use super::session::{HostOptions, Session, segment};
@@ -63,9 +65,9 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
         Command::List { tenant, status } => {
             let clients = list(&session, tenant, status).await?;
             return print(&if options.json {
-                format!("{:#}\n", Value::Array(clients))
+                json_array(&clients)
             } else {
-                listed(&clients)
+                listed(&clients)?
             });
         }
         Command::Authorize(one) => ("authorize", one),
@@ -78,9 +80,12 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
     let path = format!("{}/{call}", path(&tenant, &one.id));
     let client = session.ask(Method::PUT, &path).await?.body()?;
     if options.json {
-        return print(&format!("{client:#}\n"));
+        return print(&format!("{}\n", client.text));
     }
-    let (id, status) = (text(&client, "clientId"), text(&client, "status"));
+    let (id, status) = (
+        text(&client.value, "clientId"),
+        text(&client.value, "status"),
+    );
     print(&format!(
         "the client {id} of the tenant {tenant} is {status}\n"
     ))
@@ -94,7 +99,7 @@ fn path(tenant: &str, id: &str) -> String {
 async fn tenants(session: &Session) -> Result<Vec<String>, String> {
     let tenants = session.get("/v1/tenants").await;
     let tenants = tenants.map_err(|cause| format!("{cause}: use --tenant TENANT"))?;
-    let tenants = tenants.as_array().into_iter().flatten();
+    let tenants = tenants.value.as_array().into_iter().flatten();
     Ok(tenants
         .map(|tenant| text(tenant, "tenantId").to_owned())
         .collect())
@@ -112,12 +117,19 @@ async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
     Err("no tenant has a client with this id: run `tillgate clients list`".to_owned())
 }
 
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page {
+    items: Vec<Box<RawValue>>,
+    next: Option<String>,
+}
+
 /// The clients of one tenant or of all tenants, read page by page.
 async fn list(
     session: &Session,
     tenant: Option<String>,
     status: Option<Status>,
-) -> Result<Vec<Value>, String> {
+) -> Result<Vec<Box<RawValue>>, String> {
     let tenants = match tenant {
         Some(tenant) => vec![tenant],
         None => tenants(session).await?,
@@ -131,37 +143,42 @@ async fn list(
         );
         let mut cursor = String::new();
         loop {
-            let mut page = session.get(&format!("{path}{cursor}")).await?;
-            if let Some(Value::Array(items)) = page.get_mut("items") {
-                clients.append(items);
-            }
-            let Some(next) = page.get("next").and_then(Value::as_str) else {
-                break;
-            };
-            cursor = format!("&cursor={}", segment(next));
+            let answer = session.get(&format!("{path}{cursor}")).await?;
+            let page: Page = serde_json::from_str(&answer.text)
+                .map_err(|cause| format!("the answer is not a list of clients: {cause}"))?;
+            clients.extend(page.items);
+            let Some(next) = page.next else { break };
+            cursor = format!("&cursor={}", segment(&next));
         }
     }
     Ok(clients)
 }
 
-fn listed(clients: &[Value]) -> String {
+/// A JSON array, one client a line, each as the host wrote it.
+fn json_array(clients: &[Box<RawValue>]) -> String {
+    let clients: Vec<_> = clients.iter().map(|client| client.get()).collect();
+    format!("[{}]\n", clients.join(",\n"))
+}
+
+fn listed(clients: &[Box<RawValue>]) -> Result<String, String> {
     if clients.is_empty() {
-        return "no clients\n".to_owned();
+        return Ok("no clients\n".to_owned());
     }
-    let row = |client: &Value| {
-        let text = |member| text(client, member).to_owned();
+    let row = |client: &RawValue| -> Result<[String; 5], String> {
+        let client: Value = serde_json::from_str(client.get())
+            .map_err(|cause| format!("the answer is not a list of clients: {cause}"))?;
+        let text = |member| text(&client, member).to_owned();
         let software = format!("{} {}", text("softwareId"), text("softwareVersion"));
-        [
+        Ok([
             text("status"),
             text("tenantId"),
             software,
             text("registeredAt"),
             text("clientId"),
-        ]
+        ])
     };
-    let rows: Vec<_> = clients.iter().map(row).collect();
-    table(
-        ["STATUS", "TENANT", "SOFTWARE", "REGISTERED", "CLIENT"],
-        &rows,
-    )
+    let rows = clients.iter().map(|client| row(client));
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let titles = ["STATUS", "TENANT", "SOFTWARE", "REGISTERED", "CLIENT"];
+    Ok(table(titles, &rows))
 }

@@ -39,14 +39,14 @@ pub(super) async fn run(arguments: Keys) -> Result<(), String> {
         }
     };
     if options.json {
-        return print(&format!("{answer:#}\n"));
+        return print(&format!("{}\n", answer.text));
     }
     match command {
-        Command::List => print(&listed(&answer)),
+        Command::List => print(&listed(&answer.value)),
         Command::Rotate => print(&format!(
             "{} is published and signs from {}\n",
-            text(&answer, "kid"),
-            text(&answer, "signsFrom")
+            text(&answer.value, "kid"),
+            text(&answer.value, "signsFrom")
         )),
     }
 }

@@ -80,7 +80,13 @@ pub(super) struct Session {
 /// What a host answered.
 pub(super) struct Answer {
     status: StatusCode,
-    body: Value,
+    body: Json,
+}
+
+/// A JSON document: what it says, and its text, in which numbers are exact.
+pub(super) struct Json {
+    pub(super) value: Value,
+    pub(super) text: String,
 }
 
 impl Answer {
@@ -90,11 +96,11 @@ impl Answer {
     }
 
     /// The body of a successful answer.
-    pub(super) fn body(self) -> Result<Value, String> {
+    pub(super) fn body(self) -> Result<Json, String> {
         if self.status.is_success() {
             return Ok(self.body);
         }
-        let reasons = ["detail", "error_description"].map(|member| self.body.get(member));
+        let reasons = ["detail", "error_description"].map(|member| self.body.value.get(member));
         let reason = reasons.into_iter().flatten().find_map(Value::as_str);
         let reason = reason.unwrap_or("it gave no reason");
         Err(match self.status {
@@ -124,7 +130,7 @@ impl Session {
             ));
         }
         let token = answer.body()?;
-        let token = token.get("access_token").and_then(Value::as_str);
+        let token = token.value.get("access_token").and_then(Value::as_str);
         let token =
             token.ok_or_else(|| format!("{base} answered without a token: is it Tillgate?"));
         let token = token?.to_owned();
@@ -138,7 +144,7 @@ impl Session {
     }
 
     /// The body of a successful answer to a GET.
-    pub(super) async fn get(&self, path: &str) -> Result<Value, String> {
+    pub(super) async fn get(&self, path: &str) -> Result<Json, String> {
         self.ask(Method::GET, path).await?.body()
     }
 }
@@ -168,7 +174,10 @@ async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answ
         EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),
         cause => format!("the answer of {base} could not be read: {cause}"),
     })?;
-    let body = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let body = Json {
+        value: serde_json::from_slice(&answer.body).unwrap_or_default(),
+        text: String::from_utf8_lossy(&answer.body).into_owned(),
+    };
     Ok(Answer {
         status: answer.status,
         body,
