@@ -2,9 +2,8 @@
 //!
 //! A [`Records`] is bound to one partition of the store. A change is planned from what was read: the plan names the
 //! versions that it expects, the operations that follow from them, and the jobs, messages and change notices that move
-//! in the same commit. When another writer was faster, the change is planned again from what is there now. A feature
-//! can hand its [`Change`] on, so that others add operations of their own to it ([`Change::extend`]): state, event and
-//! job then move together or not at all (`platform.md`, "Store").
+//! in the same commit. When another writer was faster, the change is planned again from what is there now. Other features
+//! add to a change through the outbox (`outbox.rs`).
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -49,16 +48,6 @@ pub struct Versioned<T> {
     pub revision: Revision,
     /// What it says.
     pub record: T,
-}
-
-impl<T> Versioned<T> {
-    /// The same version, of something made of the record.
-    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Versioned<U> {
-        Versioned {
-            revision: self.revision,
-            record: make(self.record),
-        }
-    }
 }
 
 /// What a commit is to change, and the versions that it expects.
@@ -143,12 +132,6 @@ impl Change {
             lease: job.lease,
             next,
         });
-    }
-
-    /// Adds what another change expects and does: both take effect in one commit, or neither does.
-    pub fn extend(&mut self, other: Self) {
-        self.checks.extend(other.checks);
-        self.ops.extend(other.ops);
     }
 
     /// Whether nothing would change.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 use headers::{Header, IfNoneMatch};
-use http::header::{IF_MATCH, IF_NONE_MATCH};
+use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
@@ -98,10 +98,16 @@ impl Request {
     where
         U: Stream<Item = Event> + Send + 'static,
     {
-        let (server, headers, access) = (&self.server, self.headers.clone(), self.access);
+        let (server, access) = (&self.server, self.access);
+        // A listener may stay for days: nothing else of its request is kept.
+        let mut headers = HeaderMap::new();
+        for value in self.headers.get_all(AUTHORIZATION) {
+            headers.append(AUTHORIZATION, value.clone());
+        }
+        let headers = Arc::new(headers);
         let weak = Arc::downgrade(server);
         let authorization: Authorization = Box::new(move || {
-            let (server, headers) = (weak.upgrade(), headers.clone());
+            let (server, headers) = (weak.upgrade(), Arc::clone(&headers));
             Box::pin(async move {
                 let Some(server) = server else { return false };
                 let caller = caller::caller_of(&server.tokens, &headers).await;

@@ -96,7 +96,7 @@ impl Worker {
         loop {
             // A host that stops must not claim what it would have to hand back.
             while let Ok(command) = self.commands.try_recv() {
-                if self.obey(command).await {
+                if self.execute(command).await {
                     return;
                 }
             }
@@ -111,7 +111,7 @@ impl Worker {
                 }
                 changed = self.hints.changed() => self.note(changed).await,
                 command = self.commands.recv() => match command {
-                    Some(command) => if self.obey(command).await { return },
+                    Some(command) => if self.execute(command).await { return },
                     None => return,
                 },
                 _ = scan.tick() => self.note(ChangedPartitions::All).await,
@@ -120,8 +120,8 @@ impl Worker {
         }
     }
 
-    /// Does as told; answers whether that is the end.
-    async fn obey(&mut self, command: Command) -> bool {
+    /// Carries out a command; answers whether the task ends.
+    async fn execute(&mut self, command: Command) -> bool {
         match command {
             Command::RunDue(reply) => {
                 self.waiting_for_idle.push(reply);
