@@ -29,7 +29,7 @@ use warp::Filter;
 
 pub use self::access::{Access, Takes};
 use self::body::{NoBody, Unread, read};
-pub use self::events::Event;
+pub use self::events::{Event, Followed};
 use self::events::Streams;
 pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
