@@ -34,6 +34,7 @@ mod program;
 mod readme;
 mod redis;
 mod redis_faults;
+mod rates;
 mod reference;
 mod runner;
 mod store;

@@ -119,13 +119,13 @@ pub(super) async fn record(
     change: &mut Change,
     correlation: Uuid,
     reach: Reach,
-    now: Timestamp,
+    made_at: Timestamp,
 ) -> Result<()> {
     let key = change_key(correlation);
     let read: Option<Versioned<Progress>> = records.get(&key).await?;
     change.expect(&key, read.as_ref());
     let mut progress = read.map(|read| read.record).unwrap_or_default();
-    progress.made_at = now.0;
+    progress.made_at = made_at.0;
     let pass = match reach {
         Reach::Nothing => None,
         Reach::Shop { published } => {
@@ -144,11 +144,13 @@ pub(super) async fn record(
             task,
             walk,
             is_counted: false,
-            at: now.to_millis_text(),
+            at: made_at.to_millis_text(),
         });
     }
     if !progress.passes.is_empty() {
-        change.enqueue(FAN_OUT, &correlation.to_string(), now, Bytes::new());
+        // Due at once, whatever the clocks say.
+        let due = Timestamp(0);
+        change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
     }
     change.put(&key, &progress)
 }
