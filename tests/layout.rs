@@ -129,6 +129,7 @@ const RULES: &[Rule] = &[
             "error.rs",
             "etag.rs",
             "config.rs",
+            "config/",
         ],
         except: &[],
         forbidden: &[
