@@ -3,4 +3,3 @@
 mod fixture;
 mod units;
 mod used;
-

@@ -1,4 +1,5 @@
 //! A host with the units of a tenant, and what its topic has said.
+#![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::sync::Arc;
 

@@ -9,8 +9,11 @@ use super::fixture::Shop;
 async fn units_are_created_replaced_listed_and_deleted() {
     let shop = Shop::with_units().await;
     assert_eq!(
-        shop.unit("SE", json!({ "type": "GROUP", "parentId": "C", "name": "Sweden" }))
-            .await,
+        shop.unit(
+            "SE",
+            json!({ "type": "GROUP", "parentId": "C", "name": "Sweden" })
+        )
+        .await,
         200
     );
     let (status, units) = shop.get("business-units").await;

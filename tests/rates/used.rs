@@ -18,7 +18,10 @@ async fn a_companys_rate_reaches_every_shop_in_both_directions() {
     }
     let mut at = Position::default();
     let messages = shop.messages(&mut at).await;
-    let to: Vec<_> = messages.iter().map(|it| it["businessUnitId"].as_str().unwrap()).collect();
+    let to: Vec<_> = messages
+        .iter()
+        .map(|it| it["businessUnitId"].as_str().unwrap())
+        .collect();
     assert_eq!(to, ["C-1", "SE-1", "SE-2"]);
     let created = &messages[0]["createdRates"][1];
     assert_eq!(created["sourceCurrencyCode"], "SEK");
@@ -38,7 +41,10 @@ async fn a_shops_own_rate_shields_it_from_the_company() {
         ["EUR/SEK 0.1 0.1 SE-1", "SEK/EUR 10 10 SE-1"]
     );
     let messages = shop.messages(&mut at).await;
-    let to: Vec<_> = messages.iter().map(|it| it["businessUnitId"].as_str().unwrap()).collect();
+    let to: Vec<_> = messages
+        .iter()
+        .map(|it| it["businessUnitId"].as_str().unwrap())
+        .collect();
     assert_eq!(to, ["C-1", "SE-2"]);
     assert_eq!(shop.unset("SE-1", "EUR", "SEK").await, 204);
     let messages = shop.messages(&mut at).await;
@@ -59,8 +65,10 @@ async fn markups_and_moves_change_what_shops_use() {
         shop.used("SE-1").await,
         ["EUR/SEK 0.1 0.0975 C", "SEK/EUR 10 9.75 C"]
     );
-    shop.unit("NO", json!({ "type": "GROUP", "parentId": "C" })).await;
-    shop.unit("SE-1", json!({ "type": "STORE", "parentId": "NO" })).await;
+    shop.unit("NO", json!({ "type": "GROUP", "parentId": "C" }))
+        .await;
+    shop.unit("SE-1", json!({ "type": "STORE", "parentId": "NO" }))
+        .await;
     assert_eq!(
         shop.used("SE-1").await,
         ["EUR/SEK 0.1 0.1 C", "SEK/EUR 10 10 C"]

@@ -43,17 +43,26 @@ pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
             or_fault(faults, node, found, "must be COMPANY, GROUP or STORE")
         });
         let parent = optional(root, "parentId", faults, unit_id);
-        match (unit_type, root.member("parentId").filter(|node| !node.is_null())) {
+        match (
+            unit_type,
+            root.member("parentId").filter(|node| !node.is_null()),
+        ) {
             (Some(UnitType::Company), Some(node)) => {
                 faults.add(node, "must be absent: a COMPANY stands at the top");
             }
             (Some(UnitType::Group | UnitType::Store), None) => {
-                faults.add_member(root, "parentId", "is required: only a COMPANY stands at the top");
+                faults.add_member(
+                    root,
+                    "parentId",
+                    "is required: only a COMPANY stands at the top",
+                );
             }
             _ => {}
         }
         let name = optional(root, "name", faults, |node, faults| {
-            faults.name(node, MAX_NAME).map(std::borrow::Cow::into_owned)
+            faults
+                .name(node, MAX_NAME)
+                .map(std::borrow::Cow::into_owned)
         });
         let markup = optional(root, "markupPercentage", faults, |node, faults| {
             number(node, Percentage::parse, faults)
@@ -86,7 +95,10 @@ fn pair_markups(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<PairMarku
         let Some(key) = key else { continue };
         // Unordered: one markup for both directions.
         if !seen.insert(key.min(key.opposite())) {
-            faults.add(node, "is a duplicate: a pair has one markup for both directions");
+            faults.add(
+                node,
+                "is a duplicate: a pair has one markup for both directions",
+            );
         }
         if let Some(markup) = markup {
             markups.push(pair_markup(key, markup));
@@ -134,7 +146,10 @@ pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
             .map(|list| list.children().count())
             .sum();
         if !(1..=MAX_BULK).contains(&count) {
-            faults.add(root, "must have 1 to 1,000 rates in set and delete together");
+            faults.add(
+                root,
+                "must have 1 to 1,000 rates in set and delete together",
+            );
             return None;
         }
         Some(bulk)
@@ -182,7 +197,9 @@ pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
         let from = parsed(root, "from", Currency::parse, faults);
         let to = parsed(root, "to", Currency::parse, faults);
         let amount = required_number(root, "amount", Amount::parse, faults);
-        let with_markup = optional(root, "withMarkup", faults, |node, faults| faults.boolean(node));
+        let with_markup = optional(root, "withMarkup", faults, |node, faults| {
+            faults.boolean(node)
+        });
         // An amount in the target times the rate is in the source (`given.md`, 6.1).
         let pair = Pair::new(to?, from?);
         let Ok(pair) = pair else {

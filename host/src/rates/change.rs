@@ -134,9 +134,7 @@ pub(super) async fn record(
             progress.published += u64::from(published);
             None
         }
-        Reach::Below(unit, unit_type) => {
-            Some((Task::Difference, Walk::below(&unit, unit_type)))
-        }
+        Reach::Below(unit, unit_type) => Some((Task::Difference, Walk::below(&unit, unit_type))),
         Reach::InitialState(walk) => Some((Task::InitialState, walk)),
     };
     if let Some((task, walk)) = pass {

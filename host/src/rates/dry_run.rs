@@ -8,13 +8,13 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::edit::Edits;
 use super::fan_out::walk_of;
 use super::math;
 use super::set_rate::KeyText;
 use super::shop::{Differences, Outcome};
 use super::tree::{Node, Tree};
 use super::unit::{UnitId, UnitType};
+use crate::app::App;
 use crate::error::Result;
 use crate::records::Records;
 
@@ -34,7 +34,7 @@ pub struct DryRun {
 
 /// Shops at or below the unit that would be changed.
 #[derive(Debug, Default, Serialize)]
-pub struct Counts {
+pub(super) struct Counts {
     /// All of them.
     pub total: usize,
     /// Those that would get a message.
@@ -89,13 +89,14 @@ pub(super) async fn nothing(records: &Records, unit: Option<&Node>) -> Result<Dr
 
 /// What a planned change of a unit, in which the values of these rates change, would publish.
 pub(super) async fn run(
-    edits: &Edits<'_>,
+    app: &Arc<App>,
+    records: &Records,
     tree: &mut Tree<'_>,
     unit: &Arc<Node>,
     changed: &[KeyText],
 ) -> Result<DryRun> {
-    let at = edits.app.clock.now().to_millis_text();
-    let mut differences = Differences::new(edits.app, edits.records, &at);
+    let at = app.clock.now().to_millis_text();
+    let mut differences = Differences::new(app, records, &at);
     let mut shielding = Shielding::new(tree, unit, changed).await?;
     let mut dry = DryRun {
         business_units: Counts::default(),
@@ -103,7 +104,7 @@ pub(super) async fn run(
     };
     let mut walk = walk_of(unit);
     while !walk.is_done() {
-        let ids = walk.next(edits.records, PAGE).await?;
+        let ids = walk.next(records, PAGE).await?;
         let shops = match unit.unit().settings.unit_type {
             UnitType::Store => vec![Arc::clone(unit)],
             UnitType::Company | UnitType::Group => tree.shops(&ids).await?,

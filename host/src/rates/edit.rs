@@ -92,7 +92,16 @@ impl Edits<'_> {
                     let planned = self.place(&mut tree, id, before, settings, &rates, now);
                     let planned = planned.await?;
                     if self.editor.dry_run {
-                        Some(dry_run::run(self, &mut tree, &planned.after, &changed(&planned)?).await?)
+                        Some(
+                            dry_run::run(
+                                self.app,
+                                self.records,
+                                &mut tree,
+                                &planned.after,
+                                &changed(&planned)?,
+                            )
+                            .await?,
+                        )
                     } else {
                         self.put(&mut change, &mut tree, planned, &rates).await?;
                         None
@@ -208,7 +217,10 @@ impl Edits<'_> {
             Reach::Shop { published }
         } else {
             change.put(&id.key(), after.unit())?;
-            if before.as_ref().is_some_and(|before| reaches_shops(before, after)) {
+            if before
+                .as_ref()
+                .is_some_and(|before| reaches_shops(before, after))
+            {
                 Reach::Below(id.clone(), unit_type)
             } else {
                 Reach::Nothing
@@ -217,7 +229,13 @@ impl Edits<'_> {
         self.record(change, reach, *now).await
     }
 
-    fn put_rates(&self, change: &mut Change, before: Option<&Node>, after: &Node, rates: &SetRates) {
+    fn put_rates(
+        &self,
+        change: &mut Change,
+        before: Option<&Node>,
+        after: &Node,
+        rates: &SetRates,
+    ) {
         let key = after.id.rates_key();
         match before {
             Some(before) if before.rates == after.rates => {}
@@ -230,7 +248,10 @@ impl Edits<'_> {
     /// Adds to a change where a unit stands, if that is new.
     fn put_place(&self, change: &mut Change, planned: &Planned) -> Result<()> {
         let (id, settings) = (&planned.after.id, &planned.after.unit().settings);
-        let old = planned.before.as_ref().map(|before| &before.unit().settings);
+        let old = planned
+            .before
+            .as_ref()
+            .map(|before| &before.unit().settings);
         if old.is_some_and(|old| old.parent_id == settings.parent_id) {
             return Ok(());
         }
@@ -259,12 +280,9 @@ impl Edits<'_> {
         let outcomes = differences.of(tree, vec![Arc::clone(shop)]).await?;
         let outcome = outcomes.first();
         let outcome = outcome.ok_or_else(|| Error::Bug("a shop was not computed".to_owned()))?;
-        let (unit, has_message) = self.sender(now).publish(
-            change,
-            &mut Shared::default(),
-            shop,
-            &outcome.difference,
-        )?;
+        let (unit, has_message) =
+            self.sender(now)
+                .publish(change, &mut Shared::default(), shop, &outcome.difference)?;
         change.put(&shop.id.key(), unit.as_ref().unwrap_or(shop.unit()))?;
         if has_message {
             retention::schedule(change, now);
@@ -275,7 +293,10 @@ impl Edits<'_> {
     /// Adds to a change that a unit is removed.
     async fn remove(&self, change: &mut Change, unit: &Node, now: Timestamp) -> Result<()> {
         let id = &unit.id;
-        let children = self.records.scan(&children_prefix(Some(id)), None, 1).await?;
+        let children = self
+            .records
+            .scan(&children_prefix(Some(id)), None, 1)
+            .await?;
         if !children.entries.is_empty() {
             return Err(conflict("the business unit has others below it"));
         }

@@ -97,7 +97,12 @@ impl Turn {
         };
         let mut change = Change::default();
         change.expect(&self.key, Some(&read));
-        let Some(pass) = read.record.passes.front_mut().filter(|pass| !pass.is_counted) else {
+        let Some(pass) = read
+            .record
+            .passes
+            .front_mut()
+            .filter(|pass| !pass.is_counted)
+        else {
             return Ok(Some(read));
         };
         pass.is_counted = true;
@@ -181,12 +186,9 @@ impl Turn {
         expect_above(change, outcomes.iter().map(|outcome| outcome.path.as_ref()));
         for outcome in outcomes {
             outcome.shop.expect(change);
-            let (unit, has_message) = self.sender().publish(
-                change,
-                &mut shared,
-                &outcome.shop,
-                &outcome.difference,
-            )?;
+            let (unit, has_message) =
+                self.sender()
+                    .publish(change, &mut shared, &outcome.shop, &outcome.difference)?;
             if let Some(unit) = unit {
                 change.put(&outcome.shop.id.key(), &unit)?;
             }

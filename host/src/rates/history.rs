@@ -118,12 +118,7 @@ pub(super) fn time_of(key: &str) -> Option<Timestamp> {
 }
 
 /// Adds an entry to the change that it is about.
-pub(super) fn record(
-    change: &mut Change,
-    id: &UnitId,
-    at: Timestamp,
-    entry: &Entry,
-) -> Result<()> {
+pub(super) fn record(change: &mut Change, id: &UnitId, at: Timestamp, entry: &Entry) -> Result<()> {
     if entry.is_empty() {
         return Ok(());
     }
@@ -271,10 +266,7 @@ struct UnitStates {
 }
 
 /// The units that a unit has ever stood below since the time asked for, and itself.
-async fn read_units(
-    records: &Records,
-    question: &Question,
-) -> Result<HashMap<UnitId, UnitStates>> {
+async fn read_units(records: &Records, question: &Question) -> Result<HashMap<UnitId, UnitStates>> {
     let mut tree = Tree::new(records);
     if tree.node(&question.unit).await?.is_none() {
         return Err(no_unit());
@@ -409,7 +401,11 @@ fn level(
 }
 
 /// The entry of rates that were imported for a time in the past.
-pub(super) fn backdated(id: &UnitId, at: Timestamp, rates: Vec<ChangedRate>) -> Result<(String, Bytes)> {
+pub(super) fn backdated(
+    id: &UnitId,
+    at: Timestamp,
+    rates: Vec<ChangedRate>,
+) -> Result<(String, Bytes)> {
     let entry = Entry {
         settings: None,
         rates,

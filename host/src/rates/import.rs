@@ -242,7 +242,7 @@ async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
     let Some(oldest) = oldest.and_then(|(key, _)| history::time_of(key)) else {
         return Ok(());
     };
-    let since = app.clock.now().minus(std::time::Duration::from_secs(34_560_000));
+    let since = app.clock.now().minus(app.config.rates.history_retention);
     let mut values: std::collections::BTreeMap<RateKey, String> = std::collections::BTreeMap::new();
     let mut entries: Vec<(String, Bytes)> = Vec::new();
     // The newest day is set, not added to the past. Of the others the pairs that are quoted are enough.

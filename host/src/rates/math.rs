@@ -253,8 +253,8 @@ async fn answers<T: Send + 'static>(
         while calls.peek().is_some() {
             let mut request = String::from(r#"{"calls":["#);
             let begin = request.len();
-            while let Some(call) =
-                calls.next_if(|call| request.len() == begin || request.len() + call.len() < MAX_REQUEST)
+            while let Some(call) = calls
+                .next_if(|call| request.len() == begin || request.len() + call.len() < MAX_REQUEST)
             {
                 if request.len() > begin {
                     request.push(',');

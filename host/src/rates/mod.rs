@@ -32,7 +32,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::future::Either;
 use serde_json::json;
-use tillgate_engine::rate::RateKey;
+use tillgate_engine::rate::{Rate, RateKey};
 use tillgate_engine::{Code, Fault};
 use uuid::Uuid;
 
@@ -55,7 +55,7 @@ use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions, Written};
 use crate::identity::TenantId;
 use crate::records::{Change, PAGE, Records, decode_entry};
-use crate::runner::{Queue, Scope};
+use crate::runner::{Queue, Scope, Work};
 
 /// The exchange rates of every tenant.
 #[derive(Debug)]
@@ -88,27 +88,14 @@ impl Rates {
             per_partition: 1,
             ..Queue::new(change::FAN_OUT, Scope::AllPartitions)
         };
-        let weak = Arc::downgrade(app);
-        app.runner.register(fan_out, move |work| {
-            let app = weak.upgrade();
-            async move {
-                match app {
-                    Some(app) => fan_out::run(app, work).await,
-                    None => Ok(()),
-                }
-            }
-        });
+        register(app, fan_out, fan_out::run);
         let retention = Queue::new(retention::QUEUE, Scope::AllPartitions);
-        let weak = Arc::downgrade(app);
-        app.runner.register(retention, move |work| {
-            let app = weak.upgrade();
-            async move {
-                match app {
-                    Some(app) => retention::run(app, work).await,
-                    None => Ok(()),
-                }
-            }
-        });
+        register(app, retention, retention::run);
+        register(
+            app,
+            Queue::new(schedule::QUEUE, Scope::AllPartitions),
+            schedule::run,
+        );
         schedule::start(app).await?;
         Ok(Self {
             app: Arc::clone(app),
@@ -230,15 +217,21 @@ impl Rates {
         &self,
         editor: Editor<'_>,
         id: &UnitId,
-        rate: &NewRate,
+        key: RateKey,
+        rate: Rate,
         preconditions: &Preconditions,
     ) -> Result<Edited<(Written, Bytes)>> {
+        let rate = NewRate {
+            key,
+            rate,
+            reference: None,
+        };
         let plan = |before: Option<&Node>, at: &str| {
             let before = before.ok_or_else(no_unit)?;
             let old = before.set_rates()?;
             preconditions.check(etag_of(old.get(rate.key))?.as_ref())?;
             let mut rates = old.clone();
-            let written = match rates.set(rate, editor.by, at) {
+            let written = match rates.set(&rate, editor.by, at) {
                 Outcome::Created => Written::Created,
                 Outcome::Updated | Outcome::Unchanged => Written::Replaced,
             };
@@ -383,7 +376,8 @@ impl Rates {
     async fn change(&self, tenant: &TenantId, correlation: Uuid) -> Result<ChangeAnswer> {
         let (records, key) = (self.records(tenant), change_key(correlation));
         let read = records.get::<Progress>(&key).await?;
-        let read = read.ok_or_else(|| Error::NotFound("no change has this correlation id".to_owned()))?;
+        let read =
+            read.ok_or_else(|| Error::NotFound("no change has this correlation id".to_owned()))?;
         Ok(read.record.answer(correlation))
     }
 
@@ -443,11 +437,28 @@ impl Rates {
                 Either::Left(messages)
             }
             None => {
-                let retention = std::time::Duration::from_secs(604_800);
+                let retention = self.app.config.rates.message_retention;
                 Either::Right(topic::follow_all(&self.app, filter, after, retention))
             }
         }
     }
+}
+
+/// Has the runner do the jobs of a queue, for as long as the application is there.
+fn register<A>(app: &Arc<App>, queue: Queue, run: fn(Arc<App>, Work) -> A)
+where
+    A: Future<Output = Result<()>> + Send + 'static,
+{
+    let weak = Arc::downgrade(app);
+    app.runner.register(queue, move |work| {
+        let running = weak.upgrade().map(|app| run(app, work));
+        async move {
+            match running {
+                Some(running) => running.await,
+                None => Ok(()),
+            }
+        }
+    });
 }
 
 fn answer_of(id: &UnitId, settings: &UnitSettings) -> Result<Bytes> {
@@ -496,8 +507,8 @@ fn check_together(
     rates: &SetRates,
     path: impl Fn(RateKey) -> Option<String>,
 ) -> Result<()> {
-    let list: serde_json::Value = serde_json::from_slice(&rates.record()?)
-        .map_err(|cause| Error::Bug(cause.to_string()))?;
+    let list: serde_json::Value =
+        serde_json::from_slice(&rates.record()?).map_err(|cause| Error::Bug(cause.to_string()))?;
     let asked = math::ask(app, &[json!({ "op": "check", "rates": list })]);
     let faults = match asked {
         Ok(_) => return Ok(()),

@@ -46,9 +46,9 @@ pub(super) fn schedule(change: &mut Change, now: Timestamp) {
 /// When the store is away.
 pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     let records = app.records(work.partition.clone());
-    let (now, settings) = (app.clock.now(), STUB);
-    let since = now.minus(settings.0);
-    let since = match newest_first(&records, settings.1).await? {
+    let (now, settings) = (app.clock.now(), &app.config.rates);
+    let since = now.minus(settings.message_retention);
+    let since = match newest_first(&records, settings.max_messages).await? {
         Some(too_many) => since.max(too_many),
         None => since,
     };
@@ -60,11 +60,13 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     remove(&records, SHARED_LISTS, |key, _| Ok(*key < *day)).await?;
     remove(&records, CHANGES, |key, entry| {
         let progress: Versioned<Progress> = decode_entry(key, entry)?;
-        let Progress { passes, made_at, .. } = progress.record;
+        let Progress {
+            passes, made_at, ..
+        } = progress.record;
         Ok(passes.is_empty() && Timestamp(made_at) < since)
     })
     .await?;
-    let history = now.minus(settings.2);
+    let history = now.minus(settings.history_retention);
     remove(&records, HISTORY, |key, _| {
         Ok(time_of(key).is_some_and(|at| at < history))
     })
@@ -177,4 +179,3 @@ fn version(entry: &Entry) -> Versioned<()> {
         record: (),
     }
 }
-const STUB: (Duration,u64,Duration) = (Duration::from_secs(604_800), 10_000_000, Duration::from_secs(34_560_000));

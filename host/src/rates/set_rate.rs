@@ -67,7 +67,7 @@ pub(super) fn key_of(
 
 /// Where an imported rate comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
+pub(super) struct Reference {
     /// Whose it is: `ECB`.
     pub source: String,
     /// The day that it is of: `2026-11-20`.
@@ -80,7 +80,7 @@ pub struct Reference {
 /// A rate that is set, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SetRate {
+pub(super) struct SetRate {
     /// Type and currencies.
     #[serde(flatten)]
     pub key: KeyText,

@@ -22,9 +22,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::records::{Change, Records};
 
-/// The records of the rates that shops use.
-pub(super) const USED: &str = "used-rates/";
-/// Those that several shops may share, by content.
+/// The records of the rates that shops use: those that several may share, by content, and those of one.
 pub(super) const SHARED: &str = "used-rates/shared/";
 const OWN: &str = "used-rates/shop/";
 
@@ -178,7 +176,10 @@ fn group_of(shop: &Node) -> Group {
             // The answer names the shop, so it is like no other.
             (true, _) => Some(shop.level.clone()),
             (false, true) => None,
-            (false, false) => Some(format!("{:?}", (&settings.markup_percentage, &settings.markups))),
+            (false, false) => Some(format!(
+                "{:?}",
+                (&settings.markup_percentage, &settings.markups)
+            )),
         },
         parent: settings.parent_id.clone(),
     }
@@ -231,7 +232,13 @@ impl Sender<'_> {
     }
 
     /// Adds a message to a change.
-    pub(super) fn send(self, change: &mut Change, shared: &mut Shared, shop: &UnitId, lists: &Bytes) {
+    pub(super) fn send(
+        self,
+        change: &mut Change,
+        shared: &mut Shared,
+        shop: &UnitId,
+        lists: &Bytes,
+    ) {
         let body = if lists.len() <= INLINE {
             topic::inline_body(self.tenant, shop, lists)
         } else {

@@ -13,10 +13,10 @@ use super::set_rate::KeyText;
 use crate::error::{Error, Result};
 
 /// The most levels of a tree, the company and the store included.
-pub const MAX_DEPTH: usize = 16;
+pub(super) const MAX_DEPTH: usize = 16;
 
 /// What the id of a business unit must be, for messages.
-pub const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
+pub(super) const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
 
 const UNITS: &str = "unit/";
 const RATES: &str = "unit-rates/";

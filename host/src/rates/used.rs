@@ -59,7 +59,9 @@ async fn seen_below(app: &Arc<App>, tree: &mut Tree<'_>, node: &Arc<Node>) -> Re
         .map(|node| Ok((node.id.as_str(), node.set_rates()?)))
         .collect::<Result<_>>()?;
     for rate in &mut rates {
-        let at = set.iter().find(|(id, _)| rate.set_at.as_deref() == Some(id));
+        let at = set
+            .iter()
+            .find(|(id, _)| rate.set_at.as_deref() == Some(id));
         let key = KeyText {
             exchange_rate_type: rate.exchange_rate_type.to_owned(),
             currency_id_from: rate.currency_id_from.to_owned(),

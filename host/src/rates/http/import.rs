@@ -123,7 +123,8 @@ fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
         _ => Err("must be true or false"),
     };
     let crosses = faults.check("crosses", crosses);
-    let (Some(unit), Some(mut rate_types), Some(()), Some(crosses)) = (unit, types, source, crosses)
+    let (Some(unit), Some(mut rate_types), Some(()), Some(crosses)) =
+        (unit, types, source, crosses)
     else {
         return Err(faults.into_error());
     };

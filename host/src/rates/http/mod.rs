@@ -98,7 +98,7 @@ fn question(rates: &Rates, request: &Request) -> Result<Question> {
         ],
         &mut faults,
     );
-    let (clock, kept) = (&rates.app.clock, std::time::Duration::from_secs(34_560_000));
+    let (clock, kept) = (&rates.app.clock, rates.app.config.rates.history_retention);
     let earliest = clock.now().minus(kept);
     let since = request.query_param("since").map(|since| time(&since));
     let since = faults.check("since", since.unwrap_or(Ok(earliest)));

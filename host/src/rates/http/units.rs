@@ -11,14 +11,12 @@ use crate::etag;
 use crate::http::reply::status_of;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-use crate::rates::set_rate::NewRate;
 use crate::rates::{Rates, UnitId, body};
 
 const UNITS: &str = "/api/v1/business-units";
 const UNIT: &str = "/api/v1/business-units/{businessUnitId}";
 const RATES: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates";
-const RATE: &str =
-    "/api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
+const RATE: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
@@ -88,7 +86,8 @@ async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
     let editor = editor(&request)?;
     if editor.dry_run {
-        let message = "is not offered here: a business unit is removed only when it has none below it";
+        let message =
+            "is not offered here: a business unit is removed only when it has none below it";
         return Err(Error::invalid("$.dryRun", message));
     }
     rates
@@ -111,13 +110,9 @@ async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let (id, key) = rate_of(&request)?;
-    let rate = NewRate {
-        key,
-        rate: body::rate(&request.body)?,
-        reference: None,
-    };
+    let rate = body::rate(&request.body)?;
     let preconditions = request.preconditions();
-    let put = rates.put_rate(editor(&request)?, &id, &rate, &preconditions);
+    let put = rates.put_rate(editor(&request)?, &id, key, rate, &preconditions);
     edited(put.await?, |(written, json)| {
         let etag = etag::of_text(&json);
         Ok(Reply::json(status_of(written), json).tagged(etag))

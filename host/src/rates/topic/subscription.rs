@@ -97,7 +97,10 @@ impl Subscription {
                 return item;
             }
             let step = match self.live.take() {
-                Some(live) => Ok(self.listen(live).await),
+                Some(live) => {
+                    self.listen(live).await;
+                    Ok(())
+                }
                 None => self.catch_up().await,
             };
             if step.is_err() {
