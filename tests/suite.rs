@@ -14,6 +14,7 @@ mod support {
     pub mod host;
     pub mod issuer;
     pub mod redis;
+    pub mod script;
     pub mod sources;
     pub mod wire;
 }
@@ -27,6 +28,7 @@ mod egress;
 mod engine;
 mod feed;
 mod headers;
+mod import_rates;
 mod layout;
 mod leftovers;
 mod outbox;
@@ -39,6 +41,7 @@ mod reference;
 mod runner;
 mod store;
 mod streams;
+mod tail;
 mod tokens;
 mod vectors;
 mod vectors_http;
