@@ -34,6 +34,7 @@ mod leftovers;
 mod outbox;
 mod program;
 mod rates;
+mod rates_crash;
 mod readme;
 mod redis;
 mod redis_faults;
