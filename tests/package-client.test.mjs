@@ -1,7 +1,7 @@
 // `tillgate/client` against the real program: following its catalog, losing the connection, and asking the host.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, mock, test } from "node:test";
 
 import { CatalogClient, Host, clientCredentials } from "../js/src/client.node.js";
 import { sha256 } from "../js/src/node.js";
@@ -151,6 +151,23 @@ describe("asking the host", () => {
     assert.equal(decision.allow, false);
     assert.deepEqual(asked, [undefined, true]);
     await assert.rejects(new Host({ url: host.url, token: "never" }).evaluateCondition("alcohol", aged(17)), { code: "unauthenticated" });
+  });
+
+  test("a token service that never answers is an error, and is asked again later", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      let asked = 0;
+      const never = () => ((asked += 1), new Promise(() => {}));
+      const source = clientCredentials({ tokenUrl: "https://nowhere.example", clientId: "a", clientSecret: "b", audience: AUDIENCE, fetch: never });
+      for (const turn of [1, 2]) {
+        const refused = assert.rejects(source(), { code: "unavailable" });
+        mock.timers.tick(60_000);
+        await refused;
+        assert.equal(asked, turn);
+      }
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   test("concurrent requests share one token", async () => {

@@ -2,7 +2,7 @@
 // refused tokens, odd numbers and texts. The host is scripted; ordinary use is in `package-rates.test.mjs`.
 
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, describe, test } from "node:test";
+import { afterEach, beforeEach, describe, mock, test } from "node:test";
 
 import { events } from "../js/src/event-stream.js";
 import { HeldRates } from "../js/src/held-rates.js";
@@ -285,6 +285,26 @@ describe("the start", () => {
     const client = connect({ token: () => host.token("exr.rate.read") });
     await assert.rejects(client.ready(), { code: "denied", status: 403 });
     assert.equal(client.state, "STARTING");
+  });
+
+  test("a host that never answers is an error, and is asked again", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      let asked = 0;
+      const client = connect({ fetch: () => ((asked += 1), new Promise(() => {})) });
+      for (const turn of [1, 2]) {
+        const failed = new Promise((resolve) => client.addEventListener("error", resolve, { once: true }));
+        // What is asked next is asked before the next turn of the event loop.
+        await new Promise(setImmediate);
+        assert.equal(asked, turn);
+        mock.timers.tick(40_000);
+        await failed;
+        await new Promise(setImmediate);
+        mock.timers.tick(40_000);
+      }
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   test("without a shop and a tenant there is nothing to follow", () => {

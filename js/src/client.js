@@ -7,6 +7,7 @@
  */
 
 import { Catalog } from "./catalog.js";
+import { withTimeout } from "./deadline.js";
 import { events } from "./event-stream.js";
 import { Follower, closed, emit, sleep } from "./follower.js";
 
@@ -84,7 +85,8 @@ export class CatalogClient extends Follower {
 
   /** Receives changes until the connection ends. */
   async #listen({ signal, upToDate }) {
-    const stream = await this.host.request("/api/v1/catalog/changes", { headers: { Accept: "text/event-stream" }, signal });
+    const headers = { Accept: "text/event-stream" };
+    const stream = await withTimeout(this.host.request("/api/v1/catalog/changes", { headers, signal }));
     for await (const { data } of events(stream)) {
       if (data === undefined) continue;
       await this.#fetch(JSON.parse(data).digest, signal);
@@ -96,8 +98,8 @@ export class CatalogClient extends Follower {
   async #fetch(announced, signal) {
     for (let fetches = 0; this.#document?.digest !== announced && fetches < MAX_FETCHES; fetches += 1) {
       if (fetches > 0) await sleep(FETCH_PAUSE_MS);
-      const response = await this.host.request("/api/v1/catalog", { signal });
-      const document = await response.json();
+      const request = async () => (await this.host.request("/api/v1/catalog", { signal })).json();
+      const document = await withTimeout(request());
       if (document.digest === this.#document?.digest) continue;
       const catalog = new Catalog(document);
       if (signal.aborted) return catalog.free();

@@ -3,8 +3,7 @@
  * long, not even a heartbeat, is an error.
  */
 
-/** How long a host may be silent. It sends a heartbeat every 15 seconds. */
-const SILENCE_MS = 40_000;
+import { SILENCE_MS, withTimeout } from "./deadline.js";
 
 /**
  * The events of a response, as they arrive: `{ id, event, data }`. `id` is the last one of the stream, also if this
@@ -49,17 +48,4 @@ function addField(fields, line) {
   if (name === "data") (fields.data ??= []).push(value);
   else if (name === "event" && value !== "") fields.event = value;
   else if (name === "id" && !value.includes("\0")) fields.id = value;
-}
-
-/** The result of a promise that waits for the host, which must not be silent for too long. */
-export async function withTimeout(promise, ms = SILENCE_MS) {
-  let timer;
-  const timeout = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the host has sent nothing for too long")), ms);
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

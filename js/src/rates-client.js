@@ -7,8 +7,9 @@
  * last rates are still used), CLOSED.
  */
 
+import { withTimeout } from "./deadline.js";
 import { TillgateError } from "./error.js";
-import { events, withTimeout } from "./event-stream.js";
+import { events } from "./event-stream.js";
 import { Follower, closed, emit, sleep } from "./follower.js";
 import { readMessage, readRates } from "./rates-message.js";
 import { restore, snapshot } from "./rates-snapshot.js";
