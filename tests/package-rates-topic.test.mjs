@@ -291,10 +291,13 @@ describe("the start", () => {
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
       let asked = 0;
-      const client = connect({ fetch: () => ((asked += 1), new Promise(() => {})) });
+      const never = (url, { signal }) => {
+        asked += 1;
+        return new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      };
+      const client = connect({ fetch: never });
       for (const turn of [1, 2]) {
         const failed = new Promise((resolve) => client.addEventListener("error", resolve, { once: true }));
-        // What is asked next is asked before the next turn of the event loop.
         await new Promise(setImmediate);
         assert.equal(asked, turn);
         mock.timers.tick(40_000);

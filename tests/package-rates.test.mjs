@@ -5,12 +5,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { RatesClient } from "../js/src/rates-client.node.js";
-import { until } from "./support/program.mjs";
+import { clientWith, demo, until } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { TENANT, ratesHost } from "./support/rates-host.mjs";
 
 /** Each starts a host and returns `{ url, token, api, end }`. */
-const HOSTS = [["a scripted host", ratesHost]];
+const HOSTS = [["a scripted host", ratesHost], ["the program", program]];
+
+async function program() {
+  const host = await demo();
+  const client = await clientWith(host, ["exr.editor", "exr.subscriber"]);
+  return { ...client, end: host.end };
+}
 
 const COMPANY = "test-company";
 const SEK_EUR = { exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR" };

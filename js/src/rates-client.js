@@ -24,10 +24,10 @@ const CURRENCY = /^[A-Z]{3}$/;
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
 /** How often the progress of an initial state is read. */
-const PROGRESS_PAUSE_MS = 500;
+const PROGRESS_PAUSE_MS = 250;
 
 /** After how many readings without a new message an initial state is over, although messages of it seem to be missing. */
-const MAX_QUIET_READINGS = 20;
+const MAX_QUIET_READINGS = 40;
 
 /** Errors after which there will be no rates until something else changes: the caller's permissions, or the shop. */
 const REFUSALS = new Set(["denied", "unauthenticated", "not_found", "invalid"]);

@@ -222,10 +222,9 @@ class RatesHost {
   #update(id) {
     const unit = this.#units.get(id);
     const markupPercentage = unit.markupPercentage === undefined ? null : String(unit.markupPercentage);
-    const levels = [{ businessUnitId: id, rates: [...unit.set.values()] }];
-    const [{ rates: after }] = calculate([{ op: "used", levels, markupPercentage }]);
+    const levels = [{ businessUnitId: id, rates: [...unit.set.values()], markupPercentage }];
     const at = `${this.time().slice(0, 23)}Z`;
-    const [{ rates, ...lists }] = calculate([{ op: "difference", before: unit.rates, after, at }]);
+    const [{ rates, ...lists }] = calculate([{ op: "difference", before: unit.rates, levels, at }]);
     unit.rates = rates;
     const sent = Object.entries(lists).filter(([, list]) => list.length > 0);
     if (sent.length > 0) this.publish(this.message(id, Object.fromEntries(sent.map(([name, list]) => [name, list.map(toTopic)]))));
