@@ -510,6 +510,29 @@ describe("snapshots", () => {
     assert.equal(asked(RATES), 1);
   });
 
+  test("that were made before an initial state was complete request it again", async () => {
+    const client = await connected({ tenantId: TENANT });
+    client.pause();
+    await until(() => client.state === "STALE", "it is stale");
+    host.trim();
+    await set("SEK/EUR", 15);
+    host.trim();
+    host.isSlow = true;
+    client.resume();
+    await until(() => asked("/api/v1/initial-state") === 2, "the initial state is requested again");
+    host.heartbeat({ cursor: true });
+    host.publish(host.message("shop-9", {}));
+    await until(() => client.businessUnitIds.includes("shop-9"), "a message is received");
+    const snapshot = JSON.parse(JSON.stringify(client));
+    client.close();
+    host.isSlow = false;
+    const next = connect({ tenantId: TENANT, snapshot });
+    assert.equal(valueOf(next, "EUR", SHOP), "11.05");
+    await until(() => next.state === "READY", "it is ready");
+    assert.equal(valueOf(next, "EUR", SHOP), "15");
+    assert.equal(asked("/api/v1/initial-state"), 3);
+  });
+
   test("say how old the rates are", async () => {
     const client = await connected();
     const hour = 3_600_000;

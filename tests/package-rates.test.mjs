@@ -244,7 +244,9 @@ for (const [name, start] of HOSTS) {
       assert.throws(() => client.rate(SEK_EUR), { code: "invalid", path: "$.businessUnitId" });
       const late = await newShop();
       await until(() => value(client, SEK_EUR, late) === "11.05", "the new shop's rates are received");
-      for (const shop of client.businessUnitIds) assert.ok(await isAsListed(client, shop), shop);
+      await send("DELETE", `/api/v1/business-units/${other}`);
+      await until(() => value(client, SEK_EUR, other) === "not_found", "a shop's rates go with the shop");
+      for (const shop of [one, late]) assert.ok(await isAsListed(client, shop), shop);
     });
 
     test("a client of one shop of a tenant needs no list of its rates", async () => {
