@@ -164,6 +164,9 @@ impl Subscription {
             if is_ahead {
                 self.at = newest;
                 self.pending.push_back(Item::Reset(self.cursor()));
+            } else {
+                // A subscriber that loses its connection before the first message resumes here.
+                self.pending.push_back(Item::Position(self.cursor()));
             }
             self.start = None;
         }
@@ -204,10 +207,13 @@ pub(in crate::rates) fn follow_all(
     retention: Duration,
 ) -> impl Stream<Item = Item> + Send + 'static {
     let mut pending = VecDeque::new();
-    if let Cursor::All(at) = after
-        && at < app.clock.now().minus(retention)
-    {
-        pending.push_back(Item::Reset(after.clone()));
+    let now = app.clock.now();
+    match after {
+        Cursor::All(at) if at < now.minus(retention) => {
+            pending.push_back(Item::Reset(after.clone()));
+        }
+        Cursor::Latest => pending.push_back(Item::Position(Cursor::All(now))),
+        _ => {}
     }
     let everyone = Everyone {
         hints: app.store.partition_hints(),
