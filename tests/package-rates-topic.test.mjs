@@ -61,13 +61,9 @@ function connect(options) {
   return client;
 }
 
-/** A client that is connected and knows where it is. */
 async function connected(options) {
   const client = connect(options);
   await client.ready();
-  await until(() => host.listeners > 0, "it listens");
-  host.heartbeat({ cursor: true });
-  await until(() => client.toJSON().cursor !== undefined, "it has a cursor");
   return client;
 }
 
@@ -207,7 +203,7 @@ describe("numbers and texts", () => {
 describe("the stream", () => {
   for (const eol of ["\n", "\r\n", "\r"]) {
     test(`may end its lines with ${JSON.stringify(eol)} and arrive byte by byte`, async () => {
-      const text = [":hello", "id: 1", "data: å", "data:😀", "", "id: 2", ": alive", "", "event: reset", "data: {}", "", "data", "id:3", "x: y", "", "", "data: lost"].join(eol);
+      const text = [":hello", "id: 1", "data: å", "data:😀", "", "id: 2", ": alive", "", "event: reset", "data: {}", "", "data", "id:3", "x: y", "", "", ": heartbeat", "", "data: lost"].join(eol);
       for (const step of [1, 2, 3, 1000]) {
         const body = ReadableStream.from(chunks(text, step));
         const read = [];
@@ -217,6 +213,7 @@ describe("the stream", () => {
           { id: "2", event: "message", data: undefined },
           { id: "2", event: "reset", data: "{}" },
           { id: "3", event: "message", data: "" },
+          { id: "3", event: "message", data: undefined },
         ]);
       }
     });
@@ -269,16 +266,30 @@ describe("the start", () => {
     assert.deepEqual(held.map(({ rateValue }) => Number(rateValue)), listed.map(({ rateValue }) => rateValue));
   });
 
-  test("a connection that is lost before anything was received starts again with the list", async () => {
+  test("the list is read when the host has said where the stream begins", async () => {
+    host.greets = false;
     const client = connect();
+    await until(() => host.listeners === 1, "it listens");
+    host.heartbeat();
+    await set("SEK/USD", 9.6, SHOP);
     await client.ready();
+    assert.deepEqual(host.requests.slice(-2), [`PUT /api/v1/business-units/${SHOP}/exchange-rates/SALES/SEK/USD`, `GET ${RATES}`]);
+    assert.equal(valueOf(client, "USD"), "9.6");
+  });
+
+  test("a connection that is lost before that starts again, and one that is lost afterwards goes on", async () => {
+    host.greets = false;
+    const client = connect();
+    await until(() => host.listeners === 1, "it listens");
     host.endStreams();
-    await until(() => client.state === "STALE", "it is stale");
+    host.greets = true;
+    await client.ready();
+    assert.deepEqual(host.cursors, [undefined, undefined]);
+    host.endStreams();
     await set("SEK/EUR", 11.4);
     client.retry();
-    await until(() => valueOf(client) === "11.4", "the list is read again");
-    assert.deepEqual(host.cursors, [undefined, undefined]);
-    assert.equal(asked(RATES), 2);
+    await until(() => valueOf(client) === "11.4", "the change is received");
+    assert.equal(asked(RATES), 1);
   });
 
   test("a caller that may not read the rates is told so", async () => {
@@ -328,12 +339,15 @@ describe("resuming", () => {
     assert.equal(host.cursors[1], moved);
   });
 
-  test("a client is ready again when it has heard from the host", async () => {
+  test("a client is ready again when there is nothing more to receive", async () => {
     const client = await connected();
+    host.greets = false;
     host.endStreams();
     await until(() => client.state === "STALE", "it is stale");
     client.retry();
     await until(() => host.cursors.length === 2 && host.listeners === 1, "it has reconnected");
+    await set("SEK/EUR", 11.5);
+    await until(() => valueOf(client) === "11.5", "a message is received");
     assert.equal(client.state, "STALE");
     host.heartbeat();
     await until(() => client.state === "READY", "it is ready");
@@ -364,8 +378,12 @@ describe("resuming", () => {
     await set("SEK/EUR", 11.7);
     await set("SEK/EUR", 11.8);
     client.addEventListener("change", () => seen.push(valueOf(client)));
+    const { asOf } = client;
+    const gate = host.gate(RATES);
     client.resume();
-    await until(() => host.cursors.length === 2, "it has reconnected");
+    await gate.arrived;
+    assert.deepEqual([client.state, client.asOf, valueOf(client, "USD")], ["STALE", asOf, "9.5"]);
+    gate.open();
     await until(() => client.state === "READY", "it is ready again");
     assert.deepEqual([valueOf(client), valueOf(client, "USD")], ["11.8", "not_found"]);
     assert.deepEqual(seen, ["11.8"], "no older value was used");
@@ -439,14 +457,16 @@ describe("a tenant", () => {
     assert.equal(asked("/api/v1/initial-state"), 1);
   });
 
-  test("is ready when the host was heard, if the caller may not know when the initial state is complete", async () => {
+  test("is ready when there is nothing more to receive, if the caller may not know when the initial state is complete", async () => {
     host.isSlow = true;
     const client = connect({ tenantId: TENANT, token: () => host.token("exr.rate.read") });
     await until(() => host.listeners === 1 && host.requests.some((it) => it.includes("/changes/")), "the progress is refused");
     assert.equal(client.state, "STARTING");
     host.proceed();
+    await until(() => valueOf(client, "EUR", OTHER) === "12.5", "the messages are received");
+    assert.equal(client.state, "STARTING");
+    host.heartbeat();
     await client.ready();
-    assert.equal(valueOf(client, "EUR", SHOP), "11.05");
   });
 
   test("reads everything again after a reset: rates and shops that are gone are dropped, new ones are kept", async () => {
