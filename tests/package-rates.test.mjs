@@ -1,5 +1,6 @@
 // `tillgate/rates` against a host: following its rates, losing the connection, starting again, converting. Nothing here
-// depends on which host it is; what only a scripted one can do is in `package-rates-topic.test.mjs`.
+// depends on which host it is: what only a scripted one can do is in `package-rates-messages.test.mjs` and
+// `package-rates-topic.test.mjs`.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
