@@ -160,7 +160,7 @@ export type ErrorCode =
   | "invalid"
   /** Use another id. */
   | "not_found"
-  /** Call `await init()` first. */
+  /** Call `await init()` first; of a client of rates, wait for `ready()`. */
   | "not_ready"
   /** Load the module of this package. */
   | "wrong_module"
