@@ -1,5 +1,10 @@
 //! Exchange rates, over HTTP: business units, rates, what shops use, and the topic (`rates.md`).
 
+mod commands;
+mod consumer;
 mod fixture;
+mod laws;
+mod model;
+mod trial;
 mod units;
 mod used;
