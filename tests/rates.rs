@@ -1,5 +1,6 @@
 //! Exchange rates, over HTTP: business units, rates, what shops use, and the topic (`rates.md`).
 
+mod bad_input;
 mod commands;
 mod consumer;
 mod fixture;

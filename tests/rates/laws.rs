@@ -214,7 +214,7 @@ async fn hold(steps: Vec<Step>, seed: u64) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 12,
+        cases: 16,
         max_shrink_iters: 60,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::retention;
 use super::tree::Walk;
 use super::unit::{UnitId, UnitType};
 use crate::clock::Timestamp;
@@ -48,7 +49,7 @@ pub(super) struct Pass {
     /// Whether its shops are part of the total.
     pub(super) is_counted: bool,
     /// When the change was made: the date of what is new.
-    pub(super) at: String,
+    pub(super) at: Timestamp,
 }
 
 /// The record of a change.
@@ -142,7 +143,7 @@ pub(super) async fn record(
             task,
             walk,
             is_counted: false,
-            at: made_at.to_millis_text(),
+            at: made_at,
         });
     }
     if !progress.passes.is_empty() {
@@ -150,5 +151,6 @@ pub(super) async fn record(
         let due = Timestamp(0);
         change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
     }
+    retention::schedule(change, made_at);
     change.put(&key, &progress)
 }

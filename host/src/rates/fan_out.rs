@@ -72,9 +72,9 @@ impl Turn {
             self.work.settle(&mut change);
             return self.commit(change).await.map(drop);
         };
-        let at = pass.at.clone();
+        let at = pass.at;
         let mut tree = Tree::new(&self.records);
-        let mut differences = Differences::new(&self.app, &self.records, &at);
+        let mut differences = Differences::new(&self.app, &self.records, at);
         for page in 1..=PAGES_PER_TURN {
             let is_last = page == PAGES_PER_TURN;
             let after = self
@@ -143,11 +143,20 @@ impl Turn {
             change.expect(&self.key, Some(progress));
             let shops = tree.shops(&ids).await?;
             let published = match task {
-                Task::Difference => {
-                    let outcomes = differences.of(tree, shops).await?;
-                    self.publish(&mut change, &outcomes)?
+                Task::Difference => match differences.of(tree, shops).await {
+                    Ok(outcomes) => self.publish(&mut change, &outcomes),
+                    Err(cause) => Err(cause),
+                },
+                Task::InitialState => self.send_all(&mut change, &shops).await,
+            };
+            let published = match published {
+                // What was read does not fit together: others were writing meanwhile.
+                Err(Error::Busy) => {
+                    tree.clear();
+                    differences.clear();
+                    continue;
                 }
-                Task::InitialState => self.send_all(&mut change, &shops).await?,
+                published => published?,
             };
             let mut next = next.clone();
             next.published += published;

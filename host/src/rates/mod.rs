@@ -336,13 +336,7 @@ impl Rates {
             records: &self.records(editor.tenant),
             editor,
         };
-        let edited = edits.edit(id, plan).await?;
-        if !editor.dry_run {
-            let (tenant, unit, by) = (editor.tenant, id.as_str(), editor.by);
-            let correlation = editor.correlation;
-            tracing::info!(target: "audit", action = "rates.changed", %tenant, unit, by, %correlation);
-        }
-        Ok(edited)
+        edits.edit(id, plan).await
     }
 
     /// The rates that a unit uses: JSON.

@@ -1,11 +1,12 @@
 //! A subscriber's way through the topic: from its cursor to the newest message by itself, then live.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{Stream, stream};
+use futures_util::{FutureExt, Stream, stream};
 use tokio::sync::mpsc;
+use tokio::time::Interval;
 
 use super::cursor::Cursor;
 use super::hub::{Hub, Hubs, Live, PAGE};
@@ -213,7 +214,11 @@ pub(in crate::rates) fn follow_all(
         hints: app.store.partition_hints(),
         app: Arc::clone(app),
         filter,
+        read_to: after.clone(),
         start: Some(after),
+        scan: tokio::time::interval(SCAN),
+        unread: HashSet::new(),
+        began: Timestamp(0),
         logs: HashMap::new(),
         changed: VecDeque::new(),
         pending,
@@ -229,6 +234,14 @@ struct Everyone {
     filter: Filter,
     /// Where it begins in the logs that are there at first; in later ones at their beginning.
     start: Option<Cursor>,
+    /// Up to where the messages of all logs were sent: the cursor of what is sent next. A message of one log says nothing of
+    /// the others, so this moves only when all of them were read.
+    read_to: Cursor,
+    /// When all partitions are looked at again.
+    scan: Interval,
+    /// Those that were not read to their end since then, and when that was.
+    unread: HashSet<Partition>,
+    began: Timestamp,
     logs: HashMap<Partition, (Reader, Position)>,
     /// The partitions to look at.
     changed: VecDeque<Partition>,
@@ -251,23 +264,46 @@ impl Everyone {
     async fn step(&mut self) -> Result<()> {
         if let Some(start) = self.start.clone() {
             self.look_at_all(Some(&start)).await?;
+            if start == Cursor::Latest {
+                self.read_to = Cursor::All(self.began);
+            }
             self.start = None;
+            self.scan.reset();
+        } else if self.scan.tick().now_or_never().is_some() {
+            self.look_at_all(None).await?;
         }
         let Some(partition) = self.changed.pop_front() else {
-            match tokio::time::timeout(SCAN, self.hints.changed()).await {
-                Ok(ChangedPartitions::These(partitions)) => self.changed.extend(partitions),
-                Ok(ChangedPartitions::All) | Err(_) => self.look_at_all(None).await?,
+            let changed = tokio::select! {
+                changed = self.hints.changed() => changed,
+                _ = self.scan.tick() => ChangedPartitions::All,
+            };
+            match changed {
+                ChangedPartitions::These(partitions) => self.changed.extend(partitions),
+                ChangedPartitions::All => self.look_at_all(None).await?,
             }
             return Ok(());
         };
         let read = self.read_on(&partition).await;
-        if !matches!(read, Ok(false)) {
-            self.changed.push_front(partition);
+        if matches!(read, Ok(false)) {
+            self.has_read(&partition);
+        } else {
+            // Behind the others, so that a busy tenant does not hold them up.
+            self.changed.push_back(partition);
         }
         read.map(|_| ())
     }
 
+    /// A partition was read to its end. When all were, so were all messages of the time before.
+    fn has_read(&mut self, partition: &Partition) {
+        if self.unread.remove(partition) && self.unread.is_empty() {
+            self.read_to = Cursor::All(self.began);
+            self.pending.push_back(Item::Position(self.read_to.clone()));
+        }
+    }
+
     async fn look_at_all(&mut self, start: Option<&Cursor>) -> Result<()> {
+        self.unread.clear();
+        self.began = self.app.clock.now();
         let mut after: Option<Partition> = None;
         loop {
             let name = after.as_ref().map(Partition::as_str);
@@ -281,6 +317,7 @@ impl Everyone {
                     self.logs.insert(partition.clone(), (reader, at));
                 }
                 self.changed.push_back(partition.clone());
+                self.unread.insert(partition.clone());
             }
             after = page.last().cloned();
             if page.len() < PARTITIONS {
@@ -324,12 +361,19 @@ impl Everyone {
         let (reader, at) =
             log.or_insert_with(|| (Reader::new(tenant, records()), Position::default()));
         let slice = self.app.store.read(partition, TOPIC, *at, PAGE).await?;
+        if *at < slice.trimmed {
+            let is_behind = *at > Position::default();
+            *at = slice.trimmed;
+            if is_behind {
+                self.pending.push_back(Item::Reset(self.read_to.clone()));
+            }
+        }
         for message in &slice.messages {
             if self.filter.matches(message)
                 && let Some(data) = reader.data(message).await?
             {
-                let cursor = Cursor::All(message.publish_time);
-                self.pending.push_back(Item::Message(cursor, data));
+                let item = Item::Message(self.read_to.clone(), data);
+                self.pending.push_back(item);
             }
             *at = message.position;
         }
