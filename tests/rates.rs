@@ -3,8 +3,10 @@
 mod bad_input;
 mod commands;
 mod consumer;
+mod exact;
 mod fixture;
 mod laws;
+mod listener;
 mod model;
 mod trial;
 mod units;
