@@ -8,6 +8,7 @@ mod fixture;
 mod laws;
 mod listener;
 mod model;
+mod topic;
 mod trial;
 mod units;
 mod used;

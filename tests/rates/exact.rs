@@ -49,9 +49,13 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
     let path = "business-units/C/exchange-rates/SALES/SEK/EUR";
     for (given, value, opposite) in RATES {
         let body = || format!(r#"{{"rateValue": {given} }}"#);
+        // 1.10 after 1.1, and 0.000001 after 1e-6, are the same: there is no message.
+        let is_message = !["1.10", "0.000001"].contains(given);
         let dry = put(&shop, &format!("{path}?dryRun=true"), body()).await;
-        assert_eq!(member(&dry, SENT_SEK_EUR, "rateValue"), *value);
-        assert_eq!(member(&dry, SENT_EUR_SEK, "rateValue"), *opposite);
+        if is_message {
+            assert_eq!(member(&dry, SENT_SEK_EUR, "rateValue"), *value);
+            assert_eq!(member(&dry, SENT_EUR_SEK, "rateValue"), *opposite);
+        }
         shop.clock.advance(std::time::Duration::from_secs(1));
         let set = put(&shop, path, body()).await;
         assert_eq!(member(&set, SEK_EUR, "rateValue"), *value);
@@ -72,8 +76,7 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
         let (before, last) = history.rsplit_once(r#""at":"#).unwrap();
         assert!(before.starts_with(r#"{"items":[{"#));
         assert_eq!(member(last, "", "rateValue"), *value);
-        // 1.10 after 1.1, and 0.000001 after 1e-6, are the same: there is no message.
-        if !["1.10", "0.000001"].contains(given) {
+        if is_message {
             let event = listener.next().await.unwrap();
             assert_eq!(member(&event.data, SENT_SEK_EUR, "rateValue"), *value);
             assert_eq!(member(&event.data, SENT_EUR_SEK, "rateValueWithMarkup"), *opposite);
@@ -142,7 +145,7 @@ async fn amounts_are_converted_in_decimals_and_rounded_to_the_minor_unit() {
         ("EUR", "SEK", "0.1", "false", "1.11"),
         ("EUR", "SEK", "1.10", "false", "12.16"),
         ("EUR", "SEK", "-1.10", "false", "-12.16"),
-        ("EUR", "SEK", "100", "true", "994.5"),
+        ("EUR", "SEK", "100", "true", "994.50"),
         ("EUR", "JPY", "0.5", "false", "89"),
         ("EUR", "SEK", "999999999999.99", "false", "11049999999999.89"),
     ];

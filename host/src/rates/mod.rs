@@ -418,23 +418,27 @@ impl Rates {
     }
 
     /// The messages of a tenant, or of all, after a cursor, without end.
-    pub fn messages(
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn messages(
         &self,
         tenant: Option<&TenantId>,
         filter: Filter,
         after: Cursor,
-    ) -> impl Stream<Item = Item> + Send + 'static {
-        match tenant {
+    ) -> Result<impl Stream<Item = Item> + Send + use<>> {
+        Ok(match tenant {
             Some(tenant) => {
                 let records = self.records(tenant);
                 let messages = topic::follow(&self.hubs, records, tenant, filter, after);
-                Either::Left(messages)
+                Either::Left(messages.await?)
             }
             None => {
                 let retention = self.app.config.rates.message_retention;
-                Either::Right(topic::follow_all(&self.app, filter, after, retention))
+                let messages = topic::follow_all(&self.app, filter, after, retention);
+                Either::Right(messages.await?)
             }
-        }
+        })
     }
 }
 

@@ -58,34 +58,39 @@ pub enum Item {
     Position(Cursor),
 }
 
-/// The messages of a tenant after a cursor, without end.
-pub(in crate::rates) fn follow(
+/// The messages of a tenant after a cursor, without end. The newest message is that of now, not of when the stream is
+/// first asked.
+///
+/// # Errors
+/// When the store is away.
+pub(in crate::rates) async fn follow(
     hubs: &Hubs,
     records: Records,
     tenant: &TenantId,
     filter: Filter,
     after: Cursor,
-) -> impl Stream<Item = Item> + Send + 'static {
-    let subscription = Subscription {
+) -> Result<impl Stream<Item = Item> + Send + use<>> {
+    let mut subscription = Subscription {
         hub: hubs.of(tenant, &records),
         reader: Reader::new(tenant.clone(), records),
         filter,
-        start: Some(after),
+        may_reset: after != Cursor::Earliest,
         at: Position::default(),
         live: None,
         pending: VecDeque::new(),
     };
-    stream::unfold(subscription, |mut subscription| async {
+    subscription.begin(&after).await?;
+    Ok(stream::unfold(subscription, |mut subscription| async {
         Some((subscription.next().await, subscription))
-    })
+    }))
 }
 
 struct Subscription {
     hub: Arc<Hub>,
     reader: Reader,
     filter: Filter,
-    /// Where it begins, until it has.
-    start: Option<Cursor>,
+    /// Whether it is told when messages after its position are gone.
+    may_reset: bool,
     at: Position,
     live: Option<mpsc::Receiver<Live>>,
     pending: VecDeque<Item>,
@@ -144,37 +149,39 @@ impl Subscription {
         self.live = Some(live);
     }
 
+    /// Finds where to begin.
+    async fn begin(&mut self, after: &Cursor) -> Result<()> {
+        let (store, partition) = (self.reader.records.store(), self.reader.records.partition());
+        let newest = store.read(partition, TOPIC, Position::default(), 0);
+        let newest = newest.await?.last;
+        self.at = match after {
+            Cursor::Tenant(_, position) => *position,
+            Cursor::Latest | Cursor::All(_) => newest,
+            Cursor::Earliest => Position::default(),
+        };
+        // A cursor from a log that was longer, before the store was restored.
+        let is_ahead = self.at > newest;
+        if is_ahead {
+            self.at = newest;
+            self.pending.push_back(Item::Reset(self.cursor()));
+        }
+        Ok(())
+    }
+
     /// Reads the log, and joins the hub once there is nothing more to read.
     async fn catch_up(&mut self) -> Result<()> {
         let (store, partition) = (
             Arc::clone(self.reader.records.store()),
             self.reader.records.partition().clone(),
         );
-        let mut may_reset = true;
-        if let Some(start) = &self.start {
-            let newest = store.read(&partition, TOPIC, Position::default(), 0);
-            let newest = newest.await?.last;
-            self.at = match start {
-                Cursor::Tenant(_, position) => *position,
-                Cursor::Latest | Cursor::All(_) => newest,
-                Cursor::Earliest => Position::default(),
-            };
-            may_reset = *start != Cursor::Earliest;
-            // A cursor from a log that was longer, before the store was restored.
-            let is_ahead = self.at > newest;
-            if is_ahead {
-                self.at = newest;
-                self.pending.push_back(Item::Reset(self.cursor()));
-            }
-            self.start = None;
-        }
         let slice = store.read(&partition, TOPIC, self.at, PAGE).await?;
         if self.at < slice.trimmed {
             self.at = slice.trimmed;
-            if may_reset {
+            if self.may_reset {
                 self.pending.push_back(Item::Reset(self.cursor()));
             }
         }
+        self.may_reset = true;
         let mut is_silent = !slice.messages.is_empty();
         for message in &slice.messages {
             if self.filter.matches(message) {
@@ -197,25 +204,28 @@ impl Subscription {
     }
 }
 
-/// The messages of all tenants after a cursor, without end. A cursor that is older than `retention` resets.
-pub(in crate::rates) fn follow_all(
+/// The messages of all tenants after a cursor, without end, as those of one. A cursor that is older than `retention`
+/// resets.
+///
+/// # Errors
+/// When the store is away.
+pub(in crate::rates) async fn follow_all(
     app: &Arc<App>,
     filter: Filter,
     after: Cursor,
     retention: Duration,
-) -> impl Stream<Item = Item> + Send + 'static {
+) -> Result<impl Stream<Item = Item> + Send + use<>> {
     let mut pending = VecDeque::new();
     if let Cursor::All(at) = after
         && at < app.clock.now().minus(retention)
     {
         pending.push_back(Item::Reset(after.clone()));
     }
-    let everyone = Everyone {
+    let mut everyone = Everyone {
         hints: app.store.partition_hints(),
         app: Arc::clone(app),
         filter,
         read_to: after.clone(),
-        start: Some(after),
         scan: tokio::time::interval(SCAN),
         unread: HashSet::new(),
         began: Timestamp(0),
@@ -223,17 +233,20 @@ pub(in crate::rates) fn follow_all(
         changed: VecDeque::new(),
         pending,
     };
-    stream::unfold(everyone, |mut everyone| async {
+    everyone.look_at_all(Some(&after)).await?;
+    if after == Cursor::Latest {
+        everyone.read_to = Cursor::All(everyone.began);
+    }
+    everyone.scan.reset();
+    Ok(stream::unfold(everyone, |mut everyone| async {
         Some((everyone.next().await, everyone))
-    })
+    }))
 }
 
 struct Everyone {
     app: Arc<App>,
     hints: PartitionHints,
     filter: Filter,
-    /// Where it begins in the logs that are there at first; in later ones at their beginning.
-    start: Option<Cursor>,
     /// Up to where the messages of all logs were sent: the cursor of what is sent next. A message of one log says nothing of
     /// the others, so this moves only when all of them were read.
     read_to: Cursor,
@@ -262,14 +275,7 @@ impl Everyone {
 
     /// Reads on in the next partition that has changed; waits when there is none.
     async fn step(&mut self) -> Result<()> {
-        if let Some(start) = self.start.clone() {
-            self.look_at_all(Some(&start)).await?;
-            if start == Cursor::Latest {
-                self.read_to = Cursor::All(self.began);
-            }
-            self.start = None;
-            self.scan.reset();
-        } else if self.scan.tick().now_or_never().is_some() {
+        if self.scan.tick().now_or_never().is_some() {
             self.look_at_all(None).await?;
         }
         let Some(partition) = self.changed.pop_front() else {
@@ -301,6 +307,7 @@ impl Everyone {
         }
     }
 
+    /// Has all partitions read. With a `start`, that is where to begin in them; in later ones it is at their beginning.
     async fn look_at_all(&mut self, start: Option<&Cursor>) -> Result<()> {
         self.unread.clear();
         self.began = self.app.clock.now();
