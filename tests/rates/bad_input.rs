@@ -34,21 +34,91 @@ const FAULTS: &[Fault] = &[
     ("PUT", NEW, "[]", &["$"]),
     ("PUT", NEW, "{}", &["$.type"]),
     ("PUT", NEW, r#"{"type":"SHOP","parentId":"C"}"#, &["$.type"]),
-    ("PUT", NEW, r#"{"type":"store","parentId":"C"}"#, &["$.type"]),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"store","parentId":"C"}"#,
+        &["$.type"],
+    ),
     ("PUT", NEW, r#"{"type":"STORE"}"#, &["$.parentId"]),
-    ("PUT", NEW, r#"{"type":"GROUP","parentId":null}"#, &["$.parentId"]),
-    ("PUT", NEW, r#"{"type":"COMPANY","parentId":"C"}"#, &["$.parentId"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"a b"}"#, &["$.parentId"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":7}"#, &["$.parentId"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","name":5}"#, &["$.name"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","parentId":"SE"}"#, &["$.parentId"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markupPercentage":"5"}"#, &["$.markupPercentage"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markupPercentage":100}"#, &["$.markupPercentage"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markupPercentage":-1}"#, &["$.markupPercentage"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markupPercentage":1.00001}"#, &["$.markupPercentage"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markupPercentage":1e400}"#, &["$"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markups":{}}"#, &["$.markups"]),
-    ("PUT", NEW, r#"{"type":"STORE","parentId":"C","markups":[1]}"#, &["$.markups[0]"]),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"GROUP","parentId":null}"#,
+        &["$.parentId"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"COMPANY","parentId":"C"}"#,
+        &["$.parentId"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"a b"}"#,
+        &["$.parentId"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":7}"#,
+        &["$.parentId"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","name":5}"#,
+        &["$.name"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","parentId":"SE"}"#,
+        &["$.parentId"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markupPercentage":"5"}"#,
+        &["$.markupPercentage"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markupPercentage":100}"#,
+        &["$.markupPercentage"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markupPercentage":-1}"#,
+        &["$.markupPercentage"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markupPercentage":1.00001}"#,
+        &["$.markupPercentage"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markupPercentage":1e400}"#,
+        &["$"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markups":{}}"#,
+        &["$.markups"],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","markups":[1]}"#,
+        &["$.markups[0]"],
+    ),
     (
         "PUT",
         NEW,
@@ -79,14 +149,40 @@ const FAULTS: &[Fault] = &[
         "PUT",
         NEW,
         r#"{"type":"X","parentId":"","name":3,"markupPercentage":true,"markups":1}"#,
-        &["$.type", "$.parentId", "$.name", "$.markupPercentage", "$.markups"],
+        &[
+            "$.type",
+            "$.parentId",
+            "$.name",
+            "$.markupPercentage",
+            "$.markups",
+        ],
     ),
-    ("PUT", "business-units/a%20b", r#"{"type":"COMPANY"}"#, &["$.businessUnitId"]),
-    ("PUT", "business-units/%C3%A5", r#"{"type":"COMPANY"}"#, &["$.businessUnitId"]),
-    ("PUT", "business-units/C?dryRun=yes", r#"{"type":"COMPANY"}"#, &["$.dryRun"]),
+    (
+        "PUT",
+        "business-units/a%20b",
+        r#"{"type":"COMPANY"}"#,
+        &["$.businessUnitId"],
+    ),
+    (
+        "PUT",
+        "business-units/%C3%A5",
+        r#"{"type":"COMPANY"}"#,
+        &["$.businessUnitId"],
+    ),
+    (
+        "PUT",
+        "business-units/C?dryRun=yes",
+        r#"{"type":"COMPANY"}"#,
+        &["$.dryRun"],
+    ),
     ("GET", "business-units/a%2Fb", "", &["$.businessUnitId"]),
     ("DELETE", "business-units/a%20b", "", &["$.businessUnitId"]),
-    ("DELETE", "business-units/C-1?dryRun=true", "", &["$.dryRun"]),
+    (
+        "DELETE",
+        "business-units/C-1?dryRun=true",
+        "",
+        &["$.dryRun"],
+    ),
     // One rate.
     ("PUT", RATE, "", &["$"]),
     ("PUT", RATE, "11.05", &["$"]),
@@ -99,28 +195,63 @@ const FAULTS: &[Fault] = &[
     ("PUT", RATE, r#"{"rateValue":1e-7}"#, &["$.rateValue"]),
     ("PUT", RATE, r#"{"rateValue":1.1234567}"#, &["$.rateValue"]),
     ("PUT", RATE, r#"{"rateValue":1e15}"#, &["$.rateValue"]),
-    ("PUT", RATE, r#"{"rateValue":1234567890.123456}"#, &["$.rateValue"]),
+    (
+        "PUT",
+        RATE,
+        r#"{"rateValue":1234567890.123456}"#,
+        &["$.rateValue"],
+    ),
     ("PUT", RATE, r#"{"rateValue":1e999999999999}"#, &["$"]),
     ("PUT", RATE, r#"{"rateValue":2000001}"#, &["$.rateValue"]),
     ("PUT", RATE, r#"{"rateValue":NaN}"#, &["$"]),
     ("PUT", RATE, r#"{"rateValue":01}"#, &["$"]),
-    ("PUT", RATE, r#"{"rateValue":1,"rateValue":2}"#, &["$.rateValue"]),
+    (
+        "PUT",
+        RATE,
+        r#"{"rateValue":1,"rateValue":2}"#,
+        &["$.rateValue"],
+    ),
     (
         "PUT",
         "business-units/C/exchange-rates/SALE/SEX/eur",
         r#"{"rateValue":1}"#,
         &["$.exchangeRateType", "$.currencyIdFrom", "$.currencyIdTo"],
     ),
-    ("PUT", "business-units/C/exchange-rates/SALES/EUR/EUR", r#"{"rateValue":1}"#, &["$.currencyIdTo"]),
-    ("GET", "business-units/C/exchange-rates/sales/SEK/EUR", "", &["$.exchangeRateType"]),
-    ("DELETE", "business-units/C/exchange-rates/SALES/SEK/XXX", "", &["$.currencyIdTo"]),
-    ("DELETE", "business-units/C/exchange-rates/SALES/SEK/EUR?dryRun=1", "", &["$.dryRun"]),
+    (
+        "PUT",
+        "business-units/C/exchange-rates/SALES/EUR/EUR",
+        r#"{"rateValue":1}"#,
+        &["$.currencyIdTo"],
+    ),
+    (
+        "GET",
+        "business-units/C/exchange-rates/sales/SEK/EUR",
+        "",
+        &["$.exchangeRateType"],
+    ),
+    (
+        "DELETE",
+        "business-units/C/exchange-rates/SALES/SEK/XXX",
+        "",
+        &["$.currencyIdTo"],
+    ),
+    (
+        "DELETE",
+        "business-units/C/exchange-rates/SALES/SEK/EUR?dryRun=1",
+        "",
+        &["$.dryRun"],
+    ),
     // Many rates.
     ("POST", BULK, "", &["$"]),
     ("POST", BULK, "{}", &["$"]),
     ("POST", BULK, r#"{"set":[],"delete":null}"#, &["$"]),
     ("POST", BULK, r#"{"set":{}}"#, &["$.set"]),
-    ("POST", BULK, r#"{"set":[3],"delete":[[]]}"#, &["$.set[0]", "$.delete[0]"]),
+    (
+        "POST",
+        BULK,
+        r#"{"set":[3],"delete":[[]]}"#,
+        &["$.set[0]", "$.delete[0]"],
+    ),
     (
         "POST",
         BULK,
@@ -146,8 +277,18 @@ const FAULTS: &[Fault] = &[
     ),
     // What units use.
     ("GET", "exchange-rates", "", &["$.businessUnit"]),
-    ("GET", "exchange-rates?businessUnit=", "", &["$.businessUnit"]),
-    ("GET", "exchange-rates?businessUnit=a%20b", "", &["$.businessUnit"]),
+    (
+        "GET",
+        "exchange-rates?businessUnit=",
+        "",
+        &["$.businessUnit"],
+    ),
+    (
+        "GET",
+        "exchange-rates?businessUnit=a%20b",
+        "",
+        &["$.businessUnit"],
+    ),
     (
         "GET",
         "exchange-rates/history",
@@ -176,7 +317,13 @@ const FAULTS: &[Fault] = &[
         "POST",
         CONVERT,
         "{}",
-        &["$.businessUnitId", "$.exchangeRateType", "$.from", "$.to", "$.amount"],
+        &[
+            "$.businessUnitId",
+            "$.exchangeRateType",
+            "$.from",
+            "$.to",
+            "$.amount",
+        ],
     ),
     (
         "POST",
@@ -191,12 +338,37 @@ const FAULTS: &[Fault] = &[
         &["$.amount", "$.withMarkup"],
     ),
     // The topic.
-    ("GET", "topics/cer.public.event.rates-changed.v1?after=then", "", &["$.after"]),
-    ("GET", "topics/cer.public.event.rates-changed.v1?after=", "", &["$.after"]),
-    ("GET", "topics/cer.public.event.rates-changed.v1?businessUnitId=a%20b", "", &["$.businessUnitId"]),
+    (
+        "GET",
+        "topics/cer.public.event.rates-changed.v1?after=then",
+        "",
+        &["$.after"],
+    ),
+    (
+        "GET",
+        "topics/cer.public.event.rates-changed.v1?after=",
+        "",
+        &["$.after"],
+    ),
+    (
+        "GET",
+        "topics/cer.public.event.rates-changed.v1?businessUnitId=a%20b",
+        "",
+        &["$.businessUnitId"],
+    ),
     ("POST", "initial-state", "{}", &["$.tenantId"]),
-    ("POST", "initial-state", r#"{"tenantId":"A B"}"#, &["$.tenantId"]),
-    ("POST", "initial-state", r#"{"tenantId":"acme","businessUnitId":"a b"}"#, &["$.businessUnitId"]),
+    (
+        "POST",
+        "initial-state",
+        r#"{"tenantId":"A B"}"#,
+        &["$.tenantId"],
+    ),
+    (
+        "POST",
+        "initial-state",
+        r#"{"tenantId":"acme","businessUnitId":"a b"}"#,
+        &["$.businessUnitId"],
+    ),
 ];
 
 /// A shop with rates, one of which is so large that its opposite must be set too.
@@ -209,9 +381,17 @@ async fn shop() -> Shop {
 }
 
 /// Sends a request; answers its status and the paths of its faults.
-async fn ask(shop: &Shop, method: &str, path: &str, media: &str, body: String) -> (u16, Vec<String>) {
+async fn ask(
+    shop: &Shop,
+    method: &str,
+    path: &str,
+    media: &str,
+    body: String,
+) -> (u16, Vec<String>) {
     let method: Method = method.parse().unwrap();
-    let request = shop.host.request(method, &format!("/api/v1/{path}"), &shop.token);
+    let request = shop
+        .host
+        .request(method, &format!("/api/v1/{path}"), &shop.token);
     let request = request.header("content-type", media).body(body);
     let (status, answer) = read(request.send().await.unwrap()).await;
     (status, faults(&answer))
@@ -235,7 +415,11 @@ async fn every_fault_of_a_request_is_named_and_nothing_is_changed() {
     let before = stored(&shop).await;
     for (method, path, body, expected) in FAULTS {
         let (status, faults) = ask(&shop, method, path, JSON, (*body).to_owned()).await;
-        assert_eq!((status, faults.as_slice()), (400, &to_owned(expected)[..]), "{method} {path} {body}");
+        assert_eq!(
+            (status, faults.as_slice()),
+            (400, &to_owned(expected)[..]),
+            "{method} {path} {body}"
+        );
     }
     assert_eq!(stored(&shop).await, before);
 }
@@ -252,7 +436,8 @@ async fn too_much_of_anything_is_refused_and_nothing_is_changed() {
     let name = "å".repeat(257);
     let markup = r#"{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","markupPercentage":1}"#;
     let markups = [markup; 1_001].join(",");
-    let rate = r#"{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","rateValue":1}"#;
+    let rate =
+        r#"{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","rateValue":1}"#;
     let rates = [rate; 1_001].join(",");
     let cases = [
         (
@@ -260,7 +445,11 @@ async fn too_much_of_anything_is_refused_and_nothing_is_changed() {
             r#"{"type":"COMPANY"}"#.to_owned(),
             "$.businessUnitId",
         ),
-        (NEW.to_owned(), format!(r#"{{"type":"STORE","parentId":"{id}"}}"#), "$.parentId"),
+        (
+            NEW.to_owned(),
+            format!(r#"{{"type":"STORE","parentId":"{id}"}}"#),
+            "$.parentId",
+        ),
         (
             NEW.to_owned(),
             format!(r#"{{"type":"STORE","parentId":"C","name":"{name}"}}"#),
@@ -290,15 +479,35 @@ async fn what_is_not_there_not_allowed_or_of_another_media_type_has_its_status()
     let before = stored(&shop).await;
     let one = r#"{"rateValue":1}"#;
     let unit = r#"{"type":"STORE","parentId":"C"}"#;
-    let amount = r#"{"businessUnitId":"C","exchangeRateType":"SALES","from":"NOK","to":"EUR","amount":1}"#;
-    let nobody = r#"{"businessUnitId":"X","exchangeRateType":"SALES","from":"SEK","to":"EUR","amount":1}"#;
+    let amount =
+        r#"{"businessUnitId":"C","exchangeRateType":"SALES","from":"NOK","to":"EUR","amount":1}"#;
+    let nobody =
+        r#"{"businessUnitId":"X","exchangeRateType":"SALES","from":"SEK","to":"EUR","amount":1}"#;
     let rows = [
         ("GET", "business-units/X", JSON, "", 404),
         ("DELETE", "business-units/X", JSON, "", 404),
         ("GET", "business-units/X/exchange-rates", JSON, "", 404),
-        ("PUT", "business-units/X/exchange-rates/SALES/SEK/EUR", JSON, one, 404),
-        ("GET", "business-units/C/exchange-rates/SALES/EUR/SEK", JSON, "", 404),
-        ("DELETE", "business-units/C/exchange-rates/SALES/EUR/SEK", JSON, "", 404),
+        (
+            "PUT",
+            "business-units/X/exchange-rates/SALES/SEK/EUR",
+            JSON,
+            one,
+            404,
+        ),
+        (
+            "GET",
+            "business-units/C/exchange-rates/SALES/EUR/SEK",
+            JSON,
+            "",
+            404,
+        ),
+        (
+            "DELETE",
+            "business-units/C/exchange-rates/SALES/EUR/SEK",
+            JSON,
+            "",
+            404,
+        ),
         ("GET", "exchange-rates?businessUnit=X", JSON, "", 404),
         (
             "GET",
@@ -317,9 +526,21 @@ async fn what_is_not_there_not_allowed_or_of_another_media_type_has_its_status()
             "",
             404,
         ),
-        ("POST", "initial-state", JSON, r#"{"tenantId":"acme","businessUnitId":"X"}"#, 404),
+        (
+            "POST",
+            "initial-state",
+            JSON,
+            r#"{"tenantId":"acme","businessUnitId":"X"}"#,
+            404,
+        ),
         ("POST", "initial-state", JSON, r#"{"tenantId":"zeta"}"#, 403),
-        ("GET", "topics/cer.public.event.rates-changed.v1?tenantId=zeta", JSON, "", 403),
+        (
+            "GET",
+            "topics/cer.public.event.rates-changed.v1?tenantId=zeta",
+            JSON,
+            "",
+            403,
+        ),
         ("PUT", NEW, "text/plain", unit, 415),
         ("PUT", RATE, XML, one, 415),
         ("PATCH", RATE, JSON, one, 405),
@@ -341,36 +562,72 @@ async fn an_import_is_refused_whole() {
     let document = ecb::daily_xml(&ecb::day("2026-11-20 SEK 11.1 USD 1.149"));
     let without_cross = ecb::daily_xml(&ecb::day("2026-11-20 IRR 1100000 KWD 0.3"));
     let rows: &[(&str, &str, String, &[&str])] = &[
-        ("reference-rates/import", XML, document.clone(), &[
-            "$.businessUnitId",
-            "$.exchangeRateTypes",
-            "$.source",
-        ]),
+        (
+            "reference-rates/import",
+            XML,
+            document.clone(),
+            &["$.businessUnitId", "$.exchangeRateTypes", "$.source"],
+        ),
         (
             "reference-rates/import?businessUnitId=C&exchangeRateTypes=SALES,RENTAL&source=FED&crosses=maybe",
             XML,
             document.clone(),
             &["$.exchangeRateTypes", "$.source", "$.crosses"],
         ),
-        (&format!("{good}&dryRun=maybe"), XML, document.clone(), &["$.dryRun"]),
-        (good, "application/pdf", document.clone(), &["$.Content-Type"]),
+        (
+            &format!("{good}&dryRun=maybe"),
+            XML,
+            document.clone(),
+            &["$.dryRun"],
+        ),
+        (
+            good,
+            "application/pdf",
+            document.clone(),
+            &["$.Content-Type"],
+        ),
         (good, "text/csv", document.clone(), &["$.document"]),
         (good, XML, String::new(), &["$.document"]),
-        (good, XML, document.replace("1.149", "-1.149"), &["$.document"]),
+        (
+            good,
+            XML,
+            document.replace("1.149", "-1.149"),
+            &["$.document"],
+        ),
         (good, XML, document.replace("</Cube>", ""), &["$.document"]),
-        (good, XML, document.replace("2026-11-20", "2026-11-21"), &["$.document"]),
-        (&format!("{good}&crosses=true"), XML, without_cross, &["$.document"]),
-        (good, "multipart/form-data; boundary=x", "no form".to_owned(), &["$"]),
+        (
+            good,
+            XML,
+            document.replace("2026-11-20", "2026-11-21"),
+            &["$.document"],
+        ),
+        (
+            &format!("{good}&crosses=true"),
+            XML,
+            without_cross,
+            &["$.document"],
+        ),
         (
             good,
             "multipart/form-data; boundary=x",
-            "--x\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nECB\r\n--x--\r\n".to_owned(),
+            "no form".to_owned(),
+            &["$"],
+        ),
+        (
+            good,
+            "multipart/form-data; boundary=x",
+            "--x\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nECB\r\n--x--\r\n"
+                .to_owned(),
             &["$.document"],
         ),
     ];
     for (path, media, body, expected) in rows {
         let (status, faults) = ask(&shop, "POST", path, media, body.clone()).await;
-        assert_eq!((status, faults), (400, to_owned(expected)), "{path} {media} {body}");
+        assert_eq!(
+            (status, faults),
+            (400, to_owned(expected)),
+            "{path} {media} {body}"
+        );
     }
     let unknown = good.replace("=C&", "=X&");
     assert_eq!(ask(&shop, "POST", &unknown, XML, document).await.0, 404);
@@ -380,8 +637,13 @@ async fn an_import_is_refused_whole() {
 #[tokio::test]
 async fn a_cursor_of_another_subscription_is_refused() {
     let shop = shop().await;
-    let request = shop.host.request(Method::GET, &format!("/api/v1/{TOPIC}"), &shop.token);
+    let request = shop
+        .host
+        .request(Method::GET, &format!("/api/v1/{TOPIC}"), &shop.token);
     let request = request.header("last-event-id", "x x").send();
     let (status, answer) = read(request.await.unwrap()).await;
-    assert_eq!((status, faults(&answer)), (400, vec!["$.Last-Event-ID".to_owned()]));
+    assert_eq!(
+        (status, faults(&answer)),
+        (400, vec!["$.Last-Event-ID".to_owned()])
+    );
 }

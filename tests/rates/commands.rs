@@ -139,7 +139,9 @@ impl Command {
                     format!(r#"{{{},"rateValue":{value}}}"#, key_members(*key))
                 });
                 let set: Vec<_> = set.collect();
-                let delete = delete.iter().map(|key| format!("{{{}}}", key_members(*key)));
+                let delete = delete
+                    .iter()
+                    .map(|key| format!("{{{}}}", key_members(*key)));
                 let delete: Vec<_> = delete.collect();
                 let body = format!(
                     r#"{{"set":[{}],"delete":[{}]}}"#,
@@ -159,7 +161,9 @@ impl Command {
                 quotes,
                 crosses,
             } => {
-                let quotes = quotes.iter().map(|(code, rate)| format!(" {code} {}", decimal(*rate, 6)));
+                let quotes = quotes
+                    .iter()
+                    .map(|(code, rate)| format!(" {code} {}", decimal(*rate, 6)));
                 let day = ecb::day(&format!("{day}{}", quotes.collect::<String>()));
                 let path = format!(
                     "reference-rates/import?businessUnitId={}&exchangeRateTypes={}&source=ECB&crosses={crosses}",

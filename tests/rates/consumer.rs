@@ -79,8 +79,16 @@ impl Rate {
 impl Lists {
     /// Key, values and dates of every rate, by list.
     pub fn rows(&self) -> [Vec<(Key, String)>; 3] {
-        [&self.created_rates, &self.updated_rates, &self.deleted_rates]
-            .map(|list| list.iter().map(|rate| (rate.key(""), rate.text())).collect())
+        [
+            &self.created_rates,
+            &self.updated_rates,
+            &self.deleted_rates,
+        ]
+        .map(|list| {
+            list.iter()
+                .map(|rate| (rate.key(""), rate.text()))
+                .collect()
+        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -164,7 +172,10 @@ impl Consumer {
     /// The rates that it holds of a shop must have the values of `used`.
     pub fn assert_holds(&self, shop: &str, used: &UsedRates) {
         let first = (shop.to_owned(), String::new(), String::new(), String::new());
-        let of_shop = self.held.range(first..).take_while(|(key, _)| key.0 == shop);
+        let of_shop = self
+            .held
+            .range(first..)
+            .take_while(|(key, _)| key.0 == shop);
         let held: Vec<_> = of_shop
             .filter_map(|((_, of, from, to), (_, rate))| {
                 let [value, with_markup] = rate.as_ref()?.values();
@@ -201,7 +212,10 @@ impl Consumer {
             assert!(held(rate).is_none(), "was there before: {message:?}");
             assert!(rate.created_date[..23] <= message.publish_time[..23]);
             let gone = self.gone.get(&rate.key(&message.shop));
-            assert!(gone.is_none_or(|before| *before < rate.created_date), "{message:?}");
+            assert!(
+                gone.is_none_or(|before| *before < rate.created_date),
+                "{message:?}"
+            );
         }
         for rate in &lists.updated_rates {
             let before = held(rate).expect("a rate that is updated was there before");

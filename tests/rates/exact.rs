@@ -23,7 +23,9 @@ const RATES: &[(&str, &str, &str)] = &[
 
 /// The text of a member, wherever it stands first.
 fn member<'t>(text: &'t str, after: &str, name: &str) -> &'t str {
-    let (_, rest) = text.split_once(after).unwrap_or_else(|| panic!("{after} in {text}"));
+    let (_, rest) = text
+        .split_once(after)
+        .unwrap_or_else(|| panic!("{after} in {text}"));
     let (_, rest) = rest.split_once(&format!("\"{name}\":")).unwrap();
     rest.split([',', '}']).next().unwrap()
 }
@@ -35,8 +37,12 @@ const SENT_EUR_SEK: &str = r#""sourceCurrencyCode":"EUR","targetCurrencyCode":"S
 
 /// The text that is answered to a request with a body of text.
 async fn put(shop: &Shop, path: &str, body: String) -> String {
-    let request = shop.host.request(Method::PUT, &format!("/api/v1/{path}"), &shop.token);
-    let request = request.header("content-type", "application/json").body(body);
+    let request = shop
+        .host
+        .request(Method::PUT, &format!("/api/v1/{path}"), &shop.token);
+    let request = request
+        .header("content-type", "application/json")
+        .body(body);
     let response = request.send().await.unwrap();
     assert!(response.status().is_success());
     response.text().await.unwrap()
@@ -65,13 +71,16 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
             assert_eq!(member(&set, SEK_EUR, "rateValue"), *value);
         }
         for unit in ["C", "SE-1"] {
-            let used = shop.text(&format!("exchange-rates?businessUnit={unit}")).await;
+            let used = shop
+                .text(&format!("exchange-rates?businessUnit={unit}"))
+                .await;
             for name in ["rateValue", "rateValueWithMarkup"] {
                 assert_eq!(member(&used, SEK_EUR, name), *value);
                 assert_eq!(member(&used, EUR_SEK, name), *opposite);
             }
         }
-        let history = "exchange-rates/history?businessUnit=SE-1&type=SALES&from=SEK&to=EUR&limit=1000";
+        let history =
+            "exchange-rates/history?businessUnit=SE-1&type=SALES&from=SEK&to=EUR&limit=1000";
         let history = shop.text(history).await;
         let (before, last) = history.rsplit_once(r#""at":"#).unwrap();
         assert!(before.starts_with(r#"{"items":[{"#));
@@ -79,7 +88,10 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
         if is_message {
             let event = listener.next().await.unwrap();
             assert_eq!(member(&event.data, SENT_SEK_EUR, "rateValue"), *value);
-            assert_eq!(member(&event.data, SENT_EUR_SEK, "rateValueWithMarkup"), *opposite);
+            assert_eq!(
+                member(&event.data, SENT_EUR_SEK, "rateValueWithMarkup"),
+                *opposite
+            );
         }
     }
 }
@@ -88,7 +100,9 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
 async fn fifteen_digits_are_kept_and_a_rate_needs_an_opposite_that_is_not_nothing() {
     let shop = Shop::with_units().await;
     let set = |from: &str, to: &str, value: &str| {
-        format!(r#"{{"exchangeRateType":"SALES","currencyIdFrom":"{from}","currencyIdTo":"{to}","rateValue":{value}}}"#)
+        format!(
+            r#"{{"exchangeRateType":"SALES","currencyIdFrom":"{from}","currencyIdTo":"{to}","rateValue":{value}}}"#
+        )
     };
     for (large, small) in [
         ("999999999999999", "0.000001"),
@@ -123,7 +137,12 @@ async fn a_markup_of_a_ten_thousandth_of_a_percent_counts() {
     // 11.05 × 0.999999, and 1 ÷ 11.05 × 0.999999, each rounded once.
     assert_eq!(member(&used, SEK_EUR, "rateValueWithMarkup"), "11.049989");
     assert_eq!(member(&used, EUR_SEK, "rateValueWithMarkup"), "0.090498");
-    for (given, value) in [("99.9999", "99.9999"), ("2.50", "2.5"), ("0", "0"), ("1e-4", "0.0001")] {
+    for (given, value) in [
+        ("99.9999", "99.9999"),
+        ("2.50", "2.5"),
+        ("0", "0"),
+        ("1e-4", "0.0001"),
+    ] {
         let body = format!(r#"{{"type":"STORE","parentId":"SE","markupPercentage":{given}}}"#);
         put(&shop, "business-units/SE-1", body).await;
         let unit = shop.text("business-units/SE-1").await;
@@ -147,14 +166,24 @@ async fn amounts_are_converted_in_decimals_and_rounded_to_the_minor_unit() {
         ("EUR", "SEK", "-1.10", "false", "-12.16"),
         ("EUR", "SEK", "100", "true", "994.50"),
         ("EUR", "JPY", "0.5", "false", "89"),
-        ("EUR", "SEK", "999999999999.99", "false", "11049999999999.89"),
+        (
+            "EUR",
+            "SEK",
+            "999999999999.99",
+            "false",
+            "11049999999999.89",
+        ),
     ];
     for (from, to, amount, with_markup, converted) in cases {
         let body = format!(
             r#"{{"businessUnitId":"SE-1","exchangeRateType":"SALES","from":"{from}","to":"{to}","amount":{amount},"withMarkup":{with_markup}}}"#
         );
-        let request = shop.host.request(Method::POST, "/api/v1/exchange-rates/convert", &shop.token);
-        let request = request.header("content-type", "application/json").body(body);
+        let request =
+            shop.host
+                .request(Method::POST, "/api/v1/exchange-rates/convert", &shop.token);
+        let request = request
+            .header("content-type", "application/json")
+            .body(body);
         let text = request.send().await.unwrap().text().await.unwrap();
         assert_eq!(member(&text, "", "amount"), converted, "{text}");
         let answer: Value = serde_json::from_str(&text).unwrap();

@@ -33,17 +33,21 @@ fn markup() -> impl Strategy<Value = i128> {
     prop_oneof![2 => 1_i128..1_000_000, 1 => select(vec![0, 1, 25_000, 999_999])]
 }
 
-fn command() -> impl Strategy<Value = Command> {
+pub fn command() -> impl Strategy<Value = Command> {
     let unit = || 0..IDS.len();
     let markups = btree_map(key(), markup(), 0..3);
-    let put = (unit(), any::<Index>(), proptest::option::of(markup()), markups).prop_map(
-        |(id, parent, markup, markups)| Command::Put {
+    let put = (
+        unit(),
+        any::<Index>(),
+        proptest::option::of(markup()),
+        markups,
+    )
+        .prop_map(|(id, parent, markup, markups)| Command::Put {
             id,
             parent: parent.index(IDS.len() + 1),
             markup,
             markups,
-        },
-    );
+        });
     let bulk = (unit(), btree_map(key(), rate(), 0..5), vec(key(), 1..4));
     let bulk = bulk.prop_map(|(id, set, delete)| {
         let delete = delete.into_iter().filter(|key| !set.contains_key(key));
@@ -51,10 +55,20 @@ fn command() -> impl Strategy<Value = Command> {
         Command::Change { id, set, delete }
     });
     let quote = (select(vec!["SEK", "USD", "NOK"]), 100_000_i128..20_000_000);
-    let import = (unit(), any::<bool>(), 10_u8..=20, vec(quote, 1..4), any::<bool>());
+    let import = (
+        unit(),
+        any::<bool>(),
+        10_u8..=20,
+        vec(quote, 1..4),
+        any::<bool>(),
+    );
     let import = import.prop_map(|(id, both, day, quotes, crosses)| Command::Import {
         id,
-        types: if both { &["PURCHASE", "SALES"] } else { &["SALES"] },
+        types: if both {
+            &["PURCHASE", "SALES"]
+        } else {
+            &["SALES"]
+        },
         day: format!("2026-11-{day}"),
         quotes: quotes.into_iter().collect(),
         crosses,
@@ -198,7 +212,8 @@ async fn hold(steps: Vec<Step>, seed: u64) {
         first.trial.run(&shop, &put).await;
     }
     for step in &steps {
-        shop.clock.advance(std::time::Duration::from_millis(step.millis));
+        shop.clock
+            .advance(std::time::Duration::from_millis(step.millis));
         let tenant = tenants.get_mut(step.tenant).unwrap();
         if step.is_alone {
             tenant.step_alone(&shop, &step.command).await;

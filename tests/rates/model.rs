@@ -116,7 +116,11 @@ impl Model {
         let unit = self.0.get_mut(id).ok_or(404_u16)?;
         let mut new: Vec<(Key, i128)> = Vec::new();
         for of in types {
-            new.extend(quotes.iter().map(|(code, rate)| ((*of, *code, "EUR"), *rate)));
+            new.extend(
+                quotes
+                    .iter()
+                    .map(|(code, rate)| ((*of, *code, "EUR"), *rate)),
+            );
             for (from, rate) in quotes.iter().filter(|_| with_crosses) {
                 let others = quotes.iter().filter(|(to, _)| *to != from);
                 new.extend(others.map(|(to, per)| ((*of, *from, *to), divide(rate * ONE, *per))));

@@ -145,7 +145,11 @@ impl Trial {
             }
         } else {
             let shops: BTreeSet<_> = before.all_shops().into_iter().collect();
-            for shop in shops.into_iter().chain(self.model.all_shops()).collect::<BTreeSet<_>>() {
+            for shop in shops
+                .into_iter()
+                .chain(self.model.all_shops())
+                .collect::<BTreeSet<_>>()
+            {
                 let lists = difference(&used_of(before, &shop), &used_of(&self.model, &shop));
                 if lists.iter().any(|list| !list.is_empty()) {
                     expected.push((shop, lists));
@@ -218,14 +222,25 @@ impl Trial {
         let answer: Vec<UsedRate> = serde_json::from_str(&answer).unwrap();
         let (mut rows, mut texts) = (Vec::new(), Vec::new());
         for rate in &answer {
-            let key = [&rate.exchange_rate_type, &rate.currency_id_from, &rate.currency_id_to];
+            let key = [
+                &rate.exchange_rate_type,
+                &rate.currency_id_from,
+                &rate.currency_id_to,
+            ];
             let [value, with_markup] = [&rate.rate_value, &rate.rate_value_with_markup];
             rows.push(format!("{key:?} {value} {with_markup} {}", rate.set_at));
             let (by, modified) = (&rate.created_by, &rate.last_modified);
-            texts.push(format!("{value} {with_markup} {} {by:?} {modified:?}", rate.created_date));
+            texts.push(format!(
+                "{value} {with_markup} {} {by:?} {modified:?}",
+                rate.created_date
+            ));
         }
         let expected = values.iter().map(|((of, from, to), used)| {
-            let Used { value, with_markup, set_at } = used;
+            let Used {
+                value,
+                with_markup,
+                set_at,
+            } = used;
             format!("{:?} {value} {with_markup} {set_at}", [of, from, to])
         });
         assert_eq!(rows, expected.collect::<Vec<_>>(), "{} {id}", self.tenant);
@@ -235,7 +250,11 @@ impl Trial {
 
 fn used_of(model: &Model, id: &str) -> UsedRates {
     let is_known = model.0.contains_key(id);
-    if is_known { model.used(id) } else { UsedRates::new() }
+    if is_known {
+        model.used(id)
+    } else {
+        UsedRates::new()
+    }
 }
 
 fn row((of, from, to): Key, used: &Used) -> String {
@@ -243,11 +262,19 @@ fn row((of, from, to): Key, used: &Used) -> String {
 }
 
 fn rows(lists: &Lists) -> [Vec<String>; 3] {
-    [&lists.created_rates, &lists.updated_rates, &lists.deleted_rates].map(|list| {
+    [
+        &lists.created_rates,
+        &lists.updated_rates,
+        &lists.deleted_rates,
+    ]
+    .map(|list| {
         let rows = list.iter().map(|rate| {
             let [value, with_markup] = rate.values();
             let (from, to) = (&rate.source_currency_code, &rate.target_currency_code);
-            format!("{} {from}/{to} {value} {with_markup}", rate.exchange_rate_type)
+            format!(
+                "{} {from}/{to} {value} {with_markup}",
+                rate.exchange_rate_type
+            )
         });
         rows.collect()
     })

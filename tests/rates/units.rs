@@ -79,7 +79,13 @@ async fn a_tree_is_at_most_16_levels_deep_whichever_end_grows() {
     let used = shop.used("shop").await;
     assert_eq!(used, ["EUR/SEK 0.1 0.1 0", "SEK/EUR 10 10 0"]);
     let body = json!({ "type": "GROUP", "parentId": "x8" });
-    assert_eq!(shop.send(Method::PUT, "business-units/y", &body).await.0, 201);
+    assert_eq!(
+        shop.send(Method::PUT, "business-units/y", &body).await.0,
+        201
+    );
     let body = json!({ "type": "STORE", "parentId": "y" });
-    assert_eq!(shop.send(Method::PUT, "business-units/z", &body).await.0, 409);
+    assert_eq!(
+        shop.send(Method::PUT, "business-units/z", &body).await.0,
+        409
+    );
 }

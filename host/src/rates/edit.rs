@@ -12,11 +12,11 @@ use super::change::{self, Reach};
 use super::dry_run::{self, DryRun};
 use super::fan_out::expect_above;
 use super::history::{self, Entry};
+use super::math;
 use super::set_rate::SetRates;
 use super::shop::{Differences, Sender, Shared, read_used};
 use super::tree::{self, Node, Path, Tree, child_entry};
 use super::unit::{MAX_DEPTH, Unit, UnitId, UnitSettings, UnitType, child_key, children_prefix};
-use super::math;
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -370,7 +370,11 @@ fn action(after: &After, before: Option<&Node>) -> Result<Option<&'static str>> 
         After::Put(_, rates) => {
             let old = before.map_or_else(|| Ok(SetRates::default()), Node::set_rates)?;
             let is_of_rates = *rates != old;
-            Some(if is_of_rates { "rates.changed" } else { "business_unit.put" })
+            Some(if is_of_rates {
+                "rates.changed"
+            } else {
+                "business_unit.put"
+            })
         }
     })
 }
