@@ -174,14 +174,11 @@ impl Chain {
         let filter = Filter {
             business_unit: shop,
         };
-        let items = self
-            .host
-            .features
-            .rates
-            .messages(Some(&tenant), filter, Cursor::Latest);
+        let rates = Arc::clone(&self.host.features.rates);
         let count = Arc::clone(count);
         tokio::spawn(async move {
-            let mut items = items.boxed();
+            let items = rates.messages(Some(&tenant), filter, Cursor::Latest);
+            let mut items = items.await.unwrap().boxed();
             while let Some(item) = items.next().await {
                 if matches!(item, Item::Message(..)) {
                     count.fetch_add(1, Ordering::Relaxed);

@@ -228,8 +228,8 @@ impl Records {
         }
     }
 
-    /// Plans a change and commits it; plans again when a version that it expects is not the current one any more. A plan
-    /// without operations is not committed. Answers what the plan that took effect answered.
+    /// Plans a change and commits it; plans again when a version that it expects is not the current one any more, or when
+    /// the plan fails with [`Error::Busy`]. A plan without operations is not committed. Answers what the plan that took effect answered.
     ///
     /// # Errors
     /// What the plan fails with; [`Error::Busy`] when other writers were faster every time;
@@ -240,9 +240,15 @@ impl Records {
     {
         let mut turn = None;
         for _ in 0..MAX_ATTEMPTS {
-            let (change, planned) = plan().await?;
-            if change.is_empty() || self.commit(change).await?.is_some() {
-                return Ok(planned);
+            match plan().await {
+                Ok((change, planned)) => {
+                    if change.is_empty() || self.commit(change).await?.is_some() {
+                        return Ok(planned);
+                    }
+                }
+                // What it read does not fit together: others were writing meanwhile.
+                Err(Error::Busy) => {}
+                Err(cause) => return Err(cause),
             }
             if turn.is_none() {
                 turn = Some(self.retry_lock()?.lock().await);

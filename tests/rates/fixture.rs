@@ -20,6 +20,7 @@ pub const NOON: Timestamp = Timestamp(1_795_176_000_000_000);
 /// A host whose clock stands still, and a price manager.
 pub struct Shop {
     pub host: Host,
+    pub store: Arc<MemoryStore>,
     pub clock: Arc<StoppedClock>,
     pub token: String,
     pub tenant: &'static str,
@@ -30,11 +31,12 @@ impl Shop {
     pub async fn start() -> Self {
         let clock = Arc::new(StoppedClock::at(NOON));
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let host = Host::start_on(store, clock.clone() as Arc<dyn Clock>).await;
+        let host = Host::start_on(store.clone(), clock.clone() as Arc<dyn Clock>).await;
         let tenant = "acme";
         let token = host.token(tenant, ROLES).await;
         Self {
             host,
+            store,
             clock,
             token,
             tenant,

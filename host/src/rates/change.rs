@@ -11,6 +11,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::retention;
 use super::tree::Walk;
 use super::unit::{UnitId, UnitType};
 use crate::clock::Timestamp;
@@ -49,7 +50,7 @@ pub(super) struct Pass {
     /// up to date: whatever is written of a shop rests on all that is set above it then.
     pub(super) counted_at: Option<u64>,
     /// When the change was made: the date of what is new.
-    pub(super) at: String,
+    pub(super) at: Timestamp,
 }
 
 /// The record of a change.
@@ -143,7 +144,7 @@ pub(super) async fn record(
             task,
             walk,
             counted_at: None,
-            at: made_at.to_millis_text(),
+            at: made_at,
         });
     }
     if !progress.passes.is_empty() {
@@ -151,5 +152,6 @@ pub(super) async fn record(
         let due = Timestamp(0);
         change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
     }
+    retention::schedule(change, made_at);
     change.put(&key, &progress)
 }

@@ -95,8 +95,7 @@ pub(super) async fn run(
     unit: &Arc<Node>,
     changed: &[KeyText],
 ) -> Result<DryRun> {
-    let at = app.clock.now().to_millis_text();
-    let mut differences = Differences::new(app, records, &at);
+    let mut differences = Differences::new(app, records, app.clock.now());
     let mut shielding = Shielding::new(tree, unit, changed).await?;
     let mut dry = DryRun {
         business_units: Counts::default(),

@@ -12,11 +12,11 @@ use super::change::{self, Reach};
 use super::dry_run::{self, DryRun};
 use super::fan_out::expect_above;
 use super::history::{self, Entry};
+use super::math;
 use super::set_rate::SetRates;
 use super::shop::{Differences, Sender, Shared, read_used};
-use super::tree::{Node, Path, Tree, child_entry};
+use super::tree::{self, Node, Path, Tree, child_entry};
 use super::unit::{MAX_DEPTH, Unit, UnitId, UnitSettings, UnitType, child_key, children_prefix};
-use super::{math, retention};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -86,6 +86,7 @@ impl Edits<'_> {
             let before = tree.node(id).await?;
             let now = self.now(before.as_deref());
             let (after, answer) = plan(before.as_deref(), &now.to_millis_text())?;
+            let action = action(&after, before.as_deref())?;
             let mut change = Change::default();
             let dry = match (after, before) {
                 (After::Put(settings, rates), before) => {
@@ -120,9 +121,17 @@ impl Edits<'_> {
                 }
             };
             let edited = dry.map_or_else(|| Edited::Made(answer), Edited::Dry);
-            Ok((change, edited))
+            Ok((change, (edited, action)))
         };
-        self.records.change(attempt).await
+        let (edited, action) = self.records.change(attempt).await?;
+        if let Some(action) = action
+            && !self.editor.dry_run
+        {
+            let (tenant, unit, by) = (self.editor.tenant, id.as_str(), self.editor.by);
+            let correlation = self.editor.correlation;
+            tracing::info!(target: "audit", action, %tenant, unit, by, %correlation);
+        }
+        Ok(edited)
     }
 
     /// The time of a change: later than any change of the unit before.
@@ -168,7 +177,12 @@ impl Edits<'_> {
                 if path.nodes.iter().any(|above| above.id == *id) {
                     return Err(conflict("a business unit cannot stand below itself"));
                 }
-                if path.nodes.len() >= MAX_DEPTH {
+                // The levels above it, its own, and those below it that move with it.
+                let below = match old {
+                    Some(_) => tree::depth_below(self.records, id).await?,
+                    None => 0,
+                };
+                if path.nodes.len() + 1 + below > MAX_DEPTH {
                     return Err(conflict("the tree would be deeper than 16 levels"));
                 }
                 path
@@ -275,8 +289,7 @@ impl Edits<'_> {
         shop: &Arc<Node>,
         now: Timestamp,
     ) -> Result<bool> {
-        let at = now.to_millis_text();
-        let mut differences = Differences::new(self.app, self.records, &at);
+        let mut differences = Differences::new(self.app, self.records, now);
         let outcomes = differences.of(tree, vec![Arc::clone(shop)]).await?;
         let outcome = outcomes.first();
         let outcome = outcome.ok_or_else(|| Error::Bug("a shop was not computed".to_owned()))?;
@@ -284,9 +297,6 @@ impl Edits<'_> {
             self.sender(now)
                 .publish(change, &mut Shared::default(), shop, &outcome.difference)?;
         change.put(&shop.id.key(), unit.as_ref().unwrap_or(shop.unit()))?;
-        if has_message {
-            retention::schedule(change, now);
-        }
         Ok(has_message)
     }
 
@@ -336,7 +346,6 @@ impl Edits<'_> {
         };
         self.sender(now)
             .send(change, &mut Shared::default(), &shop.id, &lists);
-        retention::schedule(change, now);
         Ok(true)
     }
 
@@ -351,6 +360,23 @@ impl Edits<'_> {
             now,
         }
     }
+}
+
+/// What an edit is called in the audit log; `None` for one that changes nothing.
+fn action(after: &After, before: Option<&Node>) -> Result<Option<&'static str>> {
+    Ok(match after {
+        After::Same => None,
+        After::Removed => Some("business_unit.deleted"),
+        After::Put(_, rates) => {
+            let old = before.map_or_else(|| Ok(SetRates::default()), Node::set_rates)?;
+            let is_of_rates = *rates != old;
+            Some(if is_of_rates {
+                "rates.changed"
+            } else {
+                "business_unit.put"
+            })
+        }
+    })
 }
 
 /// Whether a change of a unit may change what shops below it use.

@@ -73,9 +73,9 @@ impl Turn {
             self.work.settle(&mut change);
             return self.commit(change).await.map(drop);
         };
-        let at = pass.at.clone();
+        let at = pass.at;
         let mut tree = Tree::new(&self.records);
-        let mut differences = Differences::new(&self.app, &self.records, &at);
+        let mut differences = Differences::new(&self.app, &self.records, at);
         for page in 1..=PAGES_PER_TURN {
             let is_last = page == PAGES_PER_TURN;
             let after = self
@@ -144,10 +144,21 @@ impl Turn {
                     // Edited since, and brought up to date by that: a shop that is edited all the time holds up nobody.
                     let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
                     let shops = shops.into_iter().filter(is_behind).collect();
-                    let outcomes = differences.of(tree, shops).await?;
-                    self.publish(&mut change, &outcomes).await?
+                    match differences.of(tree, shops).await {
+                        Ok(outcomes) => self.publish(&mut change, &outcomes).await,
+                        Err(cause) => Err(cause),
+                    }
                 }
-                Task::InitialState => self.send_all(&mut change, &shops).await?,
+                Task::InitialState => self.send_all(&mut change, &shops).await,
+            };
+            let published = match published {
+                // What was read does not fit together: others were writing meanwhile.
+                Err(Error::Busy) => {
+                    tree.clear();
+                    differences.clear();
+                    continue;
+                }
+                published => published?,
             };
             let mut next = next.clone();
             next.published += published;

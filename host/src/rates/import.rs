@@ -5,6 +5,7 @@
 //! of its directions, each the quotient of the two quotes, rounded once (Regulation (EC) 1103/97 forbids inverting
 //! derived rates).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -27,6 +28,9 @@ use crate::records::{Change, Records};
 
 /// The name of the European Central Bank in requests and answers.
 pub const ECB: &str = "ECB";
+
+/// What its quotes are per one of.
+const EURO: &str = "EUR";
 
 /// The time of day from which a rate of the past counts in the history: the bank publishes in the afternoon.
 const PUBLISHED: &str = "T15:00:00Z";
@@ -115,7 +119,7 @@ pub(super) async fn run(
             }
         }
         rates.mark_stale(ECB, &import.rate_types, &imported.date);
-        imported.stale = stale(&rates);
+        imported.stale = stale(&rates, newest);
         if rates == old {
             return Ok((After::Same, imported));
         }
@@ -140,18 +144,21 @@ fn is_older(rates: &SetRates, types: &[RateType], date: &str) -> bool {
     })
 }
 
-/// The currencies of stale rates.
-fn stale(rates: &SetRates) -> Vec<String> {
+/// The currencies of stale rates that a day does not quote. Their cross rates are stale too, with currencies that it does.
+fn stale(rates: &SetRates, day: &Day) -> Vec<String> {
     let stale = rates.iter().filter(|(_, rate)| {
         let reference = rate.reference.as_ref();
         reference.is_some_and(|reference| reference.source == ECB && reference.stale)
     });
-    let mut stale: Vec<String> = stale
-        .map(|(key, _)| key.pair.from().as_str().to_owned())
+    let currencies = stale.flat_map(|(key, _)| [key.pair.from(), key.pair.to()]);
+    let is_quoted = |currency: Currency| {
+        currency.as_str() == EURO || day.quotes.iter().any(|quote| quote.currency == currency)
+    };
+    let missing: BTreeSet<&str> = currencies
+        .filter(|currency| !is_quoted(*currency))
+        .map(Currency::as_str)
         .collect();
-    stale.sort_unstable();
-    stale.dedup();
-    stale
+    missing.into_iter().map(str::to_owned).collect()
 }
 
 /// The rates that a day's quotes set.
@@ -191,7 +198,7 @@ fn new_rates(
 }
 
 fn euro() -> Result<Currency> {
-    Currency::parse("EUR").map_err(|cause| Error::Bug(cause.to_string()))
+    Currency::parse(EURO).map_err(|cause| Error::Bug(cause.to_string()))
 }
 
 /// Both directions of every pair of quoted currencies: so many of the one are one of the other.

