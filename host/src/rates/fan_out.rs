@@ -6,6 +6,7 @@
 //! (`rates.md`, "The topic").
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use uuid::Uuid;
@@ -25,7 +26,10 @@ use crate::store::Revision;
 const PAGE: usize = 100;
 
 /// How many pages are visited before the other changes of the tenant have their turn.
-const PAGES_PER_TURN: usize = 32;
+const PAGES_PER_TURN: usize = 16;
+
+/// How long a turn may take. Another host goes on with the change of one that was killed after that.
+pub(super) const LEASE: Duration = Duration::from_secs(10);
 
 /// How many shops are counted at once.
 const COUNTED_AT_ONCE: usize = 5_000;

@@ -86,6 +86,7 @@ impl Rates {
         // Changes of one tenant take turns: they would only get into each other's way.
         let fan_out = Queue {
             per_partition: 1,
+            lease: fan_out::LEASE,
             ..Queue::new(change::FAN_OUT, Scope::AllPartitions)
         };
         register(app, fan_out, fan_out::run);
