@@ -48,6 +48,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         r#"["10.0.0.0/8", "::1/128"]"#,
     ),
     ("trusted_issuers", ISSUERS, ISSUERS),
+    ("reference_rates", REFERENCE_RATES, REFERENCE_RATES),
     (
         "log.level",
         r#""warn,tillgate=debug""#,
@@ -58,13 +59,25 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("tokens.pending_clients", "500", "500"),
     ("tokens.pending_lifetime", r#""1h 30m""#, "1h 30m"),
     ("tokens.secret_overlap", r#""2days""#, "2days"),
+    ("rates.message_retention", r#""36days 12h""#, "36days 12h"),
+    ("rates.max_messages", "1000000", "1000000"),
+    ("rates.history_retention", r#""1day""#, "1day"),
 ];
 
 const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.json", audiences = ["shop", "till"], tenant_claim = "/realm/tenant", permissions_claim = "rights", groups_claim = "teams", groups = { "shop-editors" = ["ecs.viewer"] }, tenants = ["shop-9"] }]"#;
 
-/// The settings that are tables, and the one that is a list of tables.
-const TABLES: [&str; 2] = ["log", "tokens"];
-const LIST: &str = "trusted_issuers";
+const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
+
+/// The settings that are tables, and those that are lists of tables, each with a value.
+const TABLES: [&str; 3] = ["log", "tokens", "rates"];
+const LISTS: [(&str, &str); 2] = [
+    ("trusted_issuers", ISSUERS),
+    ("reference_rates", REFERENCE_RATES),
+];
+
+fn is_list(key: &str) -> bool {
+    LISTS.iter().any(|(list, _)| *list == key)
+}
 
 /// `serve --print-config` with a file's content and an environment, and nothing of this process's.
 fn print_config(file: Option<&str>, environment: &[(String, &str)]) -> Output {
@@ -114,23 +127,30 @@ fn read(toml: &str) -> Value {
     figment.extract().unwrap()
 }
 
-/// The example at the manual's end, as it would stand in a file.
-fn example() -> String {
-    let begin = DEFAULTS.find("# [[trusted_issuers]]").unwrap();
-    let lines = DEFAULTS[begin..].lines();
-    let lines = lines.map(|line| line.strip_prefix("# ").unwrap());
+/// The example of a list at the manual's end, as it would stand in a file.
+fn example(list: &str) -> String {
+    let begin = DEFAULTS.find(&format!("# [[{list}]]")).unwrap();
+    let lines = DEFAULTS[begin..]
+        .lines()
+        .map_while(|line| line.strip_prefix('#'));
+    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The examples of all lists.
+fn examples() -> String {
+    LISTS.iter().map(|(list, _)| example(list)).collect()
 }
 
 /// The keys of settings, those of a table after its name.
 fn keys(settings: &Value) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for (key, value) in settings.as_object().unwrap() {
-        let inner = match key.as_str() {
-            LIST => value.get(0),
-            table => TABLES.contains(&table).then_some(value),
+        let tables = match value {
+            Value::Array(tables) if is_list(key) => tables.as_slice(),
+            table => std::slice::from_ref(table),
         };
-        let inner = inner.and_then(Value::as_object).into_iter().flatten();
+        let inner = tables.iter().filter_map(Value::as_object).flatten();
         keys.extend(inner.map(|(inner, _)| format!("{key}.{inner}")));
         if !TABLES.contains(&key.as_str()) {
             keys.insert(key.clone());
@@ -144,7 +164,7 @@ fn keys(settings: &Value) -> BTreeSet<String> {
 fn keys_read(table: &str) -> &'static [&'static str] {
     let another = match table {
         "" => "another_key = 1".to_owned(),
-        LIST => format!("[[{LIST}]]\nanother_key = 1"),
+        list if is_list(list) => format!("[[{list}]]\nanother_key = 1"),
         table => format!("{table}.another_key = 1"),
     };
     let figment = Figment::from(Toml::string(DEFAULTS)).merge(Toml::string(&another));
@@ -156,10 +176,10 @@ fn keys_read(table: &str) -> &'static [&'static str] {
 
 #[test]
 fn the_manual_names_every_setting_and_no_other() {
-    let manual = keys(&read(&example()));
+    let manual = keys(&read(&examples()));
     let mut known = BTreeSet::new();
     for key in keys_read("") {
-        if TABLES.contains(key) || *key == LIST {
+        if TABLES.contains(key) || is_list(key) {
             known.extend(keys_read(key).iter().map(|inner| format!("{key}.{inner}")));
         }
         if !TABLES.contains(key) {
@@ -168,16 +188,16 @@ fn the_manual_names_every_setting_and_no_other() {
     }
     assert_eq!(manual, known);
     let config: Config = Figment::from(Toml::string(DEFAULTS))
-        .merge(Toml::string(&example()))
+        .merge(Toml::string(&examples()))
         .extract()
         .unwrap();
     assert_eq!(manual, keys(&serde_json::to_value(config).unwrap()));
     let covered: Vec<_> = SETTINGS.iter().map(|(key, ..)| *key).collect();
-    let inner = keys(&read(&format!("{LIST} = {ISSUERS}")));
-    let inner = inner
-        .iter()
-        .filter(|key| key.starts_with("trusted_issuers."));
-    let covered = covered.into_iter().chain(inner.map(String::as_str));
+    let lists = LISTS.map(|(list, value)| format!("{list} = {value}\n"));
+    let inner = keys(&read(&lists.concat()));
+    let of_list = |key: &&String| key.split_once('.').is_some_and(|(list, _)| is_list(list));
+    let inner = inner.iter().filter(of_list).map(String::as_str);
+    let covered = covered.into_iter().chain(inner);
     assert_eq!(manual, covered.map(str::to_owned).collect());
 }
 
@@ -237,15 +257,28 @@ fn each_setting_of_the_environment_is_stronger_than_the_file_and_changes_no_othe
 }
 
 #[test]
-fn the_example_of_a_trusted_issuer_can_be_used_as_it_is() {
-    let example = example();
-    let shown = printed(&print_config(Some(&example), &[]));
-    let (issuers, source) = &shown[LIST];
-    assert_eq!(source, "TOML file");
-    assert_eq!(*issuers, read(&example)[LIST]);
-    let other = read(&format!("{LIST} = {ISSUERS}"));
-    for (key, value) in issuers[0].as_object().unwrap() {
-        assert_ne!(other[LIST][0][key], *value, "{key} has another value here");
+fn the_example_of_each_list_can_be_used_as_it_is() {
+    for (list, value) in LISTS {
+        let example = example(list);
+        let shown = printed(&print_config(Some(&example), &[]));
+        let (tables, source) = &shown[list];
+        assert_eq!(source, "TOML file");
+        let other = read(&format!("{list} = {value}"));
+        let example = read(&example);
+        for (index, table) in tables.as_array().unwrap().iter().enumerate() {
+            for (key, value) in table.as_object().unwrap() {
+                // What the example leaves to a default is printed.
+                let written = &example[list][index].get(key);
+                assert!(
+                    written.is_none_or(|written| written == value),
+                    "{list} {key}"
+                );
+                assert_ne!(
+                    other[list][index][key], *value,
+                    "{key} has another value here"
+                );
+            }
+        }
     }
 }
 
@@ -321,6 +354,28 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "secret_overlap",
     ),
     ("tokens.secret_overlap", "true", "true", "secret_overlap"),
+    ("rates.retention", "\"7d\"", "7d", "retention"),
+    ("rates.message_retention", "7", "7", "message_retention"),
+    (
+        "rates.message_retention",
+        "\"0s\"",
+        "0s",
+        "message_retention",
+    ),
+    ("rates.max_messages", "0", "0", "rates.max_messages"),
+    ("rates.max_messages", "1.5", "1.5", "max_messages"),
+    (
+        "rates.history_retention",
+        "\"0d\"",
+        "0d",
+        "history_retention",
+    ),
+    (
+        "rates.history_retention",
+        "\"ever\"",
+        "ever",
+        "history_retention",
+    ),
 ];
 
 #[test]
@@ -336,6 +391,19 @@ fn a_wrong_value_is_refused_by_the_name_of_its_key() {
             let told = told.to_lowercase();
             assert!(told.contains(named), "{key} = {toml}, {from}: {told}");
         }
+    }
+}
+
+/// A list with one text replaced by another is refused, and the error names the key.
+fn assert_refused(list: &str, value: &str, (right, wrong, named): (&str, &str, &str)) {
+    assert!(value.contains(right), "{right}");
+    let value = value.replacen(right, wrong, 1);
+    let by_file = print_config(Some(&format!("{list} = {value}")), &[]);
+    let by_environment = print_config(None, &[(variable(list), &value)]);
+    for output in [by_file, by_environment] {
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{wrong}");
+        assert!(told.to_lowercase().contains(named), "{wrong}: {told}");
     }
 }
 
@@ -378,15 +446,71 @@ fn a_wrong_trusted_issuer_is_refused_by_the_name_of_its_key() {
         ("[\"ecs.viewer\"]", "\"ecs.viewer\"", "groups"),
         ("tenants = [\"shop-9\"]", "tenants = 9", "tenants"),
     ];
-    for (right, wrong, named) in rows {
-        assert!(ISSUERS.contains(right), "{right}");
-        let issuers = ISSUERS.replace(right, wrong);
-        let by_file = print_config(Some(&format!("{LIST} = {issuers}")), &[]);
-        let by_environment = print_config(None, &[(variable(LIST), &issuers)]);
-        for output in [by_file, by_environment] {
-            let told = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(1), "{wrong}");
-            assert!(told.to_lowercase().contains(named), "{wrong}: {told}");
-        }
+    for row in rows {
+        assert_refused("trusted_issuers", ISSUERS, row);
     }
+}
+
+#[test]
+fn wrong_reference_rates_are_refused_by_the_name_of_their_key() {
+    let url = "url = \"http://127.0.0.1:8000/daily.csv\", ";
+    let neither_or_both = "reference_rates[0].url or file must be set, and not both";
+    let rows = [
+        ("tenant = \"shop-9\"", "tenant = \"_\"", "tenant"),
+        ("tenant = \"shop-9\", ", "", "tenant"),
+        ("\"eu:1\"", "\"eu/1\"", "[0].business_unit must be 1 to 128"),
+        ("\"eu:1\"", "\"\"", "business_unit"),
+        ("[\"INTERCOMPANY\"]", "[]", "exchange_rate_types"),
+        (
+            "[\"INTERCOMPANY\"]",
+            "[\"sales\"]",
+            "must be sales, purchase or intercompany",
+        ),
+        ("[\"INTERCOMPANY\"]", "[\"RENTAL\"]", "exchange_rate_types"),
+        (
+            "\"PURCHASE\"",
+            "\"SALES\"",
+            "[1].exchange_rate_types must name each type once",
+        ),
+        (url, "", neither_or_both),
+        (
+            url,
+            "url = \"https://ecb.example/\", file = \"a\", ",
+            neither_or_both,
+        ),
+        (
+            "http://127.0.0.1:8000/daily.csv",
+            "http://ecb.example/daily.csv",
+            "[0].url must be an https url",
+        ),
+        (
+            "http://127.0.0.1:8000/daily.csv",
+            "daily.csv",
+            "[0].url must be",
+        ),
+        (
+            "file = \"daily.csv\"",
+            "file = \"\"",
+            "[1].file must not be empty",
+        ),
+        (
+            "23:59",
+            "24:00",
+            "must be a time of the day in utc such as \"15:30\"",
+        ),
+        ("23:59", "9:30", "\"15:30\""),
+        ("23:59", "23:59:30", "\"15:30\""),
+        ("\"23:59\"", "2359", "at"),
+        (", at = \"23:59\"", "", "at"),
+        ("crosses = false", "crosses = \"no\"", "crosses"),
+        ("crosses = false", "cross = false", "cross"),
+    ];
+    for row in rows {
+        assert_refused("reference_rates", REFERENCE_RATES, row);
+    }
+    let twice = REFERENCE_RATES
+        .replace("eu:2", "eu:1")
+        .replace("INTERCOMPANY", "PURCHASE");
+    let told = "reference_rates[1].exchange_rate_types must not have purchase";
+    assert_refused("reference_rates", &twice, ("eu:1", "eu:1", told));
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use tillgate::engine::{Call, Document, EngineError, EnginePool, MODULE};
 use tillgate::error::Error;
 use tillgate::http::Reply;
+use tillgate_engine::Code;
 use uuid::Uuid;
 
 /// The ABI with an `evaluate` that looks at the last byte of its input: `t` traps, `s` spins, `g` grows its memory as
@@ -17,6 +18,7 @@ const HOSTILE: &str = r#"(module
     (func (export "tillgate_input") (param i32) (result i32) (i32.const 1024))
     (func (export "tillgate_prepare") (param i32) (result i64) (i64.const 0x1300000002))
     (func (export "tillgate_release") (param i32))
+    (func (export "tillgate_rates") (param i32) (result i64) (i64.const 0x1000000003))
     (func (export "tillgate_evaluate") (param i32 i32) (result i64)
         (local $last i32)
         (local.set $last (i32.load8_u (i32.add (i32.const 1023) (local.get 1))))
@@ -167,4 +169,62 @@ fn a_million_decisions_take_no_more_memory_than_a_thousand() {
     let before = ask(1_000);
     assert!(before > 0);
     assert_eq!(ask(1_000_000), before);
+}
+
+#[test]
+fn rate_math_is_answered_and_a_fault_refuses_the_whole_request() {
+    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let request = br#"{"calls":[
+        {"op":"opposite","rate":"11.05"},
+        {"op":"difference","before":[],"at":"2026-11-20T17:40:00.000Z","levels":[{"businessUnitId":"se-001","markupPercentage":"2.5",
+            "rates":[{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","rateValue":"11.05"}]}]}]}"#;
+    let answer: serde_json::Value = serde_json::from_slice(&pool.rates(request).unwrap()).unwrap();
+    assert_eq!(answer["answers"][0]["rate"], "0.090498");
+    let created = &answer["answers"][1]["createdRates"];
+    assert_eq!(created[0]["currencyIdFrom"], "EUR");
+    assert_eq!(created[0]["rateValueWithMarkup"], "0.088235");
+    assert_eq!(created[1]["rateValueWithMarkup"], "10.77375");
+
+    let request =
+        br#"{"calls":[{"op":"opposite","rate":"11.05"},{"op":"opposite","rate":"0"},{"op":"x"}]}"#;
+    let Err(EngineError::Refused(Code::Invalid, faults)) = pool.rates(request) else {
+        panic!("a request with faults is refused");
+    };
+    let paths: Vec<_> = faults.iter().map(|fault| fault.path.as_str()).collect();
+    assert_eq!(paths, ["$.calls[1].rate", "$.calls[2].op"]);
+    assert_eq!(pool.instances(), (1, 0));
+}
+
+#[test]
+fn a_hostile_request_for_rate_math_ends_no_instance() {
+    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let call = r#"{"op":"difference","before":[],"levels":[],"at":""}"#;
+    let rates = |list: &str, rate: &str, count: usize| {
+        let list = format!(r#""{list}":[{}]"#, vec![rate; count].join(","));
+        format!(r#"{{"calls":[{{"op":"check",{list}}}]}}"#)
+    };
+    let same = r#"{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","rateValue":"1e-6"}"#;
+    let rows = [
+        String::new(),
+        "\0".repeat(1 << 20),
+        "[".repeat(1 << 20),
+        format!(r#"{{"calls":[{}]}}"#, vec![call; 20_000].join(",")),
+        format!(r#"{{"calls":[{}]}}"#, vec![call; 10_000].join(",")),
+        format!(r#"{{"calls":[{}]}}"#, "{},".repeat(300_000)),
+        rates("rates", same, 10_000),
+        rates("rates", "null", 500_000),
+        format!(
+            r#"{{"calls":[{{"op":"opposite","rate":"{}"}}]}}"#,
+            "9".repeat(4 << 20)
+        ),
+    ];
+    for request in rows {
+        let answer = pool.rates(request.as_bytes());
+        assert!(
+            matches!(answer, Err(EngineError::Refused(Code::Invalid, _))),
+            "{answer:?}"
+        );
+    }
+    assert!(pool.rates(b"\xff\xfe").is_err());
+    assert_eq!(pool.instances(), (1, 0));
 }

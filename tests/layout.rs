@@ -25,7 +25,7 @@ const FEATURES: [&str; 4] = [
 ];
 
 /// The features that are not there yet.
-const LATER: &[&str] = &["rates/", "webhooks/"];
+const LATER: &[&str] = &["webhooks/"];
 
 const EVERYWHERE: &[&str] = &["*", "*/"];
 
@@ -129,6 +129,7 @@ const RULES: &[Rule] = &[
             "error.rs",
             "etag.rs",
             "config.rs",
+            "config/",
         ],
         except: &[],
         forbidden: &[

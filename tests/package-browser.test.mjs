@@ -93,3 +93,29 @@ test("a web worker decides, with its own module or one that the page has compile
   });
   assert.deepEqual(results, ["SOFT_DENY", "SOFT_DENY"]);
 });
+
+test("a page follows the rates of a shop", async () => {
+  const page = await open(context, `${site.url}/blank`);
+  const results = await page.evaluate(async () => {
+    const { RatesClient } = await import("/js/src/rates-client.js");
+    const rate = (rateValue) => ({ exchangeRateType: "SALES", rateValue, rateValueWithMarkup: rateValue, createdDate: "2026-11-20T17:40:00.000Z" });
+    const data = { tenantId: "demo", businessUnitId: "se-001", updatedRates: [{ ...rate(11.1), sourceCurrencyCode: "SEK", targetCurrencyCode: "EUR" }] };
+    const message = { messageId: "1", publishTime: "2026-11-20T17:40:00.000001Z", attributes: {}, data };
+    let send;
+    const stream = new ReadableStream({ start: (controller) => (send = (text) => controller.enqueue(new TextEncoder().encode(text))) });
+    const answer = (url) =>
+      url.includes("/topics/") ? new Response(stream) : Response.json([{ ...rate(11.05), currencyIdFrom: "SEK", currencyIdTo: "EUR" }]);
+    const client = new RatesClient({ url: "", token: "t", businessUnitId: "se-001", fetch: async (url) => answer(url) });
+    const convert = () => client.convert({ amount: "100", from: "EUR", to: "SEK", exchangeRateType: "SALES" }).amount;
+    await client.ready();
+    const amounts = [convert()];
+    const changed = new Promise((resolve) => client.addEventListener("change", resolve, { once: true }));
+    send(`id: 1\ndata: ${JSON.stringify(message)}\n\n`);
+    await changed;
+    amounts.push(convert());
+    client.close();
+    return amounts;
+  });
+  assert.deepEqual(results, ["1105.00", "1110.00"]);
+  assert.deepEqual(page.faults, []);
+});

@@ -1,12 +1,12 @@
 // `tillgate/client` against the real program: following its catalog, losing the connection, and asking the host.
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, mock, test } from "node:test";
 
 import { CatalogClient, Host, clientCredentials } from "../js/src/client.node.js";
 import { sha256 } from "../js/src/node.js";
 import { AUDIENCE, clientWith, demo, until } from "./support/program.mjs";
+import { proxy } from "./support/proxy.mjs";
 
 const item = { id: "sku-1" };
 const aged = (customer_age) => ({ item, context: { customer: { customer_age } } });
@@ -153,6 +153,23 @@ describe("asking the host", () => {
     await assert.rejects(new Host({ url: host.url, token: "never" }).evaluateCondition("alcohol", aged(17)), { code: "unauthenticated" });
   });
 
+  test("a token service that never answers is an error, and is asked again later", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      let asked = 0;
+      const never = () => ((asked += 1), new Promise(() => {}));
+      const source = clientCredentials({ tokenUrl: "https://nowhere.example", clientId: "a", clientSecret: "b", audience: AUDIENCE, fetch: never });
+      for (const turn of [1, 2]) {
+        const refused = assert.rejects(source(), { code: "unavailable" });
+        mock.timers.tick(60_000);
+        await refused;
+        assert.equal(asked, turn);
+      }
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   test("concurrent requests share one token", async () => {
     let tokens = 0;
     const counted = (url, options) => ((tokens += String(url).endsWith("/oauth2/token") ? 1 : 0), fetch(url, options));
@@ -167,7 +184,7 @@ describe("asking the host", () => {
 
 describe("when the host cannot be reached", () => {
   test("decisions go on, the state is STALE, and the client recovers by itself", async () => {
-    const gate = await proxy();
+    const gate = await proxy(host.url);
     const client = connect({ url: gate.url, token: credentials() });
     await client.ready();
     gate.cut();
@@ -185,7 +202,7 @@ describe("when the host cannot be reached", () => {
   });
 
   test("a catalog that has been stale for too long is not used", async () => {
-    const gate = await proxy();
+    const gate = await proxy(host.url);
     const client = connect({ url: gate.url, token: credentials(), maxStaleMs: 0 });
     await client.ready();
     gate.cut();
@@ -195,37 +212,3 @@ describe("when the host cannot be reached", () => {
     gate.end();
   });
 });
-
-/** A proxy to the host whose connections can be cut. */
-async function proxy() {
-  const streams = new Set();
-  let isCut = false;
-  const server = createServer(async (request, response) => {
-    if (isCut) return response.destroy();
-    const ending = new AbortController();
-    streams.add(ending);
-    response.on("close", () => ending.abort());
-    try {
-      const { authorization, accept } = request.headers;
-      const answer = await fetch(host.url + request.url, { headers: { authorization, accept }, signal: ending.signal });
-      response.writeHead(answer.status, { "Content-Type": answer.headers.get("content-type") });
-      for await (const chunk of answer.body) response.write(chunk);
-      response.end();
-    } catch {
-      response.destroy();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${server.address().port}`,
-    cut() {
-      isCut = true;
-      for (const stream of streams) stream.abort();
-    },
-    restore: () => (isCut = false),
-    end() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}

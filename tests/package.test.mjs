@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,6 +15,8 @@ import { Miniflare } from "miniflare";
 
 import { browser, open } from "./support/browser.mjs";
 import { PROGRAM, demo } from "./support/program.mjs";
+import { proxy } from "./support/proxy.mjs";
+import { ratesHost } from "./support/rates-host.mjs";
 import { serve } from "./support/serve.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -54,6 +56,13 @@ describe("the tarball", () => {
     const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(packed.length + 1)).sort();
     const sources = readdirSync(`${ROOT}/js/src`).map((name) => `src/${name}`);
     assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
+  });
+
+  test("has a file for every condition of every export", () => {
+    const { exports } = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
+    const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
+    assert.deepEqual(targets.filter((target) => !existsSync(join(packed, target))), []);
+    for (const entry of ["./client", "./rates"]) assert.deepEqual(Object.keys(exports[entry]), Object.keys(exports["."]));
   });
 
   test("has no dependency and leaves the repository as it was", () => {
@@ -102,9 +111,9 @@ describe("five minutes", () => {
   });
 
   test("require works too", () => {
-    const program = 'const { Catalog } = require("tillgate"); const { CatalogClient } = require("tillgate/client");';
-    const ask = 'console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog, typeof CatalogClient)';
-    assert.equal(run("node", ["-e", program + ask], home), "true function\n");
+    const program = 'const { Catalog } = require("tillgate"); const { CatalogClient } = require("tillgate/client"); const { RatesClient } = require("tillgate/rates");';
+    const ask = 'console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog, typeof CatalogClient, typeof RatesClient)';
+    assert.equal(run("node", ["-e", program + ask], home), "true function function\n");
   });
 });
 
@@ -203,6 +212,50 @@ describe("examples", () => {
     }
   });
 
+  test("a till in Node, which goes on without the host, also after a restart", async () => {
+    const folder = example("till");
+    const host = await ratesHost();
+    const gate = await proxy(host.url);
+    const set = (rateValue) => host.api("PUT", "/api/v1/business-units/se-001/exchange-rates/SALES/EUR/SEK", { rateValue });
+    await host.api("PUT", "/api/v1/business-units/se-001", { type: "STORE" });
+    await set(0.09);
+    const env = { ...process.env, TILLGATE_URL: gate.url, CLIENT_ID: host.clientId, CLIENT_SECRET: host.clientSecret, SHOP: "se-001" };
+    const start = () => {
+      const till = spawn("node", ["till.js"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+      const lines = (stream) => createInterface({ input: stream })[Symbol.asyncIterator]();
+      const [answers, log] = [lines(till.stdout), lines(till.stderr)];
+      return {
+        price: async (amount) => (till.stdin.write(`${amount}\n`), (await answers.next()).value),
+        logged: async (text) => {
+          while (!(await log.next()).value.includes(text));
+        },
+        end: () => new Promise((resolve) => till.once("exit", resolve).stdin.end()),
+        kill: () => till.kill("SIGKILL"),
+      };
+    };
+    let till = start();
+    try {
+      await till.logged("READY");
+      assert.equal(await till.price("149"), "149 SEK = 13.41 EUR");
+      gate.cut();
+      await till.logged("STALE");
+      assert.equal(await till.price("100"), "100 SEK = 9.00 EUR (offline, rates are 0 min old)");
+      assert.equal(await till.price("1,50"), "1,50: TillgateError: $.amount must be a decimal such as 11.05");
+      assert.equal(await till.end(), 0);
+      till = start();
+      assert.equal(await till.price("200"), "200 SEK = 18.00 EUR (offline, rates are 0 min old)");
+      await set(0.08);
+      gate.restore();
+      await till.logged("READY");
+      assert.equal(await till.price("200"), "200 SEK = 16.00 EUR");
+      assert.equal(await till.end(), 0);
+    } finally {
+      till.kill();
+      gate.end();
+      host.end();
+    }
+  });
+
   test("a worker that esbuild bundles, in the runtime that workers run in", async () => {
     const folder = example("worker");
     const outdir = join(folder, "out");
@@ -228,6 +281,7 @@ describe("TypeScript", () => {
   const program = `
     import { Catalog, TillgateError, calculate, convert, describe, init, oppositeRate, type CatalogDocument, type ItemDecision } from "tillgate";
     import { CatalogClient, Host, clientCredentials } from "tillgate/client";
+    import { RatesClient, type RatesSnapshot, type ShopRate, type TokenSource } from "tillgate/rates";
 
     await init();
     const document: CatalogDocument = { global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] };
@@ -251,6 +305,19 @@ describe("TypeScript", () => {
     asked.decision.results[0]?.id.toUpperCase();
     void [status, texts];
 
+    const source: TokenSource = token;
+    const rates = new RatesClient({ url: "https://a", token: source, businessUnitId: "se-001", snapshot: JSON.parse("null") as RatesSnapshot | null });
+    rates.addEventListener("state", ({ state }) => state satisfies "STARTING" | "READY" | "STALE" | "CLOSED");
+    rates.addEventListener("change", ({ businessUnitId, message }) => message?.deletedRates.map(({ rateValue }) => businessUnitId + rateValue));
+    await rates.ready();
+    const rate: ShopRate = rates.rate({ exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR" });
+    const money: { amount: string; currency: string } = rates.convert({ amount: "1", from: "EUR", to: "SEK", exchangeRateType: "SALES" });
+    const age: number | undefined = rates.ageMs;
+    const stored: RatesSnapshot = JSON.parse(JSON.stringify(rates));
+    const later = new RatesClient({ url: "https://a", token: "t", tenantId: "demo", snapshot: stored });
+    later.rates({ businessUnitId: later.businessUnitIds[0] }).map(({ rateValueWithMarkup }) => rateValueWithMarkup.length);
+    void [rate.createdBy?.length, money, age, later.host];
+
     // @ts-expect-error a rate is not a float
     oppositeRate(11.05);
     // @ts-expect-error a request needs a context
@@ -259,6 +326,12 @@ describe("TypeScript", () => {
     new Catalog({ global: [], tenant: [{ id: "a", rule: "LICENSE_REQUIREMENT", condition_value: { minimum_age: 1 } }] });
     // @ts-expect-error there is no such code
     if ((null as unknown as TillgateError).code === "oops") throw 0;
+    // @ts-expect-error there is nothing to follow
+    new RatesClient({ url: "https://a", token: "t" });
+    // @ts-expect-error an amount is not a float
+    rates.convert({ amount: 1.5, from: "EUR", to: "SEK", exchangeRateType: "SALES" });
+    // @ts-expect-error there is no such type
+    rates.rate({ exchangeRateType: "RENT", currencyIdFrom: "SEK", currencyIdTo: "EUR" });
     // @ts-expect-error the decimals are given twice
     convert("1", "2", { currency: "SEK", minorUnit: 2 });
   `;

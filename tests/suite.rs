@@ -10,6 +10,7 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
 mod support {
+    pub mod ecb;
     pub mod host;
     pub mod issuer;
     pub mod redis;
@@ -30,9 +31,11 @@ mod layout;
 mod leftovers;
 mod outbox;
 mod program;
+mod rates;
 mod readme;
 mod redis;
 mod redis_faults;
+mod reference;
 mod runner;
 mod store;
 mod streams;

@@ -16,8 +16,8 @@
 //! # Ok::<(), tillgate_engine::rate::Invalid>(())
 //! ```
 //!
-//! Read it in this order: [`number`], [`currency`], this file, [`used`], [`difference`](mod@difference) and [`text`],
-//! the same from JSON to JSON.
+//! Read it in this order: [`number`], [`currency`], this file, [`markup`], [`used`], [`difference`](mod@difference) and
+//! [`text`], the same from JSON to JSON.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -26,6 +26,7 @@ use std::collections::BinaryHeap;
 pub mod currency;
 mod decimal;
 pub mod difference;
+pub mod markup;
 pub mod number;
 mod read;
 pub mod text;
@@ -34,6 +35,7 @@ mod write;
 
 pub use currency::Currency;
 pub use difference::{Difference, HeldRate, difference};
+pub use markup::{Markups, PairMarkup};
 pub use number::{Amount, Invalid, Percentage, Rate, Value, convert};
 pub use used::{Level, SetRate, SetRateError, SetRateErrorKind, UsedRate, used_rates};
 
@@ -129,6 +131,11 @@ impl RateKey {
             rate_type: self.rate_type,
             pair: self.pair.opposite(),
         }
+    }
+
+    /// The direction that stands for the unordered pair: the same for a key and its opposite.
+    pub(crate) fn unordered(self) -> Self {
+        self.min(self.opposite())
     }
 }
 

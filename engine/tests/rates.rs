@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use proptest::collection::vec;
+use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -116,18 +117,34 @@ fn any_key() -> impl Strategy<Value = RateKey> {
     })
 }
 
-/// The rates of one level: each key once, no rate above 2,000,000.
-fn any_set() -> impl Strategy<Value = BTreeMap<RateKey, Rate>> {
+/// What is set at one level.
+#[derive(Clone, Debug)]
+struct Set {
+    rates: BTreeMap<RateKey, Rate>,
+    general: Option<Percentage>,
+    pairs: Vec<PairMarkup>,
+}
+
+/// Each key once, no rate above 2,000,000; markups of pairs in either direction, some of them twice.
+fn any_set() -> impl Strategy<Value = Set> {
     let rate = (1..=2_000_000_000_000_i128).prop_map(|it| Rate::parse(&shortest(it, 6)).unwrap());
-    vec((any_key(), rate), 0..8).prop_map(BTreeMap::from_iter)
+    let rates = vec((any_key(), rate), 0..8).prop_map(BTreeMap::from_iter);
+    let pair = (any_key(), any_markup()).prop_map(|(key, markup)| PairMarkup { key, markup });
+    let pairs = prop_oneof![Just(Vec::new()), vec(pair, 0..12)];
+    (rates, of(any_markup()), pairs).prop_map(|(rates, general, pairs)| Set {
+        rates,
+        general,
+        pairs,
+    })
 }
 
 const NAMES: [&str; 5] = ["shop", "town", "north", "country", "company"];
 
-fn levels(sets: &[BTreeMap<RateKey, Rate>]) -> Vec<Level<'static>> {
-    let level = |(name, set): (&&'static str, &BTreeMap<RateKey, Rate>)| {
+fn levels(sets: &[Set]) -> Vec<Level<'static>> {
+    let level = |(name, set): (&&'static str, &Set)| {
         let created_by = Some(*name);
         let rates: Vec<_> = set
+            .rates
             .iter()
             .map(|(&key, &rate)| SetRate {
                 key,
@@ -135,13 +152,29 @@ fn levels(sets: &[BTreeMap<RateKey, Rate>]) -> Vec<Level<'static>> {
                 created_by,
             })
             .collect();
-        Level::new(name, &rates).unwrap()
+        let markups = Markups {
+            general: set.general,
+            pairs: set.pairs.clone(),
+        };
+        Level::new(name, &rates).unwrap().with_markups(markups)
     };
     NAMES.iter().zip(sets).map(level).collect()
 }
 
+/// The first level that says anything of the pair: its own entry there, or the general one.
+fn naive_markup(sets: &[Set], key: RateKey) -> Percentage {
+    for set in sets {
+        let is_of_pair = |pair: &&PairMarkup| pair.key == key || pair.key.opposite() == key;
+        let own = set.pairs.iter().find(is_of_pair).map(|pair| pair.markup);
+        if let Some(markup) = own.or(set.general) {
+            return markup;
+        }
+    }
+    Percentage::default()
+}
+
 /// A slow and simple `used_rates`: for each pair, the first level that has either direction.
-fn naive(sets: &[BTreeMap<RateKey, Rate>], markup: Percentage) -> Vec<UsedRate<'static>> {
+fn naive(sets: &[Set]) -> Vec<UsedRate<'static>> {
     let mut used = Vec::new();
     let pairs = CURRENCIES
         .iter()
@@ -154,12 +187,13 @@ fn naive(sets: &[BTreeMap<RateKey, Rate>], markup: Percentage) -> Vec<UsedRate<'
         let (key, back) = (key(rate_type, from, to), key(rate_type, to, from));
         let index = sets
             .iter()
-            .position(|set| set.contains_key(&key) || set.contains_key(&back));
+            .position(|set| set.rates.contains_key(&key) || set.rates.contains_key(&back));
         let Some(index) = index else { continue };
-        let (value, value_with_markup) = match sets[index].get(&key) {
+        let markup = naive_markup(sets, key);
+        let (value, value_with_markup) = match sets[index].rates.get(&key) {
             Some(set) => (*set, set.with_markup(markup)),
             None => {
-                let set = sets[index][&back];
+                let set = sets[index].rates[&back];
                 (set.opposite().unwrap(), set.opposite_with_markup(markup))
             }
         };
@@ -267,17 +301,14 @@ proptest! {
     #[test]
     fn used_rates_are_those_of_the_nearest_level_that_has_the_pair(
         sets in vec(any_set(), 0..=5),
-        markup in any_markup(),
     ) {
-        prop_assert_eq!(used_rates(&levels(&sets), markup), naive(&sets, markup));
+        prop_assert_eq!(used_rates(&levels(&sets)), naive(&sets));
     }
 
     #[test]
     fn applying_a_difference_to_before_gives_after(
         before in vec(any_set(), 0..=3),
         mut after in vec(any_set(), 0..=3),
-        markups in (any_markup(), any_markup()),
-        is_markup_kept in any::<bool>(),
         kept in vec((any::<Index>(), any::<Index>()), 0..3),
     ) {
         // Some levels stay the same, so that some rates do too.
@@ -287,10 +318,9 @@ proptest! {
                 after[to] = from.get(&before).clone();
             }
         }
-        let before = used_rates(&levels(&before), markups.0);
+        let before = used_rates(&levels(&before));
         let before: Vec<_> = before.into_iter().map(held).collect();
-        let markup = if is_markup_kept { markups.0 } else { markups.1 };
-        let after = used_rates(&levels(&after), markup);
+        let after = used_rates(&levels(&after));
         let difference = rate::difference(&before, &after, "now");
 
         let mut applied: BTreeMap<_, _> = before.iter().map(|rate| values(&rate.used)).collect();

@@ -1,4 +1,10 @@
 //! Configuration: the only reader of files and of the environment. `config.default.toml` is its manual.
+//!
+//! Values that are more than a text or a number are read in `config/written.rs`, the tables of `[[reference_rates]]` in
+//! `config/reference_rates.rs`.
+
+mod reference_rates;
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +14,10 @@ use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
+use self::written::{duration, text};
 use crate::store::StoreUrl;
+
+pub use self::reference_rates::{ReferenceRates, Source};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("config.default.toml");
@@ -33,41 +42,10 @@ pub struct Config {
     pub operator_file: String,
     pub log: Log,
     pub tokens: Tokens,
+    pub rates: Rates,
     pub trusted_proxies: Vec<ipnet::IpNet>,
     pub trusted_issuers: Vec<TrustedIssuer>,
-}
-
-/// A text; the environment gives one that looks like a number as a number.
-fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Text(String),
-        Integer(i64),
-        Bool(bool),
-    }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::Text(text) => text,
-        Written::Integer(number) => number.to_string(),
-        Written::Bool(value) => value.to_string(),
-    })
-}
-
-/// A duration as text, such as `24h` or `1h 30m`.
-mod duration {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(super) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&humantime::format_duration(*span))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(from)?;
-        humantime::parse_duration(&text)
-            .map_err(|cause| de::Error::custom(format!("{cause}: use a duration such as \"24h\"")))
-    }
+    pub reference_rates: Vec<ReferenceRates>,
 }
 
 /// What is logged, and how.
@@ -90,6 +68,33 @@ pub struct Tokens {
     pub pending_lifetime: Duration,
     #[serde(with = "duration")]
     pub secret_overlap: Duration,
+}
+
+/// Exchange rates, their history and their topic.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+pub struct Rates {
+    #[serde(with = "duration")]
+    pub message_retention: Duration,
+    pub max_messages: u64,
+    #[serde(with = "duration")]
+    pub history_retention: Duration,
+}
+
+impl Rates {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.message_retention.is_zero() {
+            return Err("message_retention must be longer than 0s");
+        }
+        if self.max_messages == 0 {
+            return Err("max_messages must be at least 1");
+        }
+        if self.history_retention.is_zero() {
+            return Err("history_retention must be longer than 0s");
+        }
+        Ok(())
+    }
 }
 
 /// Someone else whose tokens name users (`tokens.md`, "IAM user tokens").
@@ -219,9 +224,14 @@ impl TrustedIssuer {
 
 /// Whether keys may come from there: nobody on the way may change them.
 fn is_key_source(source: &str) -> bool {
-    if let Some(path) = source.strip_prefix("file:") {
-        return !path.is_empty();
+    match source.strip_prefix("file:") {
+        Some(path) => !path.is_empty(),
+        None => is_safe_url(source),
     }
+}
+
+/// Whether nobody on the way can change what comes from a URL: it is an https URL, or an http URL of this machine.
+fn is_safe_url(source: &str) -> bool {
     let Ok(url) = source.parse::<http::Uri>() else {
         return false;
     };
@@ -259,6 +269,9 @@ impl Config {
         if !matches!(self.log.format.as_str(), "text" | "json") {
             return Err("log.format must be text or json".to_owned());
         }
+        let rates = self.rates.check();
+        rates.map_err(|fault| format!("rates.{fault}"))?;
+        ReferenceRates::check_all(&self.reference_rates)?;
         for (index, trusted) in self.trusted_issuers.iter().enumerate() {
             let at = format!("trusted_issuers[{index}]");
             trusted.check().map_err(|fault| format!("{at}.{fault}"))?;

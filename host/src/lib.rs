@@ -1,7 +1,7 @@
 //! Tillgate's host: serves the module's decisions, with the token service and the store around it.
 //!
 //! Read it in this order: [`app`] (what all features share), [`routes`] (the features and their routes), [`http`] (the
-//! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`tokens`]. Below them: [`identity`] (who
+//! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`rates`], [`tokens`]. Below them: [`identity`] (who
 //! may do what), [`keys`] (signing keys), [`records`] (typed records), [`outbox`] (events in the commit of
 //! their cause), [`feed`] (how memory stays fresh), [`runner`]
 //! (background jobs), [`egress`] (outgoing HTTP), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and
@@ -22,6 +22,7 @@ pub mod identity;
 pub mod keys;
 pub mod outbox;
 pub mod page;
+pub mod rates;
 pub mod records;
 pub mod routes;
 pub mod runner;

@@ -6,8 +6,9 @@ use crate::app::App;
 use crate::conditions::Conditions;
 use crate::error::Result;
 use crate::http::{Route, Server, Table};
+use crate::rates::Rates;
 use crate::tokens::Tokens;
-use crate::{conditions, page, tokens};
+use crate::{conditions, page, rates, tokens};
 
 /// The features, started on what they share.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct Features {
     pub tokens: Arc<Tokens>,
     /// Conditions, projects and decisions.
     pub conditions: Arc<Conditions>,
+    /// Exchange rates.
+    pub rates: Arc<Rates>,
 }
 
 impl Features {
@@ -27,6 +30,7 @@ impl Features {
         Ok(Self {
             tokens: Arc::new(Tokens::start(app).await?),
             conditions: Arc::new(Conditions::start(app).await?),
+            rates: Arc::new(Rates::start(app).await?),
         })
     }
 
@@ -35,6 +39,7 @@ impl Features {
     pub fn routes(&self, app: &Arc<App>) -> Vec<Route> {
         let mut routes = Vec::new();
         routes.extend(bind(conditions::http::routes(), &self.conditions));
+        routes.extend(bind(rates::http::routes(), &self.rates));
         routes.extend(bind(tokens::http::routes(), &self.tokens));
         routes.extend(bind(page::routes(), app));
         routes

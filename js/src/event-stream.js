@@ -3,43 +3,49 @@
  * long, not even a heartbeat, is an error.
  */
 
-/** How long a stream may be silent. The host sends a heartbeat every 15 seconds. */
-const SILENCE_MS = 40_000;
+import { SILENCE_MS, withTimeout } from "./deadline.js";
 
-/** The data of each event of a response, as it arrives. */
-export async function* events(response, silenceMs = SILENCE_MS) {
+/**
+ * The events of a response, as they arrive: `{ id, event, data }`. `id` is the last one of the stream, also if this
+ * event has none, and `event` is "message" unless it is named. An event that only has an id has no `data`.
+ * `ondrained` is called when events or heartbeats were received and none of them is still incomplete or unhandled.
+ */
+export async function* events(response, { silenceMs = SILENCE_MS, ondrained = () => {} } = {}) {
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
-  let data = [];
+  let fields = {};
+  let id;
   try {
     for (;;) {
-      const { done, value } = await withTimeout(silenceMs, reader.read());
+      const { done, value } = await withTimeout(reader.read(), silenceMs);
       if (done) return;
       rest += decoder.decode(value, { stream: true });
       // A line ends with CR, LF or both; a CR at the end may be the first half of both.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop();
       for (const line of lines) {
-        if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
-        if (line !== "" || data.length === 0) continue;
-        yield data.join("\n");
-        data = [];
+        if (line !== "") {
+          addField(fields, line);
+          continue;
+        }
+        const { event = "message", data } = fields;
+        const isEvent = data !== undefined || fields.id !== undefined;
+        id = fields.id ?? id;
+        fields = {};
+        if (isEvent) yield { id, event, data: data?.join("\n") };
       }
+      if (rest === "" && Object.keys(fields).length === 0) ondrained();
     }
   } finally {
     reader.cancel().catch(() => {});
   }
 }
 
-async function withTimeout(ms, promise) {
-  let timer;
-  const timeout = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the host has sent nothing for too long")), ms);
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Adds a line of an event to its fields. A comment begins with a colon, so its field has no name. */
+function addField(fields, line) {
+  const [, name, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line);
+  if (name === "data") (fields.data ??= []).push(value);
+  else if (name === "event" && value !== "") fields.event = value;
+  else if (name === "id" && !value.includes("\0")) fields.id = value;
 }

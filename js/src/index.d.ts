@@ -243,6 +243,23 @@ export interface SetRate {
   createdBy?: string | null;
 }
 
+/** The markup of one pair, in both directions. */
+export interface PairMarkup {
+  exchangeRateType: RateType;
+  currencyIdFrom: string;
+  currencyIdTo: string;
+  markupPercentage: string;
+}
+
+/** What is set at a business unit: the shop's own level, or one above it. */
+export interface Level {
+  businessUnitId: string;
+  rates: readonly SetRate[];
+  /** The markup of all pairs that are not in `markups`. */
+  markupPercentage?: string | null;
+  markups?: readonly PairMarkup[] | null;
+}
+
 /** A rate that a shop uses. */
 export interface UsedRate extends SetRate {
   rateValueWithMarkup: string;
@@ -262,8 +279,8 @@ export type RateCall =
   | { op: "markup"; rate: string; markupPercentage: string; opposite?: boolean }
   | { op: "convert"; amount: string; rate: string; currency: string }
   | { op: "convert"; amount: string; rate: string; minorUnit: number }
-  | { op: "used"; levels: readonly { businessUnitId: string; rates: readonly SetRate[] }[]; markupPercentage?: string | null }
-  | { op: "difference"; before: readonly HeldRate[]; after: readonly UsedRate[]; at: string }
+  | { op: "used"; levels: readonly Level[] }
+  | { op: "difference"; before: readonly HeldRate[]; levels: readonly Level[]; at: string }
   | { op: "check"; rates: readonly SetRate[] };
 
 /** The answer to one computation. */

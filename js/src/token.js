@@ -3,6 +3,7 @@
  * refused. Tokens are kept in memory only.
  */
 
+import { withTimeout } from "./deadline.js";
 import { TillgateError } from "./error.js";
 
 /** How long before its expiry a token is replaced. */
@@ -22,13 +23,18 @@ export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, 
 
   const fetchToken = async () => {
     const body = new URLSearchParams({ grant_type: "client_credentials", audience });
-    let response;
+    const headers = { Authorization: `Basic ${basic}` };
+    const send = async () => {
+      const response = await fetch(tokenUrl, { method: "POST", headers, body, ...FETCH_OPTIONS });
+      return { response, answer: await response.json().catch(() => ({})) };
+    };
+    let sent;
     try {
-      response = await fetch(tokenUrl, { method: "POST", headers: { Authorization: `Basic ${basic}` }, body, ...FETCH_OPTIONS });
+      sent = await withTimeout(send());
     } catch (cause) {
       throw new TillgateError({ code: "unavailable", message: "the token service cannot be reached", cause });
     }
-    const answer = await response.json().catch(() => ({}));
+    const { response, answer } = sent;
     if (!response.ok) {
       const code = response.status === 401 || response.status === 400 ? "unauthenticated" : "unavailable";
       const message = answer.error_description ?? `the token service answered ${response.status}`;

@@ -19,6 +19,7 @@ use tillgate::config::{Config, Flags, Loaded};
 use tillgate::feed::CHANGES;
 use tillgate::http::Listener;
 use tillgate::identity::TenantId;
+use tillgate::rates::topic::TOPIC;
 use tillgate::routes::Features;
 use tillgate::store::portable::Portable;
 use tillgate::store::{MemoryStore, Partition, RedisStore, Store, Unavailable};
@@ -30,7 +31,7 @@ pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 
 /// The logs whose messages are kept on purpose: the change feed's are, until they are trimmed, and those that a test reads
 /// itself.
-const KEPT_LOGS: &[&str] = &[CHANGES, "events"];
+const KEPT_LOGS: &[&str] = &[CHANGES, TOPIC, "events"];
 
 /// How many partitions are listed at once.
 const PAGE: usize = 500;

@@ -49,7 +49,7 @@ async function start(args, until) {
 
 let clients = 0;
 
-/** Registers and authorizes another client of the demo's tenant with these roles. */
+/** Registers and authorizes another client of the demo's tenant with these roles; returns what `demo` returns of it. */
 export async function clientWith(host, roles) {
   clients += 1;
   const software = { softwareId: `test-${clients}`, softwareVersion: "1" };
@@ -59,7 +59,8 @@ export async function clientWith(host, roles) {
   const { clientId, clientSecret } = await registered.json();
   const authorized = await host.api("PUT", `/v1/tenants/demo/clients/${clientId}/authorize`);
   if (made.status !== 201 || authorized.status !== 200) throw new Error(`the client could not be created: ${made.status}, ${authorized.status}`);
-  return { url: host.url, clientId, clientSecret };
+  const client = { url: host.url, clientId, clientSecret };
+  return { ...client, ...api(client) };
 }
 
 /** Requests with the demo's client: `{ token, api }`. */

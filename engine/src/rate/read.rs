@@ -4,8 +4,8 @@
 //! several members reads all of them before it returns, so that every fault is found.
 
 use super::{
-    Currency, HeldRate, Invalid, Level, Pair, Rate, RateKey, RateType, SetRate, SetRateError,
-    SetRateErrorKind, UsedRate, Value, sorted_keys,
+    Currency, HeldRate, Invalid, Level, Markups, Pair, PairMarkup, Percentage, Rate, RateKey,
+    RateType, SetRate, SetRateError, SetRateErrorKind, UsedRate, Value, sorted_keys,
 };
 use crate::json::{Faults, Node};
 
@@ -15,11 +15,49 @@ const MAX_NAME: usize = 256;
 const NOT_A_STRING: Invalid = Invalid("must be a string");
 const NOT_A_DECIMAL: Invalid = Invalid("must be a decimal in a string");
 
-/// A level, with the id of its business unit.
-pub(super) fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
+/// The member `levels`.
+pub(super) fn read_levels<'d>(call: Node<'d, 'd>, faults: &mut Faults) -> Option<Vec<Level<'d>>> {
+    let list = read_list(call, "levels", faults)?;
+    Some(read_objects(list, read_level, faults).1)
+}
+
+/// A level, with the id of its business unit and its markups.
+fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
     let id = read_name(node, "businessUnitId", faults);
     let level = read_rates(node, id.unwrap_or_default(), faults);
-    id.and(level)
+    let general = read_optional(node, "markupPercentage", read_markup, faults);
+    let pairs = read_optional(node, "markups", read_pair_markups, faults);
+    id?;
+    Some(level?.with_markups(Markups {
+        general: general?,
+        pairs: pairs?.unwrap_or_default(),
+    }))
+}
+
+fn read_pair_markups<'d>(
+    level: Node<'d, 'd>,
+    member: &str,
+    faults: &mut Faults,
+) -> Option<Vec<PairMarkup>> {
+    let pair = |markup: &PairMarkup| markup.key.unordered();
+    read_distinct(level, member, read_pair_markup, pair, faults)
+}
+
+fn read_pair_markup(node: Node<'_, '_>, faults: &mut Faults) -> Option<PairMarkup> {
+    let key = read_key(node, faults);
+    let markup = read_markup(node, "markupPercentage", faults);
+    Some(PairMarkup {
+        key: key?,
+        markup: markup?,
+    })
+}
+
+pub(super) fn read_markup(
+    object: Node<'_, '_>,
+    member: &str,
+    faults: &mut Faults,
+) -> Option<Percentage> {
+    read_decimal(object, member, Percentage::parse, faults)
 }
 
 /// The member `rates` of an object, as the level of that business unit.
@@ -97,33 +135,23 @@ fn read_set_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<SetRate<
     })
 }
 
-pub(super) fn read_used_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<UsedRate<'d>> {
+pub(super) fn read_held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<HeldRate<'d>> {
     let set = read_set_rate(node, faults);
     let value_with_markup = read_decimal(node, "rateValueWithMarkup", Value::parse, faults);
     let set_at = read_name(node, "setAt", faults);
-    let SetRate {
-        key,
-        rate: value,
-        created_by,
-    } = set?;
-    let (value_with_markup, set_at) = (value_with_markup?, set_at?);
-    Some(UsedRate {
-        key,
-        value,
-        value_with_markup,
-        created_by,
-        set_at,
-    })
-}
-
-pub(super) fn read_held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<HeldRate<'d>> {
-    let used = read_used_rate(node, faults);
     let created_date = read_time(node, "createdDate", faults);
     let last_modified = read_optional(node, "lastModified", read_time, faults);
-    let (used, created_date) = (used?, created_date?);
+    let set = set?;
+    let used = UsedRate {
+        key: set.key,
+        value: set.rate,
+        value_with_markup: value_with_markup?,
+        created_by: set.created_by,
+        set_at: set_at?,
+    };
     Some(HeldRate {
         used,
-        created_date,
+        created_date: created_date?,
         last_modified: last_modified?,
     })
 }

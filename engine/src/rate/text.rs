@@ -10,23 +10,27 @@
 //! | `opposite` | `rate` | `{ rate }`: 1 ÷ rate; a rate whose opposite rounds to 0.000000 is a fault |
 //! | `markup` | `rate`, `markupPercentage`, `opposite?` | `{ rate }`: the rate with the markup subtracted; with `opposite: true`, the unrounded opposite with the markup subtracted |
 //! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of that currency or 0 to 6; `rate` may include a markup and may be 0 |
-//! | `used` | `levels`, `markupPercentage?` | `{ rates }`: [used rates](super::UsedRate) |
-//! | `difference` | `before`, `after`, `at` | `{ createdRates, updatedRates, deletedRates, rates }`: [held rates](super::HeldRate) |
+//! | `used` | `levels` | `{ rates }`: the [rates that a shop uses](super::UsedRate) by these levels |
+//! | `difference` | `before`, `levels`, `at` | `{ createdRates, updatedRates, deletedRates, rates }`: how the rates that a shop uses by these levels differ from those that it [held](super::HeldRate) |
 //! | `check` | `rates` | `{}` if all of them can be set together at one business unit |
 //!
-//! A level is `{ businessUnitId, rates }`; the shop's own comes first. A rate that is set is
-//! `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdBy? }`. A used rate also has
-//! `rateValueWithMarkup` and `setAt`, a held rate also `createdDate` and `lastModified?`. Members have the same names
-//! everywhere, so that the answer of `used` can be passed as `after`, and the `rates` of `difference` as the next
-//! `before`. Times are RFC 3339 in UTC with milliseconds (`2026-11-20T17:40:00.000Z`).
+//! A level is `{ businessUnitId, rates, markupPercentage?, markups? }`; the shop's own comes first, and without levels
+//! a shop uses no rates. A rate that is set is `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdBy? }`.
+//! The `markupPercentage` of a level is for all pairs but those that `markups` lists:
+//! `{ exchangeRateType, currencyIdFrom, currencyIdTo, markupPercentage }`, in either direction and at most one for each
+//! pair.
+//!
+//! A used rate also has `rateValueWithMarkup` and `setAt`, a held rate also `createdDate` and `lastModified?`. Members
+//! have the same names everywhere, so that the `rates` of `difference` can be passed as the next `before`. Times are
+//! RFC 3339 in UTC with milliseconds (`2026-11-20T17:40:00.000Z`).
 
 use super::number::MAX_MINOR_UNIT;
 use super::read::{
-    present, read_currency, read_decimal, read_distinct, read_held_rate, read_level, read_list,
-    read_objects, read_optional, read_rates, read_time, read_used_rate, reject,
+    present, read_currency, read_decimal, read_distinct, read_held_rate, read_levels, read_list,
+    read_markup, read_rates, read_time, reject,
 };
 use super::write::{write_difference, write_number, write_used};
-use super::{Amount, Invalid, Percentage, Rate, Value, convert, difference, used_rates};
+use super::{Amount, Invalid, Rate, Value, convert, difference, used_rates};
 use crate::error::Error;
 use crate::json::{Document, Faults, Node};
 
@@ -132,20 +136,14 @@ fn converted(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Opti
 }
 
 fn used(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
-    let markup = read_optional(call, "markupPercentage", read_markup, faults);
-    let (_, levels) = read_objects(read_list(call, "levels", faults)?, read_level, faults);
-    write_used(&used_rates(&levels, markup?.unwrap_or_default()), out);
+    write_used(&used_rates(&read_levels(call, faults)?), out);
     Some(())
 }
 
 fn changed(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
     let before = read_distinct(call, "before", read_held_rate, |rate| rate.used.key, faults);
-    let after = read_distinct(call, "after", read_used_rate, |rate| rate.key, faults);
+    let levels = read_levels(call, faults);
     let at = read_time(call, "at", faults);
-    write_difference(&difference(&before?, &after?, at?), out);
+    write_difference(&difference(&before?, &used_rates(&levels?), at?), out);
     Some(())
-}
-
-fn read_markup(call: Node<'_, '_>, member: &str, faults: &mut Faults) -> Option<Percentage> {
-    read_decimal(call, member, Percentage::parse, faults)
 }

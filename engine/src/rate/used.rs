@@ -1,8 +1,10 @@
 //! Which rates a shop uses: the rates that are set at its level and the levels above, completed and resolved.
 //!
 //! A [`Level`] holds both directions of every pair that is set at it, so "the nearest level that has either direction
-//! decides both" (`rates.md`, "Which rates a shop uses") is simply the nearest level that has the key.
+//! decides both" (`rates.md`, "Which rates a shop uses") is simply the nearest level that has the key. The markup of a
+//! pair is resolved on its own: it may be said at another level than the rate.
 
+use super::markup::{Markups, UsedMarkups};
 use super::{Invalid, Percentage, Rate, RateKey, Value, sorted_keys};
 
 /// A rate as it is set at a business unit.
@@ -47,11 +49,12 @@ impl SetRateErrorKind {
     }
 }
 
-/// The rates of one business unit, with both directions of every pair.
+/// The rates of one business unit, with both directions of every pair, and its markups.
 #[derive(Clone, Debug)]
 pub struct Level<'a> {
     business_unit_id: &'a str,
     quotes: Vec<Quote<'a>>,
+    markups: Markups,
 }
 
 /// One direction of a pair: as it is set, or the opposite of the rate that is set.
@@ -65,7 +68,7 @@ struct Quote<'a> {
 }
 
 impl<'a> Level<'a> {
-    /// A level of all rates that are set at a business unit. A change of them is valid if its result is.
+    /// A level of all rates that are set at a business unit, without markups. A change of them is valid if its result is.
     ///
     /// # Errors
     /// Every rate that cannot be set together with the others, in their order.
@@ -113,10 +116,17 @@ impl<'a> Level<'a> {
             Ok(Self {
                 business_unit_id,
                 quotes,
+                markups: Markups::default(),
             })
         } else {
             Err(errors)
         }
+    }
+
+    /// The level with these markups instead of its own; a new level has none.
+    #[must_use]
+    pub fn with_markups(self, markups: Markups) -> Self {
+        Self { markups, ..self }
     }
 }
 
@@ -140,7 +150,7 @@ pub struct UsedRate<'a> {
     pub key: RateKey,
     /// The rate as it is set, or the opposite of that; without markup.
     pub value: Rate,
-    /// The unrounded value with the shop's markup subtracted.
+    /// The unrounded value with the markup of its pair subtracted.
     pub value_with_markup: Value,
     /// Who set it or its opposite.
     pub created_by: Option<&'a str>,
@@ -149,10 +159,11 @@ pub struct UsedRate<'a> {
 }
 
 /// The rates that a shop uses, sorted by type, source and target: both directions of every pair that the shop or a
-/// level above it has, as the nearest of them decides (`rates.md`, "Which rates a shop uses"). `levels` start with the
-/// shop's own; `markup` is the shop's own or the nearest above it.
+/// level above it has, as the nearest of them decides (`rates.md`, "Which rates a shop uses"), and with the markup that the
+/// nearest level has for the pair (`rates.md`, "Business units"). `levels` start with the shop's own.
 #[must_use]
-pub fn used_rates<'a>(levels: &[Level<'a>], markup: Percentage) -> Vec<UsedRate<'a>> {
+pub fn used_rates<'a>(levels: &[Level<'a>]) -> Vec<UsedRate<'a>> {
+    let markups = UsedMarkups::new(levels.iter().map(|level| &level.markups));
     let mut quotes = Vec::new();
     for level in levels {
         quotes.extend(
@@ -171,7 +182,7 @@ pub fn used_rates<'a>(levels: &[Level<'a>], markup: Percentage) -> Vec<UsedRate<
             used.push(UsedRate {
                 key,
                 value: quote.value(),
-                value_with_markup: quote.with_markup(markup),
+                value_with_markup: quote.with_markup(markups.of(key)),
                 created_by: quote.created_by,
                 set_at,
             });

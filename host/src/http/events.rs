@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
+use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::unconstrained;
-use tokio::time::{MissedTickBehavior, timeout};
+use tokio::time::{Interval, MissedTickBehavior, timeout};
 use warp::Reply as _;
 use warp::sse;
 
@@ -111,6 +112,104 @@ impl Streams {
         };
         tokio::spawn(source.run(updates(), self.stopping.clone()));
         reply(received)
+    }
+}
+
+/// What a listener of its own events is sent.
+#[derive(Clone, Debug)]
+pub enum Followed {
+    /// An event.
+    Event {
+        /// Its id, with which the listener says how far it has read.
+        id: String,
+        /// Its name, where it is not a message.
+        name: Option<&'static str>,
+        /// What has happened, on one line.
+        data: Arc<str>,
+    },
+    /// There was nothing for the listener up to here.
+    Position(String),
+}
+
+impl Streams {
+    /// The answer to a listener of its own events: it takes the next one when it has read the last.
+    pub(super) fn follow(
+        &self,
+        authorization: Authorization,
+        items: impl Stream<Item = Followed> + Send + 'static,
+    ) -> Reply {
+        let mut checks = tokio::time::interval(CHECK);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let own = Own {
+            items: items.boxed(),
+            authorization,
+            checks,
+            count: 0,
+            stopping: self.stopping.clone(),
+        };
+        let (queue, received) = mpsc::channel(MAX_WAITING);
+        tokio::spawn(own.run(queue));
+        let events = stream::unfold(received, |mut received: mpsc::Receiver<_>| async {
+            let event = received.recv().await?;
+            Some((Ok::<_, Infallible>(event), received))
+        });
+        Reply::stream(sse::reply(events).into_response())
+    }
+}
+
+/// The task of one listener's own events.
+struct Own {
+    items: BoxStream<'static, Followed>,
+    authorization: Authorization,
+    checks: Interval,
+    count: u32,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Own {
+    /// Sends until the end, or until the listener is gone. One that does not read is waited for: its events are its own.
+    async fn run(mut self, queue: mpsc::Sender<sse::Event>) {
+        loop {
+            let event = tokio::select! {
+                event = self.next() => event,
+                () = queue.closed() => return,
+            };
+            let Some(event) = event else { return };
+            if queue.send(event).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The next thing to send; `None` at the end.
+    async fn next(&mut self) -> Option<sse::Event> {
+        loop {
+            let item = tokio::select! {
+                item = self.items.next() => Some(item?),
+                _ = self.checks.tick() => None,
+                () = stopped(&mut self.stopping) => return None,
+            };
+            // Before each event and twice a second, as of any stream.
+            if timeout(MAX_CHECK, (self.authorization)()).await != Ok(true) {
+                return None;
+            }
+            match item {
+                Some(Followed::Event { id, name, data }) => {
+                    let event = sse::Event::default().id(id).data(&*data);
+                    return Some(match name {
+                        Some(name) => event.event(name),
+                        None => event,
+                    });
+                }
+                Some(Followed::Position(id)) => return Some(sse::Event::default().id(id)),
+                None => {
+                    self.count = self.count.wrapping_add(1);
+                    if self.count.is_multiple_of(CHECKS_PER_HEARTBEAT) {
+                        return Some(sse::Event::default().comment("heartbeat"));
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -29,8 +29,8 @@ use warp::Filter;
 
 pub use self::access::{Access, Takes};
 use self::body::{NoBody, Unread, read};
-pub use self::events::Event;
 use self::events::Streams;
+pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;

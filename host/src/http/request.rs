@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
 use super::access::Access;
-use super::events::{Authorization, Event};
+use super::events::{Authorization, Event, Followed};
 use super::headers::accepts_gzip;
 use super::reply::Reply;
 use super::{Server, caller};
@@ -98,6 +98,20 @@ impl Request {
     where
         U: Stream<Item = Event> + Send + 'static,
     {
+        let authorization = self.authorization();
+        self.server
+            .streams
+            .subscribe(stream, authorization, updates)
+    }
+
+    /// Answers with events of the caller's own, for as long as the caller may call this route.
+    pub fn follow(&self, items: impl Stream<Item = Followed> + Send + 'static) -> Reply {
+        let authorization = self.authorization();
+        self.server.streams.follow(authorization, items)
+    }
+
+    /// Whether the caller may still call this route, whenever it is asked.
+    fn authorization(&self) -> Authorization {
         let (server, access) = (&self.server, self.access);
         // A listener may stay for days: nothing else of its request is kept.
         let mut headers = HeaderMap::new();
@@ -106,15 +120,14 @@ impl Request {
         }
         let headers = Arc::new(headers);
         let weak = Arc::downgrade(server);
-        let authorization: Authorization = Box::new(move || {
+        Box::new(move || {
             let (server, headers) = (weak.upgrade(), Arc::clone(&headers));
             Box::pin(async move {
                 let Some(server) = server else { return false };
                 let caller = caller::caller_of(&server.tokens, &headers).await;
                 caller.is_ok_and(|caller| access.check(&caller).is_ok())
             })
-        });
-        server.streams.subscribe(stream, authorization, updates)
+        })
     }
 }
 

@@ -16,6 +16,9 @@ pub const TENANT_RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ - and not _ al
 /// What a name must be ([`is_name`]), for messages.
 pub const NAME_RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ -";
 
+/// What the names of tenants' partitions begin with.
+const PARTITION: &str = "tenant:";
+
 /// The id of a tenant: 1 to 64 of `[A-Za-z0-9._-]` (`tokens.md`, "client_id"), and not [`NO_TENANT`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(Arc<str>);
@@ -36,7 +39,13 @@ impl TenantId {
     /// The partition of the store that holds what the tenant configures.
     #[must_use]
     pub fn partition(&self) -> Partition {
-        Partition::named(format!("tenant:{}", self.0))
+        Partition::named(format!("{PARTITION}{}", self.0))
+    }
+
+    /// The tenant whose partition this is, if it is a tenant's.
+    #[must_use]
+    pub fn of_partition(partition: &Partition) -> Option<Self> {
+        Self::new(partition.as_str().strip_prefix(PARTITION)?)
     }
 }
 

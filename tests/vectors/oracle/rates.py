@@ -128,33 +128,67 @@ class Call:
     def object(self, value, path):
         return value if isinstance(value, dict) else self.fault(path, "must be an object")
 
-    def set_rate(self, obj, path):
-        if self.object(obj, path) is None:
-            return None
+    def key(self, obj, path):
         types = ("SALES", "PURCHASE", "INTERCOMPANY")
         kind = self.one_of(obj, path, "exchangeRateType", types, "must be SALES, PURCHASE or INTERCOMPANY")
         source, target = self.currency(obj, path, "currencyIdFrom"), self.currency(obj, path, "currencyIdTo")
         if source and source == target:
             self.fault(f"{path}.currencyIdTo", "must differ from currencyIdFrom")
+        return kind, source, target
+
+    def set_rate(self, obj, path):
+        if self.object(obj, path) is None:
+            return None
+        key_ = self.key(obj, path)
         rate = self.rate(obj, path, "rateValue")
         if obj.get("createdBy") is not None:
             self.name(obj, path, "createdBy")
-        return {"key": (kind, source, target), "rate": rate, "by": obj.get("createdBy")}
+        return {"key": key_, "rate": rate, "by": obj.get("createdBy")}
 
-    def used_rate(self, obj, path):
+    def held_rate(self, obj, path):
         self.set_rate(obj, path)
         if isinstance(obj, dict):
             self.value(obj, path, "rateValueWithMarkup")
             self.name(obj, path, "setAt")
-
-    def held_rate(self, obj, path):
-        self.used_rate(obj, path)
-        if isinstance(obj, dict):
             self.time(obj, path, "createdDate")
             if obj.get("lastModified") is not None:
                 self.time(obj, path, "lastModified")
 
-    def level(self, obj, path):
+    def distinct(self, obj, path, name, read, identity):
+        """A list of objects, each with another identity."""
+        first, repeats = {}, []
+        for index, item in enumerate(self.list(obj, path, name)):
+            at, count = f"{path}.{name}[{index}]", len(self.faults)
+            if self.object(item, at) is not None:
+                read(item, at)
+            if len(self.faults) > count:
+                continue
+            if identity(item) in first:
+                repeats.append(at)
+            first.setdefault(identity(item), item)
+        for at in repeats:
+            self.fault(at, "is a duplicate")
+        return first
+
+    def pair_markup(self, obj, path):
+        self.key(obj, path)
+        self.markup(obj, path)
+
+    def levels(self, obj, path):
+        """What every level says: its unit, the rates that are set at it, its markups by pair and for all others."""
+        levels = []
+        for index, item in enumerate(self.list(obj, path, "levels")):
+            at = f"{path}.levels[{index}]"
+            if self.object(item, at) is None:
+                continue
+            unit, rates, pairs = self.name(item, at, "businessUnitId"), self.rates(item, at), {}
+            general = self.markup(item, at) if item.get("markupPercentage") is not None else None
+            if item.get("markups") is not None:
+                pairs = self.distinct(item, at, "markups", self.pair_markup, lambda it: unordered(*key(it)))
+            levels.append((unit, rates, pairs, general))
+        return levels
+
+    def rates(self, obj, path):
         """What is set at a level, by key."""
         are_all_read = True
         rates, errors = {}, []
@@ -217,33 +251,46 @@ def convert(call, obj, path):
     return {"amount": written(units, minor)}
 
 
-def used(call, obj, path):
-    percentage = call.markup(obj, path) if obj.get("markupPercentage") is not None else 0
-    levels = []
-    for index, item in enumerate(call.list(obj, path, "levels")):
-        at = f"{path}.levels[{index}]"
-        if call.object(item, at) is not None:
-            levels.append((call.name(item, at, "businessUnitId"), call.level(item, at)))
-    if call.faults:
-        return None
+def unordered(kind, source, target):
+    return kind, frozenset((source, target))
+
+
+def markup_of(levels, pair):
+    """The nearest level that says anything of the pair: there the pair's own entry, else the general one."""
+    for _, _, pairs, general in levels:
+        if pair in pairs:
+            return Fraction(pairs[pair]["markupPercentage"])
+        if general is not None:
+            return general
+    return Fraction(0)
+
+
+def used_rates(levels):
+    """The rates that a shop uses, by key in their order."""
     decided = {}
-    for unit, rates in levels:
+    for unit, rates, _, _ in levels:
         here = {}
         for (kind, source, target), rate in rates.items():
-            if (kind, frozenset((source, target))) in decided:
+            if unordered(kind, source, target) in decided:
                 continue
             here[kind, source, target] = (rate["rate"], rate["by"], unit)
             if (kind, target, source) not in rates:
                 here[kind, target, source] = (1 / rate["rate"], rate["by"], unit)
-        for (kind, source, target), what in here.items():
-            decided.setdefault((kind, frozenset((source, target))), {})[kind, source, target] = what
-    rows = {key: what for both in decided.values() for key, what in both.items()}
-    out = []
-    for (kind, source, target), (value, by, unit) in sorted(rows.items(), key=lambda row: row[0]):
-        out.append({"exchangeRateType": kind, "currencyIdFrom": source, "currencyIdTo": target})
-        out[-1] |= {"rateValue": shortest(value), "rateValueWithMarkup": shortest(value * (100 - percentage) / 100)}
-        out[-1] |= ({"createdBy": by} if by is not None else {}) | {"setAt": unit}
-    return {"rates": out}
+        for key_, what in here.items():
+            decided.setdefault(unordered(*key_), {})[key_] = what
+    rows = {}
+    for pair, both in decided.items():
+        percentage = markup_of(levels, pair)
+        for (kind, source, target), (value, by, unit) in both.items():
+            row = {"exchangeRateType": kind, "currencyIdFrom": source, "currencyIdTo": target}
+            row |= {"rateValue": shortest(value), "rateValueWithMarkup": shortest(value * (100 - percentage) / 100)}
+            rows[kind, source, target] = row | ({"createdBy": by} if by is not None else {}) | {"setAt": unit}
+    return dict(sorted(rows.items(), key=lambda row: row[0]))
+
+
+def used(call, obj, path):
+    levels = call.levels(obj, path)
+    return None if call.faults else {"rates": list(used_rates(levels).values())}
 
 
 def key(rate):
@@ -258,23 +305,12 @@ def held(used_, created, modified):
 
 
 def difference(call, obj, path):
-    lists = {}
-    for name, check in (("before", call.held_rate), ("after", call.used_rate)):
-        lists[name], repeats = {}, []
-        for index, rate in enumerate(call.list(obj, path, name)):
-            at, count = f"{path}.{name}[{index}]", len(call.faults)
-            check(rate, at)
-            if len(call.faults) > count:
-                continue
-            if key(rate) in lists[name]:
-                repeats.append(at)
-            lists[name].setdefault(key(rate), rate)
-        for at in repeats:
-            call.fault(at, "is a duplicate")
+    before = call.distinct(obj, path, "before", call.held_rate, key)
+    levels = call.levels(obj, path)
     at = call.time(obj, path, "at")
     if call.faults:
         return None
-    before, after = lists["before"], lists["after"]
+    after = used_rates(levels)
 
     def moved(key_):
         values = ("rateValue", "rateValueWithMarkup")
@@ -298,7 +334,7 @@ def difference(call, obj, path):
 
 
 def check(call, obj, path):
-    call.level(obj, path)
+    call.rates(obj, path)
     return {}
 
 

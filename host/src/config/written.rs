@@ -1,0 +1,125 @@
+//! Settings that are written as text and mean more: durations, times of day, types of rates. What each prints is what it
+//! reads, because `--print-config` shows the settings as they could be written.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// A text; the environment gives one that looks like a number as a number.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Integer(i64),
+        Bool(bool),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Text(text) => text,
+        Written::Integer(number) => number.to_string(),
+        Written::Bool(value) => value.to_string(),
+    })
+}
+
+/// A duration as text, such as `24h` or `1h 30m`.
+pub(super) mod duration {
+    use super::*;
+
+    const DAY: u64 = 24 * 60 * 60;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        span: &Duration,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&written(*span))
+    }
+
+    /// Days are written as they are: the months of humantime are of 30.44 days each.
+    fn written(span: Duration) -> String {
+        let days = span.as_secs() / DAY;
+        let rest = span - Duration::from_secs(days * DAY);
+        let unit = if days == 1 { "day" } else { "days" };
+        match (days, rest.is_zero()) {
+            (0, _) => humantime::format_duration(rest).to_string(),
+            (_, true) => format!("{days}{unit}"),
+            (_, false) => format!("{days}{unit} {}", humantime::format_duration(rest)),
+        }
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        humantime::parse_duration(&text)
+            .map_err(|cause| de::Error::custom(format!("{cause}: use a duration such as \"24h\"")))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_duration_is_written_in_days_and_can_be_read_again() {
+            let rows = [
+                ("400d", "400days"),
+                ("1d", "1day"),
+                ("36h", "1day 12h"),
+                ("1h 30m", "1h 30m"),
+                ("0s", "0s"),
+            ];
+            for (text, expected) in rows {
+                let read = |text| humantime::parse_duration(text).ok();
+                assert_eq!(read(text).map(written).as_deref(), Some(expected));
+                assert_eq!(read(expected), read(text));
+            }
+        }
+    }
+}
+
+/// A time of the day in UTC, such as `15:30`.
+pub(super) mod time_of_day {
+    use jiff::civil::Time;
+
+    use super::*;
+
+    const FORMAT: &str = "%H:%M";
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        time: &Time,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_str(&time.strftime(FORMAT))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Time, D::Error> {
+        let text = String::deserialize(from)?;
+        let time = Time::strptime(FORMAT, &text)
+            .ok()
+            .filter(|_| text.len() == 5);
+        time.ok_or_else(|| de::Error::custom("must be a time of the day in UTC such as \"15:30\""))
+    }
+}
+
+/// Types of rates, such as `["SALES", "PURCHASE"]`.
+pub(super) mod rate_types {
+    use tillgate_engine::rate::RateType;
+
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        types: &[RateType],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(types.iter().map(|it| it.as_str()))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<RateType>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let types = texts.iter().map(|text| RateType::parse(text));
+        types.collect::<Result<_, _>>().map_err(de::Error::custom)
+    }
+}

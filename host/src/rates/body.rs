@@ -1,0 +1,335 @@
+//! Request bodies, read strictly: every fault is named by its path. Unknown members are ignored. Numbers are taken from
+//! their text, never through a float.
+
+use std::collections::BTreeSet;
+
+use tillgate_engine::json::{Document, Faults, Node};
+use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, RateKey, RateType};
+
+use super::set_rate::NewRate;
+use super::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType, pair_markup};
+use super::used::Conversion;
+use crate::error::{Error, Result};
+use crate::identity::{TENANT_RULE, TenantId};
+
+/// The most characters of a unit's name.
+const MAX_NAME: usize = 256;
+
+/// The most markups of single pairs.
+const MAX_MARKUPS: usize = 1_000;
+
+/// The most rates of a bulk change.
+const MAX_BULK: usize = 1_000;
+
+/// A rate of a body, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Placed<T> {
+    pub(super) value: T,
+    pub(super) path: String,
+}
+
+/// Rates to set and to delete together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bulk {
+    pub(super) set: Vec<Placed<NewRate>>,
+    pub(super) delete: Vec<Placed<RateKey>>,
+}
+
+/// Reads `{ type, parentId?, name?, markupPercentage?, markups? }`.
+pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
+    read(body, |root, faults| {
+        let unit_type = faults.required(root, "type").and_then(|node| {
+            let found = node.text().and_then(|text| UnitType::parse(text));
+            or_fault(faults, node, found, "must be COMPANY, GROUP or STORE")
+        });
+        let parent = optional(root, "parentId", faults, unit_id);
+        match (
+            unit_type,
+            root.member("parentId").filter(|node| !node.is_null()),
+        ) {
+            (Some(UnitType::Company), Some(node)) => {
+                faults.add(node, "must be absent: a COMPANY stands at the top");
+            }
+            (Some(UnitType::Group | UnitType::Store), None) => {
+                faults.add_member(
+                    root,
+                    "parentId",
+                    "is required: only a COMPANY stands at the top",
+                );
+            }
+            _ => {}
+        }
+        let name = optional(root, "name", faults, |node, faults| {
+            faults
+                .name(node, MAX_NAME)
+                .map(std::borrow::Cow::into_owned)
+        });
+        let markup = optional(root, "markupPercentage", faults, |node, faults| {
+            number(node, Percentage::parse, faults)
+        });
+        let markups = optional(root, "markups", faults, pair_markups);
+        Some(UnitSettings {
+            unit_type: unit_type?,
+            parent_id: parent?,
+            name: name?,
+            markup_percentage: markup?.map(|markup| markup.value().to_string()),
+            markups: markups?.unwrap_or_default(),
+        })
+    })
+}
+
+fn pair_markups(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<PairMarkup>> {
+    let list = faults.array(list)?;
+    if list.children().count() > MAX_MARKUPS {
+        faults.add(list, "must have at most 1,000 markups");
+        return None;
+    }
+    let mut seen = BTreeSet::new();
+    let mut markups = Vec::new();
+    for node in list.children() {
+        let Some(node) = faults.object(node) else {
+            continue;
+        };
+        let key = rate_key(node, faults);
+        let markup = required_number(node, "markupPercentage", Percentage::parse, faults);
+        let Some(key) = key else { continue };
+        // Unordered: one markup for both directions.
+        if !seen.insert(key.min(key.opposite())) {
+            faults.add(
+                node,
+                "is a duplicate: a pair has one markup for both directions",
+            );
+        }
+        if let Some(markup) = markup {
+            markups.push(pair_markup(key, markup));
+        }
+    }
+    Some(markups)
+}
+
+/// Reads `{ rateValue }`.
+pub(super) fn rate(body: &[u8]) -> Result<Rate> {
+    read(body, |root, faults| {
+        required_number(root, "rateValue", Rate::parse, faults)
+    })
+}
+
+/// Reads `{ set?: [...], delete?: [...] }`.
+pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
+    read(body, |root, faults| {
+        let mut seen = BTreeSet::new();
+        let set = optional(root, "set", faults, |list, faults| {
+            placed(list, faults, |node, faults| {
+                let key = rate_key(node, faults);
+                let rate = required_number(node, "rateValue", Rate::parse, faults);
+                let key = distinct(node, key?, &mut seen, faults);
+                Some(NewRate {
+                    key,
+                    rate: rate?,
+                    reference: None,
+                })
+            })
+        });
+        let delete = optional(root, "delete", faults, |list, faults| {
+            placed(list, faults, |node, faults| {
+                let key = rate_key(node, faults)?;
+                Some(distinct(node, key, &mut seen, faults))
+            })
+        });
+        let bulk = Bulk {
+            set: set?.unwrap_or_default(),
+            delete: delete?.unwrap_or_default(),
+        };
+        let count = ["set", "delete"]
+            .iter()
+            .filter_map(|name| root.member(name))
+            .map(|list| list.children().count())
+            .sum();
+        if !(1..=MAX_BULK).contains(&count) {
+            faults.add(
+                root,
+                "must have 1 to 1,000 rates in set and delete together",
+            );
+            return None;
+        }
+        Some(bulk)
+    })
+}
+
+/// A key, with a fault when an object before had the same.
+fn distinct(
+    node: Node<'_, '_>,
+    key: RateKey,
+    seen: &mut BTreeSet<RateKey>,
+    faults: &mut Faults,
+) -> RateKey {
+    if !seen.insert(key) {
+        faults.add(node, "is a duplicate");
+    }
+    key
+}
+
+/// The objects of a list that could be read, with their paths.
+fn placed<T>(
+    list: Node<'_, '_>,
+    faults: &mut Faults,
+    mut read: impl FnMut(Node<'_, '_>, &mut Faults) -> Option<T>,
+) -> Option<Vec<Placed<T>>> {
+    let list = faults.array(list)?;
+    let mut objects = Vec::new();
+    for node in list.children().take(MAX_BULK + 1) {
+        let object = faults.object(node);
+        if let Some(value) = object.and_then(|object| read(object, faults)) {
+            let path = node.path();
+            objects.push(Placed { value, path });
+        }
+    }
+    Some(objects)
+}
+
+/// Reads `{ businessUnitId, exchangeRateType, from, to, amount, withMarkup? }`.
+pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
+    read(body, |root, faults| {
+        let unit = faults
+            .required(root, "businessUnitId")
+            .and_then(|node| unit_id(node, faults));
+        let rate_type = parsed(root, "exchangeRateType", RateType::parse, faults);
+        let from = parsed(root, "from", Currency::parse, faults);
+        let to = parsed(root, "to", Currency::parse, faults);
+        let amount = required_number(root, "amount", Amount::parse, faults);
+        let with_markup = optional(root, "withMarkup", faults, |node, faults| {
+            faults.boolean(node)
+        });
+        // An amount in the target times the rate is in the source (`given.md`, 6.1).
+        let pair = Pair::new(to?, from?);
+        let Ok(pair) = pair else {
+            let node = root.member("to").unwrap_or(root);
+            faults.add(node, "must differ from from");
+            return None;
+        };
+        Some(Conversion {
+            unit: unit?,
+            key: RateKey {
+                rate_type: rate_type?,
+                pair,
+            },
+            amount: amount?.value().to_string(),
+            with_markup: with_markup?.unwrap_or(false),
+        })
+    })
+}
+
+/// Reads `{ tenantId, businessUnitId? }`.
+pub(super) fn initial_state(body: &[u8]) -> Result<(TenantId, Option<UnitId>)> {
+    read(body, |root, faults| {
+        let tenant = faults.required(root, "tenantId").and_then(|node| {
+            let tenant = node.text().and_then(|text| TenantId::new(text));
+            or_fault(faults, node, tenant, TENANT_RULE)
+        });
+        let unit = optional(root, "businessUnitId", faults, unit_id);
+        Some((tenant?, unit?))
+    })
+}
+
+/// Reads a body with `read`, which answers `None` where there is a fault.
+fn read<T>(
+    body: &[u8],
+    read: impl for<'d> FnOnce(Node<'d, 'd>, &mut Faults) -> Option<T>,
+) -> Result<T> {
+    let document = Document::parse(body)?;
+    let mut faults = Faults::default();
+    let root = faults.object(document.root());
+    let value = root.and_then(|root| read(root, &mut faults));
+    faults.none_or_error()?;
+    value.ok_or_else(|| Error::Bug("a body was refused without a fault".to_owned()))
+}
+
+fn or_fault<T>(
+    faults: &mut Faults,
+    node: Node<'_, '_>,
+    found: Option<T>,
+    rule: &'static str,
+) -> Option<T> {
+    if found.is_none() {
+        faults.add(node, rule);
+    }
+    found
+}
+
+/// An optional member: `Some(None)` if it is missing or null.
+fn optional<'d, T>(
+    object: Node<'d, 'd>,
+    member: &str,
+    faults: &mut Faults,
+    read: impl FnOnce(Node<'d, 'd>, &mut Faults) -> Option<T>,
+) -> Option<Option<T>> {
+    match object.member(member).filter(|node| !node.is_null()) {
+        Some(node) => read(node, faults).map(Some),
+        None => Some(None),
+    }
+}
+
+fn unit_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<UnitId> {
+    let id = node.text().and_then(|text| UnitId::new(text));
+    or_fault(faults, node, id, ID_RULE)
+}
+
+/// The members `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
+fn rate_key(object: Node<'_, '_>, faults: &mut Faults) -> Option<RateKey> {
+    let rate_type = parsed(object, "exchangeRateType", RateType::parse, faults);
+    let from = parsed(object, "currencyIdFrom", Currency::parse, faults);
+    let to = parsed(object, "currencyIdTo", Currency::parse, faults);
+    match Pair::new(from?, to?) {
+        Ok(pair) => Some(RateKey {
+            rate_type: rate_type?,
+            pair,
+        }),
+        Err(invalid) => {
+            let node = object.member("currencyIdTo").unwrap_or(object);
+            faults.add(node, invalid.as_str());
+            None
+        }
+    }
+}
+
+/// A required string of a form.
+fn parsed<T>(
+    object: Node<'_, '_>,
+    member: &str,
+    parse: fn(&str) -> Result<T, Invalid>,
+    faults: &mut Faults,
+) -> Option<T> {
+    let node = faults.required(object, member)?;
+    let Some(text) = node.text() else {
+        faults.add(node, "must be a string");
+        return None;
+    };
+    parse(text)
+        .map_err(|invalid| faults.add(node, invalid.as_str()))
+        .ok()
+}
+
+fn required_number<T>(
+    object: Node<'_, '_>,
+    member: &str,
+    parse: fn(&str) -> Result<T, Invalid>,
+    faults: &mut Faults,
+) -> Option<T> {
+    let node = faults.required(object, member)?;
+    number(node, parse, faults)
+}
+
+/// A number, parsed from its text.
+fn number<T>(
+    node: Node<'_, '_>,
+    parse: fn(&str) -> Result<T, Invalid>,
+    faults: &mut Faults,
+) -> Option<T> {
+    let Some(text) = node.number() else {
+        faults.add(node, "must be a number");
+        return None;
+    };
+    parse(&text)
+        .map_err(|invalid| faults.add(node, invalid.as_str()))
+        .ok()
+}

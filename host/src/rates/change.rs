@@ -1,0 +1,154 @@
+//! Changes, by their correlation id: which shops one still has to reach, and how many it has reached (`rates.md`, "The
+//! topic").
+//!
+//! The record of a change moves in the same commit as the messages of each page of shops, so that each shop is visited
+//! once whichever host goes on with it. Several changes may have the same correlation id: the record is then of all of
+//! them.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::tree::Walk;
+use super::unit::{UnitId, UnitType};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::records::{Change, Records, Versioned};
+
+/// The records of changes.
+pub(super) const CHANGES: &str = "rates-change/";
+
+/// The queue of the changes that have shops left to visit.
+pub(super) const FAN_OUT: &str = "rates-fan-out";
+
+/// The key of a change's record.
+pub(super) fn change_key(correlation: Uuid) -> String {
+    format!("{CHANGES}{correlation}")
+}
+
+/// What is done with each shop of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Task {
+    /// Compares what it uses now with what was published last.
+    Difference,
+    /// Sends all that it uses.
+    InitialState,
+}
+
+/// Shops that a change has to visit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pass {
+    pub(super) task: Task,
+    /// How far it has come.
+    pub(super) walk: Walk,
+    /// Whether its shops are part of the total.
+    pub(super) is_counted: bool,
+    /// When the change was made: the date of what is new.
+    pub(super) at: String,
+}
+
+/// The record of a change.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Progress {
+    /// The first is under way.
+    pub(super) passes: VecDeque<Pass>,
+    pub(super) total: u64,
+    pub(super) done: u64,
+    pub(super) published: u64,
+    /// When it was made, microseconds since the epoch.
+    pub(super) made_at: u64,
+}
+
+/// A change as it is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ChangeAnswer {
+    correlation_id: Uuid,
+    state: &'static str,
+    business_units: CountsAnswer,
+}
+
+#[derive(Serialize)]
+struct CountsAnswer {
+    /// `None` until the shops are counted.
+    total: Option<u64>,
+    done: u64,
+    published: u64,
+}
+
+impl Progress {
+    pub(super) fn answer(&self, correlation_id: Uuid) -> ChangeAnswer {
+        let is_done = self.passes.is_empty();
+        let is_counted = self.passes.iter().all(|pass| pass.is_counted);
+        ChangeAnswer {
+            correlation_id,
+            state: if is_done { "DONE" } else { "RUNNING" },
+            business_units: CountsAnswer {
+                total: is_counted.then_some(self.total),
+                done: self.done,
+                published: self.published,
+            },
+        }
+    }
+}
+
+/// What a change has to do with shops.
+#[derive(Debug)]
+pub(super) enum Reach {
+    /// Nothing: what was asked for was so already.
+    Nothing,
+    /// One shop, in the change's own commit; whether it has a message.
+    Shop {
+        /// Whether it has a message.
+        published: bool,
+    },
+    /// The shops below a unit, in the background.
+    Below(UnitId, UnitType),
+    /// All shops of a walk, whose rates are sent again.
+    InitialState(Walk),
+}
+
+/// Adds the record of a change to it, and the job that visits shops if there are more than one.
+pub(super) async fn record(
+    records: &Records,
+    change: &mut Change,
+    correlation: Uuid,
+    reach: Reach,
+    made_at: Timestamp,
+) -> Result<()> {
+    let key = change_key(correlation);
+    let read: Option<Versioned<Progress>> = records.get(&key).await?;
+    change.expect(&key, read.as_ref());
+    let mut progress = read.map(|read| read.record).unwrap_or_default();
+    progress.made_at = made_at.0;
+    let pass = match reach {
+        Reach::Nothing => None,
+        Reach::Shop { published } => {
+            progress.total += 1;
+            progress.done += 1;
+            progress.published += u64::from(published);
+            None
+        }
+        Reach::Below(unit, unit_type) => Some((Task::Difference, Walk::below(&unit, unit_type))),
+        Reach::InitialState(walk) => Some((Task::InitialState, walk)),
+    };
+    if let Some((task, walk)) = pass {
+        progress.passes.push_back(Pass {
+            task,
+            walk,
+            is_counted: false,
+            at: made_at.to_millis_text(),
+        });
+    }
+    if !progress.passes.is_empty() {
+        // Due at once, whatever the clocks say.
+        let due = Timestamp(0);
+        change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
+    }
+    change.put(&key, &progress)
+}

@@ -1,0 +1,415 @@
+//! The history of what is set at each business unit, from which the rates that a unit used at any time are computed
+//! again, exactly: by the module, from what was set at it and above it at that time.
+//!
+//! An entry says what a change of the unit changed, with what was there before and after; the time is in its key. So the
+//! state at a time is that before the first entry that follows, or what is set now. Entries are kept 400 days
+//! (`retention.rs`).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tillgate_engine::rate::RateKey;
+
+use super::math;
+use super::number::Exact;
+use super::set_rate::{KeyText, SetRates};
+use super::tree::Tree;
+use super::unit::{MAX_DEPTH, UnitId, UnitSettings, no_unit};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::records::{Change, PAGE, Records};
+
+/// The records of the history.
+pub(super) const HISTORY: &str = "rates-history/";
+
+/// How many moments are computed at once.
+const AT_ONCE: usize = 1_000;
+
+/// What a change of a unit changed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    /// Its settings, if they changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) settings: Option<Changed<UnitSettings>>,
+    /// The rates whose values changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) rates: Vec<ChangedRate>,
+}
+
+/// Before and after a change; `None` where there was nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Changed<T> {
+    pub(super) before: Option<T>,
+    pub(super) after: Option<T>,
+}
+
+/// A rate that was set to another value, set first, or removed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ChangedRate {
+    #[serde(flatten)]
+    pub(super) key: KeyText,
+    #[serde(flatten)]
+    pub(super) value: Changed<String>,
+}
+
+impl Entry {
+    /// What changed between two states of a unit.
+    pub(super) fn between(
+        before: Option<(&UnitSettings, &SetRates)>,
+        after: Option<(&UnitSettings, &SetRates)>,
+    ) -> Self {
+        let settings = [before, after].map(|state| state.map(|(settings, _)| settings.clone()));
+        let [old, new] = settings;
+        let mut values: BTreeMap<RateKey, Changed<String>> = BTreeMap::new();
+        for (state, is_after) in [(before, false), (after, true)] {
+            for (key, rate) in state.iter().flat_map(|(_, rates)| rates.iter()) {
+                let value = values.entry(key).or_insert(Changed {
+                    before: None,
+                    after: None,
+                });
+                let place = if is_after {
+                    &mut value.after
+                } else {
+                    &mut value.before
+                };
+                *place = Some(rate.rate_value.clone());
+            }
+        }
+        let changed = values
+            .into_iter()
+            .filter(|(_, value)| value.before != value.after);
+        Self {
+            settings: (old != new).then_some(Changed {
+                before: old,
+                after: new,
+            }),
+            rates: changed
+                .map(|(key, value)| ChangedRate {
+                    key: KeyText::of(key),
+                    value,
+                })
+                .collect(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.settings.is_none() && self.rates.is_empty()
+    }
+}
+
+fn prefix(id: &UnitId) -> String {
+    format!("{HISTORY}{}/", id.as_str())
+}
+
+fn key(id: &UnitId, at: Timestamp) -> String {
+    format!("{}{:020}", prefix(id), at.0)
+}
+
+/// When the entry of a key was made.
+pub(super) fn time_of(key: &str) -> Option<Timestamp> {
+    let (_, at) = key.rsplit_once('/')?;
+    at.parse().ok().map(Timestamp)
+}
+
+/// Adds an entry to the change that it is about.
+pub(super) fn record(change: &mut Change, id: &UnitId, at: Timestamp, entry: &Entry) -> Result<()> {
+    if entry.is_empty() {
+        return Ok(());
+    }
+    change.put(&key(id, at), entry)
+}
+
+/// What is asked of the history.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The unit.
+    pub unit: UnitId,
+    /// The rate.
+    pub key: RateKey,
+    /// From when on.
+    pub since: Timestamp,
+    /// Whether `since` is where an earlier page ended, so that the value at that time is known.
+    pub goes_on: bool,
+    /// How many values at most.
+    pub limit: usize,
+}
+
+/// Values over time, oldest first.
+#[derive(Debug, Serialize)]
+pub struct Values {
+    items: Vec<Value>,
+    /// Where the next page begins, when there may be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) next: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Value {
+    #[serde(serialize_with = "millis")]
+    at: Timestamp,
+    #[serde(flatten)]
+    rate: Option<RateValue>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RateValue {
+    #[serde(serialize_with = "number")]
+    rate_value: String,
+    #[serde(serialize_with = "number")]
+    rate_value_with_markup: String,
+    set_at: String,
+}
+
+fn millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&at.to_millis_text())
+}
+
+fn number<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let number: Result<&RawValue> = text.exact();
+    number
+        .map_err(serde::ser::Error::custom)?
+        .serialize(serializer)
+}
+
+/// The values of a rate that a unit used over time.
+///
+/// # Errors
+/// [`Error::NotFound`] for an unknown unit; when the store is away.
+pub(super) async fn values(
+    app: &Arc<App>,
+    records: &Records,
+    question: &Question,
+) -> Result<Values> {
+    let units = read_units(records, question).await?;
+    let timeline = Timeline::new(question, units);
+    let mut items: Vec<Value> = Vec::new();
+    let mut last: Option<Option<RateValue>> = None;
+    let moments = timeline.moments();
+    for moments in moments.chunks(AT_ONCE) {
+        let calls = moments
+            .iter()
+            .map(|at| Ok(math::used_call(&timeline.levels(*at)?)));
+        let used = math::used(app, calls.collect::<Result<_>>()?).await?;
+        for (at, used) in moments.iter().zip(used) {
+            let rate = value_of(&used, question.key)?;
+            let is_first = last.is_none();
+            if last.as_ref() == Some(&rate) || (is_first && rate.is_none()) {
+                last = Some(rate);
+                continue;
+            }
+            last = Some(rate.clone());
+            if is_first && question.goes_on {
+                continue;
+            }
+            if items.len() == question.limit {
+                let next = items.last().map(|item| item.at.0.to_string());
+                return Ok(Values { items, next });
+            }
+            items.push(Value { at: *at, rate });
+        }
+    }
+    Ok(Values { items, next: None })
+}
+
+fn value_of(used: &[u8], key: RateKey) -> Result<Option<RateValue>> {
+    let key = KeyText::of(key);
+    let rates = math::read_rates(used)?;
+    let found = rates.into_iter().find(|rate| {
+        rate.currency_id_from == key.currency_id_from && rate.currency_id_to == key.currency_id_to
+    });
+    Ok(found.map(|rate| RateValue {
+        rate_value: rate.rate_value.to_owned(),
+        rate_value_with_markup: rate.rate_value_with_markup.to_owned(),
+        set_at: rate.set_at.unwrap_or_default().into_owned(),
+    }))
+}
+
+/// A unit's state over time: what holds from each moment on, the first from the beginning.
+#[derive(Debug)]
+struct States<T>(BTreeMap<Timestamp, T>);
+
+impl<T: Clone> States<T> {
+    /// The states of `now` and of changes in their order.
+    fn new(now: T, changes: impl Iterator<Item = (Timestamp, T, T)>) -> Self {
+        let mut states = BTreeMap::new();
+        for (at, before, after) in changes {
+            if states.is_empty() {
+                states.insert(Timestamp(0), before);
+            }
+            states.insert(at, after);
+        }
+        if states.is_empty() {
+            states.insert(Timestamp(0), now);
+        }
+        Self(states)
+    }
+
+    fn at(&self, at: Timestamp) -> Option<&T> {
+        self.0.range(..=at).next_back().map(|(_, state)| state)
+    }
+}
+
+/// What a unit set over time, as far as it matters to one pair.
+#[derive(Debug)]
+struct UnitStates {
+    settings: States<Option<UnitSettings>>,
+    /// The two directions.
+    rates: [(RateKey, States<Option<String>>); 2],
+}
+
+/// The units that a unit has ever stood below since the time asked for, and itself.
+async fn read_units(records: &Records, question: &Question) -> Result<HashMap<UnitId, UnitStates>> {
+    let mut tree = Tree::new(records);
+    if tree.node(&question.unit).await?.is_none() {
+        return Err(no_unit());
+    }
+    let mut units = HashMap::new();
+    let mut open = vec![question.unit.clone()];
+    while let Some(id) = open.pop() {
+        if units.contains_key(&id) {
+            continue;
+        }
+        let entries = read_entries(records, &id, question.since).await?;
+        let node = tree.node(&id).await?;
+        let settings_now = node.as_ref().map(|node| node.unit().settings.clone());
+        let rates_now = match &node {
+            Some(node) => node.set_rates()?,
+            None => SetRates::default(),
+        };
+        let settings = States::new(
+            settings_now,
+            entries.iter().filter_map(|(at, entry)| {
+                let Changed { before, after } = entry.settings.clone()?;
+                Some((*at, before, after))
+            }),
+        );
+        let states_of = |key: RateKey| {
+            let text = KeyText::of(key);
+            let now = rates_now.get(key).map(|rate| rate.rate_value.clone());
+            let changes = entries.iter().filter_map(|(at, entry)| {
+                let rate = entry.rates.iter().find(|rate| rate.key == text)?;
+                let Changed { before, after } = rate.value.clone();
+                Some((*at, before, after))
+            });
+            (key, States::new(now, changes))
+        };
+        let rates = [states_of(question.key), states_of(question.key.opposite())];
+        let parents = settings.0.values().flatten();
+        open.extend(parents.filter_map(|settings| settings.parent_id.clone()));
+        units.insert(id, UnitStates { settings, rates });
+    }
+    Ok(units)
+}
+
+async fn read_entries(
+    records: &Records,
+    id: &UnitId,
+    since: Timestamp,
+) -> Result<Vec<(Timestamp, Entry)>> {
+    let prefix = prefix(id);
+    let mut entries = Vec::new();
+    let mut after = Some(key(id, since));
+    loop {
+        let page = records.scan(&prefix, after.as_deref(), PAGE).await?;
+        for (key, entry) in &page.entries {
+            let at = time_of(key).ok_or_else(|| Error::Bug(format!("{key} has no time")))?;
+            entries.push((at, crate::records::decode_entry(key, entry)?.record));
+        }
+        after = page.entries.last().map(|(key, _)| key.clone());
+        if !page.more || after.is_none() {
+            return Ok(entries);
+        }
+    }
+}
+
+struct Timeline<'q> {
+    question: &'q Question,
+    units: HashMap<UnitId, UnitStates>,
+}
+
+impl<'q> Timeline<'q> {
+    fn new(question: &'q Question, units: HashMap<UnitId, UnitStates>) -> Self {
+        Self { question, units }
+    }
+
+    /// When anything changed, and the time asked for.
+    fn moments(&self) -> Vec<Timestamp> {
+        let since = self.question.since;
+        let mut moments = vec![since];
+        for unit in self.units.values() {
+            moments.extend(unit.settings.0.keys());
+            for (_, states) in &unit.rates {
+                moments.extend(states.0.keys());
+            }
+        }
+        moments.retain(|at| *at >= since);
+        moments.sort_unstable();
+        moments.dedup();
+        moments
+    }
+
+    /// The levels that the unit stood at, its own first, with the one pair.
+    fn levels(&self, at: Timestamp) -> Result<String> {
+        let mut levels: Vec<String> = Vec::new();
+        let mut next = Some(&self.question.unit);
+        while let Some(id) = next {
+            let unit = self.units.get(id);
+            let settings = unit.and_then(|unit| unit.settings.at(at)?.as_ref());
+            let (Some(unit), Some(settings)) = (unit, settings) else {
+                break;
+            };
+            if levels.len() > MAX_DEPTH {
+                return Err(Error::Bug(format!("{} stands below itself", id.as_str())));
+            }
+            levels.push(level(id, settings, unit, at).to_string());
+            next = settings.parent_id.as_ref();
+        }
+        Ok(levels.join(","))
+    }
+}
+
+fn level(
+    id: &UnitId,
+    settings: &UnitSettings,
+    unit: &UnitStates,
+    at: Timestamp,
+) -> serde_json::Value {
+    let rates = unit.rates.iter().filter_map(|(key, states)| {
+        let value = states.at(at)?.as_ref()?;
+        let key = KeyText::of(*key);
+        Some(json!({
+            "exchangeRateType": key.exchange_rate_type,
+            "currencyIdFrom": key.currency_id_from,
+            "currencyIdTo": key.currency_id_to,
+            "rateValue": value,
+        }))
+    });
+    json!({
+        "businessUnitId": id,
+        "markupPercentage": settings.markup_percentage,
+        "markups": settings.markups,
+        "rates": rates.collect::<Vec<_>>(),
+    })
+}
+
+/// The entry of rates that were imported for a time in the past.
+pub(super) fn backdated(
+    id: &UnitId,
+    at: Timestamp,
+    rates: Vec<ChangedRate>,
+) -> Result<(String, Bytes)> {
+    let entry = Entry {
+        settings: None,
+        rates,
+    };
+    let json = serde_json::to_vec(&entry).map_err(|cause| Error::Bug(cause.to_string()))?;
+    Ok((key(id, at), json.into()))
+}

@@ -1,0 +1,150 @@
+//! Importing reference rates: the document in a part of a form, or as the body with the rest in the query (`rates.md`,
+//! "Reference rates").
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use ::http::header::CONTENT_TYPE;
+use ::http::{Method, StatusCode};
+use bytes::Bytes;
+use futures_util::stream;
+use multer::{Constraints, Multipart, SizeLimit};
+use tillgate_engine::rate::RateType;
+
+use super::{Faults, edited, editor, unit_id};
+use crate::error::{Error, Result};
+use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+use crate::rates::reference::{Document, DocumentType};
+use crate::rates::{ECB, Import, Rates, UnitId};
+
+/// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
+const MAX_DOCUMENT: usize = 16 << 20;
+
+/// The parts of a form that are not the document, and the parameters of a query.
+const FIELDS: [&str; 4] = ["businessUnitId", "exchangeRateTypes", "source", "crosses"];
+
+/// The part of a form that is the document.
+const DOCUMENT: &str = "document";
+
+/// The most bytes of a part that is not the document.
+const MAX_FIELD: u64 = 4 << 10;
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
+    vec![Route::new(
+        Method::POST,
+        "/api/v1/reference-rates/import",
+        Access::With(P::ReferenceRateImport),
+        Takes::Anything(MAX_DOCUMENT),
+        import,
+    )]
+}
+
+async fn import(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let media = request.headers.get(CONTENT_TYPE);
+    let media = media.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let (fields, document, document_type) = if let Ok(boundary) = multer::parse_boundary(media) {
+        let (fields, document) = form(&request.body, boundary).await?;
+        let document_type = DocumentType::detect(&document);
+        (fields, document, document_type)
+    } else {
+        let document_type = type_of_media(media)?;
+        let field = |name: &str| Some((name.to_owned(), request.query_param(name)?));
+        let fields = FIELDS.iter().filter_map(|name| field(name));
+        (fields.collect(), request.body.clone(), document_type)
+    };
+    let settings = settings(&fields)?;
+    let read = move |_: &crate::app::App| Document::parse(document_type, &document);
+    let document = rates.app.run_blocking(read).await?;
+    let import = Import {
+        unit: settings.unit,
+        rate_types: settings.rate_types,
+        crosses: settings.crosses,
+        document: document.map_err(Error::Invalid)?,
+    };
+    let imported = rates.import(editor(&request)?, &import).await?;
+    edited(imported, |imported| Reply::of(StatusCode::OK, &imported))
+}
+
+/// The parts of a form: its fields, and the document.
+async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>, Bytes)> {
+    let mut limit = SizeLimit::new().for_field(DOCUMENT, u64::try_from(MAX_DOCUMENT).unwrap_or(0));
+    for name in FIELDS {
+        limit = limit.for_field(name, MAX_FIELD);
+    }
+    let constraints = Constraints::new().size_limit(limit.per_field(MAX_FIELD));
+    let body = stream::iter([Ok::<_, Infallible>(body.clone())]);
+    let mut parts = Multipart::with_constraints(body, boundary, constraints);
+    let malformed = |cause: multer::Error| Error::invalid("$", format!("is no form: {cause}"));
+    let (mut fields, mut document) = (HashMap::new(), None);
+    while let Some(part) = parts.next_field().await.map_err(malformed)? {
+        let name = part.name().unwrap_or_default().to_owned();
+        let is_repeated = if name == DOCUMENT {
+            document
+                .replace(part.bytes().await.map_err(malformed)?)
+                .is_some()
+        } else {
+            let text = part.text().await.map_err(malformed)?;
+            fields.insert(name.clone(), text).is_some()
+        };
+        if is_repeated {
+            return Err(Error::invalid(format!("$.{name}"), "is a duplicate"));
+        }
+    }
+    let document = document.ok_or_else(|| Error::invalid("$.document", "is required"))?;
+    Ok((fields, document))
+}
+
+/// What is asked for beside the document.
+struct Settings {
+    unit: UnitId,
+    rate_types: Vec<RateType>,
+    crosses: bool,
+}
+
+/// What is asked for; every fault is named.
+fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
+    let mut faults = Faults::default();
+    let field = |name: &str| fields.get(name).map_or("", String::as_str);
+    let unit = faults.check("businessUnitId", unit_id(field("businessUnitId")));
+    let types = field("exchangeRateTypes").split(',').map(str::trim);
+    let types: Result<Vec<RateType>, _> = types.map(RateType::parse).collect();
+    let types = faults.check("exchangeRateTypes", types);
+    let source = match field("source") {
+        ECB => Ok(()),
+        _ => Err("must be ECB"),
+    };
+    let source = faults.check("source", source);
+    let crosses = match field("crosses") {
+        "" | "false" => Ok(false),
+        "true" => Ok(true),
+        _ => Err("must be true or false"),
+    };
+    let crosses = faults.check("crosses", crosses);
+    let (Some(unit), Some(mut rate_types), Some(()), Some(crosses)) =
+        (unit, types, source, crosses)
+    else {
+        return Err(faults.into_error());
+    };
+    rate_types.sort_unstable();
+    rate_types.dedup();
+    Ok(Settings {
+        unit,
+        rate_types,
+        crosses,
+    })
+}
+
+fn type_of_media(media: &str) -> Result<DocumentType> {
+    let essence = media.split(';').next().unwrap_or_default().trim();
+    match essence.to_ascii_lowercase().as_str() {
+        "application/xml" | "text/xml" => Ok(DocumentType::Xml),
+        "text/csv" => Ok(DocumentType::Csv),
+        _ => Err(Error::invalid(
+            "$.Content-Type",
+            "must be application/xml, text/csv or multipart/form-data",
+        )),
+    }
+}

@@ -1,0 +1,104 @@
+//! Following the topic, and having the current state sent again (`given.md`, 4.3 and 6.1).
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use futures_util::StreamExt;
+use serde_json::json;
+
+use crate::error::{Error, Result};
+use crate::http::{Access, Followed, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::{Permission as P, TENANT_RULE, TenantId};
+use crate::rates::topic::{Cursor, Filter, Item};
+use crate::rates::unit::{ID_RULE, UnitId};
+use crate::rates::{Rates, body};
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/v1/topics/cer.public.event.rates-changed.v1",
+            Access::With(P::RatesChangedSubscribe),
+            Takes::Nothing,
+            follow,
+        )
+        .giving("text/event-stream"),
+        Route::new(
+            Method::POST,
+            "/api/v1/initial-state",
+            Access::With(P::InitialStateCreate),
+            Takes::Json(MAX_BODY),
+            initial_state,
+        ),
+    ]
+}
+
+async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let caller = request.caller()?;
+    let tenant = match request.query_param("tenantId") {
+        Some(text) => {
+            caller.require_tenant(&text)?;
+            let tenant = TenantId::new(&text);
+            Some(tenant.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?)
+        }
+        None => (!caller.platform).then(|| caller.tenant.clone()),
+    };
+    let business_unit = request.query_param("businessUnitId");
+    if business_unit
+        .as_deref()
+        .is_some_and(|unit| UnitId::new(unit).is_none())
+    {
+        return Err(Error::invalid("$.businessUnitId", ID_RULE));
+    }
+    let after = cursor(&request, tenant.as_ref())?;
+    let items = rates.messages(tenant.as_ref(), Filter { business_unit }, after);
+    Ok(request.follow(items.map(|item| match item {
+        Item::Message(cursor, data) => Followed::Event {
+            id: cursor.to_text(),
+            name: None,
+            data,
+        },
+        Item::Reset(cursor) => Followed::Event {
+            id: cursor.to_text(),
+            name: Some("reset"),
+            data: Arc::from("{}"),
+        },
+        Item::Position(cursor) => Followed::Position(cursor.to_text()),
+    })))
+}
+
+/// Where a subscriber begins: where it was when its connection ended, or where it asks to.
+fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
+    let resumed = request.headers.get("last-event-id");
+    let resumed = resumed.and_then(|value| Some(value.to_str().ok()?.to_owned()));
+    let (name, text) = match resumed.filter(|text| !text.is_empty()) {
+        Some(text) => ("Last-Event-ID", Some(text)),
+        None => ("after", request.query_param("after")),
+    };
+    let Some(text) = text else {
+        return Ok(Cursor::Latest);
+    };
+    let fits = |cursor: &Cursor| match cursor {
+        Cursor::Earliest | Cursor::Latest => true,
+        Cursor::Tenant(of, _) => Some(of) == tenant,
+        Cursor::All(_) => tenant.is_none(),
+    };
+    let cursor = Cursor::parse(&text).filter(fits);
+    cursor.ok_or_else(|| {
+        let rule = "must be earliest, latest, or the id of an event of the same subscription";
+        Error::invalid(format!("$.{name}"), rule)
+    })
+}
+
+async fn initial_state(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let caller = request.caller()?;
+    let (tenant, unit) = body::initial_state(&request.body)?;
+    caller.require_tenant(tenant.as_str())?;
+    let is_own = caller.tenant == tenant;
+    rates
+        .initial_state(&tenant, unit.as_ref(), request.correlation, is_own)
+        .await?;
+    let answer = json!({ "correlationId": request.correlation });
+    Reply::of(StatusCode::OK, &answer)
+}

@@ -1,0 +1,135 @@
+//! Business units, and the rates that are set at them.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use tillgate_engine::rate::RateKey;
+
+use super::{Faults, edited, editor, rate_key, tagged, unit_id, with_correlation};
+use crate::error::{Error, Result};
+use crate::etag;
+use crate::http::reply::status_of;
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+use crate::rates::{Rates, UnitId, body};
+
+const UNITS: &str = "/api/v1/business-units";
+const UNIT: &str = "/api/v1/business-units/{businessUnitId}";
+const RATES: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates";
+const RATE: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let (read, write) = (
+        Access::With(P::BusinessUnitRead),
+        Access::With(P::BusinessUnitWrite),
+    );
+    let (read_rate, write_rate) = (Access::With(P::RateRead), Access::With(P::RateWrite));
+    vec![
+        Route::new(Method::GET, UNITS, read, none, list_units),
+        Route::new(Method::GET, UNIT, read, none, get_unit),
+        Route::new(Method::PUT, UNIT, write, json, put_unit),
+        Route::new(Method::DELETE, UNIT, write, none, delete_unit),
+        Route::new(Method::GET, RATES, read_rate, none, list_rates),
+        Route::new(Method::POST, RATES, write_rate, json, change_rates),
+        Route::new(Method::GET, RATE, read_rate, none, get_rate),
+        Route::new(Method::PUT, RATE, write_rate, json, put_rate),
+        Route::new(Method::DELETE, RATE, write_rate, none, delete_rate),
+    ]
+}
+
+/// The unit that the path names.
+fn unit_of(request: &Request) -> Result<UnitId> {
+    unit_id(request.param(0)?).map_err(|rule| Error::invalid("$.businessUnitId", rule))
+}
+
+/// The rate that the path names.
+fn rate_of(request: &Request) -> Result<(UnitId, RateKey)> {
+    let mut faults = Faults::default();
+    let unit = faults.check("businessUnitId", unit_id(request.param(0)?));
+    let texts = [
+        ("exchangeRateType", request.param(1)?),
+        ("currencyIdFrom", request.param(2)?),
+        ("currencyIdTo", request.param(3)?),
+    ];
+    let key = rate_key(texts, &mut faults);
+    let (Some(unit), Some(key)) = (unit, key) else {
+        return Err(faults.into_error());
+    };
+    Ok((unit, key))
+}
+
+async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let units = rates.units(&request.caller()?.tenant).await?;
+    Ok(tagged(&request, units))
+}
+
+async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let id = unit_of(&request)?;
+    let unit = rates.unit(&request.caller()?.tenant, &id).await?;
+    Ok(tagged(&request, unit))
+}
+
+async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let id = unit_of(&request)?;
+    let settings = body::unit(&request.body)?;
+    let preconditions = request.preconditions();
+    let put = rates.put_unit(editor(&request)?, &id, &settings, &preconditions);
+    edited(put.await?, |(written, json)| {
+        let etag = etag::of_text(&json);
+        Ok(Reply::json(status_of(written), json).tagged(etag))
+    })
+}
+
+async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let id = unit_of(&request)?;
+    let editor = editor(&request)?;
+    if editor.dry_run {
+        let message =
+            "is not offered here: a business unit is removed only when it has none below it";
+        return Err(Error::invalid("$.dryRun", message));
+    }
+    rates
+        .delete_unit(editor, &id, &request.preconditions())
+        .await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+async fn list_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let id = unit_of(&request)?;
+    let set = rates.set_rates(&request.caller()?.tenant, &id).await?;
+    Ok(tagged(&request, set))
+}
+
+async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let (id, key) = rate_of(&request)?;
+    let set = rates.set_rate(&request.caller()?.tenant, &id, key).await?;
+    Ok(tagged(&request, set))
+}
+
+async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let (id, key) = rate_of(&request)?;
+    let rate = body::rate(&request.body)?;
+    let preconditions = request.preconditions();
+    let put = rates.put_rate(editor(&request)?, &id, key, rate, &preconditions);
+    edited(put.await?, |(written, json)| {
+        let etag = etag::of_text(&json);
+        Ok(Reply::json(status_of(written), json).tagged(etag))
+    })
+}
+
+async fn delete_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let (id, key) = rate_of(&request)?;
+    let preconditions = request.preconditions();
+    let delete = rates.delete_rate(editor(&request)?, &id, key, &preconditions);
+    edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
+}
+
+async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let id = unit_of(&request)?;
+    let bulk = body::bulk(&request.body)?;
+    let preconditions = request.preconditions();
+    let change = rates.change_rates(editor(&request)?, &id, &bulk, &preconditions);
+    edited(change.await?, |counts| with_correlation(&request, &counts))
+}

@@ -1,0 +1,115 @@
+//! The CSV of the ECB: a header of currencies, and a row for each day.
+//!
+//! The daily file separates with `, ` and writes its date out, the file of all days separates with `,` and has ISO
+//! dates. Both end each line with a separator, so that their last column has no name and no values. The order of the
+//! columns has changed over the years: a column is what its name says.
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+use tillgate_engine::rate::Currency;
+
+use super::draft::{Draft, Place, Quoted};
+use super::text::{Lines, shown};
+use super::{MAX_COLUMNS, Quote};
+
+/// How the ECB writes that a currency is not quoted.
+const NOT_QUOTED: [&str; 2] = ["N/A", ""];
+
+pub(super) fn read(text: &str, draft: &mut Draft) {
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .from_reader(text.as_bytes());
+    let mut lines = Lines::of(text.as_bytes());
+    let mut header: Option<Header> = None;
+    let mut row = StringRecord::new();
+    // The crate counts lines as well, but neither empty ones nor those that end in CR LF.
+    while reader.read_record(&mut row).unwrap_or(false) {
+        let start = row.position().map_or(0, |position| position.byte());
+        let line = lines.line_from(usize::try_from(start).unwrap_or(usize::MAX));
+        let Some(header) = &header else {
+            header = Header::read(line, &row, draft);
+            match header {
+                Some(_) => continue,
+                None => return,
+            }
+        };
+        if !header.read_day(line, &row, draft) {
+            return;
+        }
+    }
+}
+
+/// The columns of a file, without the date.
+struct Header {
+    /// A currency for each column that has a known one.
+    columns: Vec<Option<Currency>>,
+}
+
+impl Header {
+    fn read(line: usize, row: &StringRecord, draft: &mut Draft) -> Option<Self> {
+        let mut names = row.iter();
+        let first = names.next().unwrap_or_default();
+        if !first.eq_ignore_ascii_case("Date") {
+            let message = format!(
+                "must be the header of the ECB's CSV, which begins with Date, and not {}",
+                shown(first)
+            );
+            draft.fault(Place::line(line), message);
+            return None;
+        }
+        if row.len() > MAX_COLUMNS {
+            draft.fault(Place::line(line), "must have at most 1,000 columns");
+            return None;
+        }
+        let mut columns: Vec<Option<Currency>> = Vec::new();
+        for name in names {
+            columns.push(match Quoted::parse(name) {
+                Quoted::Known(currency) if columns.contains(&Some(currency)) => {
+                    draft.fault(Place::of(line, name), "must not be there twice");
+                    None
+                }
+                Quoted::Known(currency) => Some(currency),
+                Quoted::Euro => {
+                    draft.fault(
+                        Place::of(line, name),
+                        "must not be quoted: rates are of 1 EUR",
+                    );
+                    None
+                }
+                Quoted::Unknown => None,
+            });
+        }
+        if columns.iter().all(Option::is_none) {
+            draft.fault(
+                Place::line(line),
+                "must name a currency that this service knows",
+            );
+            return None;
+        }
+        Some(Self { columns })
+    }
+
+    /// Reads the row of a day; whether to go on.
+    fn read_day(&self, line: usize, row: &StringRecord, draft: &mut Draft) -> bool {
+        let (expected, found) = (self.columns.len() + 1, row.len());
+        if found != expected {
+            let message =
+                format!("must have {expected} values, as the header has, and not {found}");
+            draft.fault(Place::line(line), message);
+        }
+        let mut values = row.iter();
+        let date = draft.date(Place::of(line, "Date"), values.next().unwrap_or_default());
+        let mut quotes = Vec::new();
+        for (currency, value) in self.columns.iter().zip(values) {
+            let Some(currency) = *currency else { continue };
+            if NOT_QUOTED.contains(&value) {
+                continue;
+            }
+            if let Some(rate) = draft.rate(Place::of(line, currency.as_str()), value) {
+                quotes.push(Quote { currency, rate });
+            }
+        }
+        draft.add(line, date, quotes)
+    }
+}

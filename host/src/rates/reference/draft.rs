@@ -1,0 +1,146 @@
+//! A document while it is read: the days so far and every fault.
+//!
+//! Both formats end here, so a date, a rate and a duplicate mean the same in each.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use jiff::civil::{Date, date};
+use tillgate_engine::Fault;
+use tillgate_engine::error::MAX_FAULTS;
+use tillgate_engine::rate::{Currency, Rate};
+
+use super::text::shown;
+use super::{Day, Document, MAX_DAYS, Quote};
+
+/// The ECB published its first rates in January of this year.
+const FIRST: Date = date(1999, 1, 1);
+
+#[derive(Default)]
+pub(super) struct Draft {
+    days: Vec<Day>,
+    /// The lines of the dates.
+    dates: BTreeMap<Date, usize>,
+    faults: Vec<Fault>,
+    has_unknown_currency: bool,
+}
+
+/// What a code is the code of.
+pub(super) enum Quoted {
+    /// A currency that this service knows.
+    Known(Currency),
+    /// Perhaps one that it does not know.
+    Unknown,
+    /// The euro, which is not quoted in itself.
+    Euro,
+}
+
+impl Quoted {
+    pub(super) fn parse(code: &str) -> Self {
+        match Currency::parse(code) {
+            Ok(currency) if currency.as_str() == "EUR" => Self::Euro,
+            Ok(currency) => Self::Known(currency),
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// The place of a fault in a document.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'d> {
+    pub(super) line: usize,
+    /// What on the line: a currency, a column or an attribute.
+    pub(super) what: Option<&'d str>,
+}
+
+impl<'d> Place<'d> {
+    pub(super) const fn line(line: usize) -> Self {
+        Self { line, what: None }
+    }
+
+    pub(super) const fn of(line: usize, what: &'d str) -> Self {
+        let what = Some(what);
+        Self { line, what }
+    }
+}
+
+impl Draft {
+    pub(super) fn fault(&mut self, place: Place<'_>, message: impl Into<Cow<'static, str>>) {
+        let (line, message) = (place.line, message.into());
+        self.fault_of_document(match place.what {
+            Some(what) => format!("line {line}, {}: {message}", shown(what)),
+            None => format!("line {line}: {message}"),
+        });
+    }
+
+    pub(super) fn fault_of_document(&mut self, message: impl Into<Cow<'static, str>>) {
+        let message = match self.faults.len() {
+            0..MAX_FAULTS => message.into(),
+            MAX_FAULTS => "has more faults than are listed".into(),
+            _ => return,
+        };
+        let path = "$.document".to_owned();
+        self.faults.push(Fault { path, message });
+    }
+
+    /// Notes that the document has a currency which this service does not know.
+    pub(super) const fn note_unknown_currency(&mut self) {
+        self.has_unknown_currency = true;
+    }
+
+    /// The date of a day: as in 2026-11-20, or as the daily CSV has it, 20 November 2026.
+    pub(super) fn date(&mut self, place: Place<'_>, text: &str) -> Option<Date> {
+        let date = Date::strptime("%Y-%m-%d", text).or_else(|_| Date::strptime("%d %B %Y", text));
+        let Some(date) = date.ok().filter(|date| *date >= FIRST) else {
+            self.fault(place, "must be a date from 1999 on, such as 2026-11-20");
+            return None;
+        };
+        if let Some(line) = self.dates.insert(date, place.line) {
+            self.fault(place, format!("has the date {date}, as line {line} has"));
+            return None;
+        }
+        Some(date)
+    }
+
+    pub(super) fn rate(&mut self, place: Place<'_>, text: &str) -> Option<Rate> {
+        Rate::parse(text)
+            .map_err(|invalid| self.fault(place, invalid.as_str()))
+            .ok()
+    }
+
+    /// Adds a day; whether there may be another one.
+    pub(super) fn add(&mut self, line: usize, date: Option<Date>, mut quotes: Vec<Quote>) -> bool {
+        if let Some(date) = date.filter(|_| !quotes.is_empty()) {
+            quotes.sort_unstable_by_key(|quote| quote.currency);
+            self.days.push(Day { date, quotes });
+        }
+        let fits = self.dates.len() <= MAX_DAYS;
+        if !fits {
+            self.fault(Place::line(line), "must be one of at most 20,000 days");
+        }
+        fits
+    }
+
+    /// The document, if there is no fault.
+    pub(super) fn finish(mut self) -> Result<Document, Vec<Fault>> {
+        self.days.sort_unstable_by_key(|day| Reverse(day.date));
+        let mut days = std::mem::take(&mut self.days).into_iter();
+        match days.next() {
+            Some(newest) if self.faults.is_empty() => {
+                let earlier = days.collect();
+                return Ok(Document { newest, earlier });
+            }
+            None if self.faults.is_empty() => self.fault_of_document(self.why_empty()),
+            _ => {}
+        }
+        Err(self.faults)
+    }
+
+    const fn why_empty(&self) -> &'static str {
+        match self.has_unknown_currency {
+            true => "has no rate of a currency that this service knows",
+            false => "has no rates",
+        }
+    }
+}

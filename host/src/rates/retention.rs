@@ -1,0 +1,181 @@
+//! What is removed in time: messages, the lists that they share, changes, history, and rates that no shop uses any more.
+//!
+//! A job of each tenant that publishes anything looks once an hour, and once a day while there is something to keep
+//! (`rates.md`, "The topic": 7 days or 10 million messages).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::change::{CHANGES, Progress};
+use super::history::{HISTORY, time_of};
+use super::shop::SHARED;
+use super::topic::{SHARED_LISTS, TOPIC};
+use super::unit::{Unit, units_prefix};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::records::{Change, PAGE, Records, Versioned, decode_entry};
+use crate::runner::{CLOCK_SKEW, Work};
+use crate::store::{Entry, Position, Revision};
+
+/// The queue of what is to be removed.
+pub(super) const QUEUE: &str = "rates-retention";
+
+/// The one job of a tenant.
+const JOB: &str = "retention";
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many messages are dropped at once.
+const TRIMMED_AT_ONCE: usize = 1_000;
+
+/// Has the job look at the end of the hour. Whoever publishes within an hour asks for the same.
+pub(super) fn schedule(change: &mut Change, now: Timestamp) {
+    let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
+    let due = Timestamp((now.0 / hour + 1) * hour);
+    change.enqueue(QUEUE, JOB, due, Bytes::new());
+}
+
+/// Removes what is old.
+///
+/// # Errors
+/// When the store is away.
+pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
+    let records = app.records(work.partition.clone());
+    let (now, settings) = (app.clock.now(), &app.config.rates);
+    let since = now.minus(settings.message_retention);
+    let since = match newest_first(&records, settings.max_messages).await? {
+        Some(too_many) => since.max(too_many),
+        None => since,
+    };
+    let (store, partition) = (records.store(), records.partition());
+    while store.trim(partition, TOPIC, since, TRIMMED_AT_ONCE).await? == TRIMMED_AT_ONCE {}
+    // A list is named by the day on a host's clock, its messages have the store's time.
+    let day = since.minus(DAY).to_millis_text();
+    let day = format!("{SHARED_LISTS}{}", day.get(..10).unwrap_or_default());
+    remove(&records, SHARED_LISTS, |key, _| Ok(*key < *day)).await?;
+    remove(&records, CHANGES, |key, entry| {
+        let progress: Versioned<Progress> = decode_entry(key, entry)?;
+        let Progress {
+            passes, made_at, ..
+        } = progress.record;
+        Ok(passes.is_empty() && Timestamp(made_at) < since)
+    })
+    .await?;
+    let history = now.minus(settings.history_retention);
+    remove(&records, HISTORY, |key, _| {
+        Ok(time_of(key).is_some_and(|at| at < history))
+    })
+    .await?;
+    remove_unused(&records).await?;
+    let log = store.read(partition, TOPIC, Position::default(), 0).await?;
+    let mut change = Change::default();
+    if log.trimmed < log.last {
+        work.settle_until(&mut change, now.plus(DAY).plus(CLOCK_SKEW));
+    } else {
+        work.settle(&mut change);
+    }
+    records.commit(change).await?;
+    Ok(())
+}
+
+/// When the change was made before which there are more messages than are kept.
+async fn newest_first(records: &Records, max_messages: u64) -> Result<Option<Timestamp>> {
+    let mut changes: Vec<(u64, u64)> = Vec::new();
+    for (_, change) in records.all::<Progress>(CHANGES).await? {
+        changes.push((change.made_at, change.published));
+    }
+    changes.sort_unstable_by(|a, b| b.cmp(a));
+    let mut kept: u64 = 0;
+    for (made_at, published) in changes {
+        kept = kept.saturating_add(published);
+        if kept > max_messages {
+            // The messages of this change are the first that are too many; those of later ones are all kept.
+            return Ok(Some(Timestamp(made_at)));
+        }
+    }
+    Ok(None)
+}
+
+/// Removes the records under a prefix that are old.
+async fn remove(
+    records: &Records,
+    prefix: &str,
+    is_old: impl Fn(&str, &Entry) -> Result<bool>,
+) -> Result<()> {
+    let mut after: Option<String> = None;
+    loop {
+        let page = records.scan(prefix, after.as_deref(), PAGE).await?;
+        let mut change = Change::default();
+        for (key, entry) in &page.entries {
+            if is_old(key, entry)? {
+                change.expect(key, Some(&version(entry)));
+                change.delete(key);
+            }
+        }
+        if !change.is_empty() {
+            // A record that has changed meanwhile is looked at again the next time.
+            records.commit(change).await?;
+        }
+        after = page.entries.last().map(|(key, _)| key.clone());
+        if !page.more || after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes shared rates that no shop uses. Whoever refers to them writes them again, so those that were not written since
+/// they were read here are in use only if a unit says so.
+async fn remove_unused(records: &Records) -> Result<()> {
+    let mut shared = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = records.scan(SHARED, after.as_deref(), PAGE).await?;
+        after = page.entries.last().map(|(key, _)| key.clone());
+        let versions = page.entries.iter();
+        shared.extend(versions.map(|(key, entry)| (key.clone(), entry.revision)));
+        if !page.more || after.is_none() {
+            break;
+        }
+    }
+    let used = used_keys(records).await?;
+    let unused = shared.into_iter().filter(|(key, _)| !used.contains(key));
+    let unused: Vec<(String, Revision)> = unused.collect();
+    for unused in unused.chunks(PAGE) {
+        let mut change = Change::default();
+        for (key, revision) in unused {
+            let record = ();
+            let revision = *revision;
+            change.expect(key, Some(&Versioned { revision, record }));
+            change.delete(key);
+        }
+        records.commit(change).await?;
+    }
+    Ok(())
+}
+
+async fn used_keys(records: &Records) -> Result<HashSet<String>> {
+    let mut used = HashSet::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = records.scan(units_prefix(), after.as_deref(), PAGE).await?;
+        for (key, entry) in &page.entries {
+            used.extend(decode_entry::<Unit>(key, entry)?.record.used_rates);
+        }
+        after = page.entries.last().map(|(key, _)| key.clone());
+        if !page.more || after.is_none() {
+            return Ok(used);
+        }
+    }
+}
+
+fn version(entry: &Entry) -> Versioned<()> {
+    Versioned {
+        revision: entry.revision,
+        record: (),
+    }
+}

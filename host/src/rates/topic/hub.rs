@@ -1,0 +1,176 @@
+//! Live messages of a tenant: read from the log once, however many subscribers follow it.
+//!
+//! A hub finds the subscribers of a message by its shop, so that a subscriber costs nothing for messages that it does not
+//! want. A subscriber that does not keep up is let go: it goes on reading the log by itself, and joins again when it has
+//! caught up (`subscription.rs`). A hub ends when nobody follows it any more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::{Reader, TOPIC, shop_of};
+use crate::error::Result;
+use crate::identity::TenantId;
+use crate::records::Records;
+use crate::store::{Message, Position};
+
+/// How long a hub waits for a hint before it reads the log by itself.
+const POLL: Duration = Duration::from_millis(500);
+
+/// How many messages are read at once.
+pub(super) const PAGE: usize = 200;
+
+/// How many messages may wait for a subscriber before it is let go.
+const MAX_WAITING: usize = 256;
+
+/// A message as subscribers receive it.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    pub(super) position: Position,
+    pub(super) data: Arc<str>,
+}
+
+/// The hubs of the tenants that somebody follows.
+#[derive(Debug, Default)]
+pub(in crate::rates) struct Hubs(Mutex<HashMap<TenantId, Weak<Hub>>>);
+
+impl Hubs {
+    /// The hub of a tenant, started when there is none.
+    pub(super) fn of(&self, tenant: &TenantId, records: &Records) -> Arc<Hub> {
+        let mut hubs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hub) = hubs.get(tenant).and_then(Weak::upgrade) {
+            return hub;
+        }
+        hubs.retain(|_, hub| hub.strong_count() > 0);
+        let hub = Arc::new(Hub::default());
+        hubs.insert(tenant.clone(), Arc::downgrade(&hub));
+        tokio::spawn(run(
+            Arc::downgrade(&hub),
+            Reader::new(tenant.clone(), records.clone()),
+        ));
+        hub
+    }
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Hub(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// How far the log was read; `None` until it was.
+    read: Option<Position>,
+    everything: Vec<mpsc::Sender<Live>>,
+    by_shop: HashMap<String, Vec<mpsc::Sender<Live>>>,
+}
+
+impl Hub {
+    /// Follows the messages after a position, of one shop or of all; `None` when the hub has read on, so that messages
+    /// would be missed. The first to join is where the hub begins.
+    pub(super) fn join(&self, at: Position, shop: Option<&str>) -> Option<mpsc::Receiver<Live>> {
+        let mut state = self.lock();
+        if *state.read.get_or_insert(at) > at {
+            return None;
+        }
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        match shop {
+            None => state.everything.push(sender),
+            Some(shop) => state
+                .by_shop
+                .entry(shop.to_owned())
+                .or_default()
+                .push(sender),
+        }
+        Some(receiver)
+    }
+
+    /// How far the log was read: all messages up to there were sent.
+    pub(super) fn read(&self) -> Option<Position> {
+        self.lock().read
+    }
+
+    /// Whether somebody wants a message. When nobody does, it counts as read at once: whoever joins next does so after it.
+    fn is_wanted(&self, shop: &str, at: Position) -> bool {
+        let mut state = self.lock();
+        let is_wanted = !state.everything.is_empty() || state.by_shop.contains_key(shop);
+        if !is_wanted {
+            state.read = Some(at);
+        }
+        is_wanted
+    }
+
+    fn send(&self, shop: &str, position: Position, data: Option<&Arc<str>>) {
+        let mut state = self.lock();
+        state.read = Some(position);
+        let Some(data) = data else { return };
+        let keep = |sender: &mpsc::Sender<Live>| {
+            let data = Arc::clone(data);
+            sender.try_send(Live { position, data }).is_ok()
+        };
+        state.everything.retain(keep);
+        if let Some(senders) = state.by_shop.get_mut(shop) {
+            senders.retain(keep);
+            if senders.is_empty() {
+                state.by_shop.remove(shop);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the log for as long as somebody holds the hub.
+async fn run(hub: Weak<Hub>, mut reader: Reader) {
+    let (store, partition) = (
+        Arc::clone(reader.records.store()),
+        reader.records.partition().clone(),
+    );
+    let mut hints = store.hints(&partition);
+    let mut failing = false;
+    loop {
+        let Some(held) = hub.upgrade() else { return };
+        match read_on(&held, &mut reader).await {
+            Ok(true) => continue,
+            Ok(false) => failing = false,
+            Err(cause) => {
+                if !failing {
+                    tracing::warn!(?partition, %cause, "the messages of a topic cannot be read");
+                }
+                failing = true;
+            }
+        }
+        drop(held);
+        let hint = tokio::time::timeout(POLL, hints.changed()).await;
+        if failing || matches!(hint, Ok(Err(_))) {
+            // The store is away, or was closed and will give no more hints.
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
+
+/// Sends the next messages; whether there may be more.
+async fn read_on(hub: &Hub, reader: &mut Reader) -> Result<bool> {
+    let (store, partition) = (reader.records.store(), reader.records.partition());
+    let Some(read) = hub.read() else {
+        return Ok(false);
+    };
+    let slice = store.read(partition, TOPIC, read, PAGE).await?;
+    for message in &slice.messages {
+        send(hub, reader, message).await?;
+    }
+    Ok(!slice.messages.is_empty())
+}
+
+async fn send(hub: &Hub, reader: &mut Reader, message: &Message) -> Result<()> {
+    let (shop, position) = (shop_of(message), message.position);
+    if hub.is_wanted(shop, position) {
+        // Without data the message is damaged, and counts as read.
+        let data = reader.data(message).await?;
+        hub.send(shop, position, data.as_ref());
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! A host with the units of a tenant, and what its topic has said.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::clock::{Clock, StoppedClock, Timestamp};
+use tillgate::identity::TenantId;
+use tillgate::rates::topic::TOPIC;
+use tillgate::store::{MemoryStore, Position};
+
+use crate::support::host::{Host, read};
+
+pub const ROLES: &[&str] = &["exr.editor", "exr.subscriber"];
+
+/// 2026-11-20T12:00:00Z.
+pub const NOON: Timestamp = Timestamp(1_795_176_000_000_000);
+
+/// A host whose clock stands still, and a price manager.
+pub struct Shop {
+    pub host: Host,
+    pub clock: Arc<StoppedClock>,
+    pub token: String,
+    pub tenant: &'static str,
+}
+
+impl Shop {
+    /// A host without units.
+    pub async fn start() -> Self {
+        let clock = Arc::new(StoppedClock::at(NOON));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let host = Host::start_on(store, clock.clone() as Arc<dyn Clock>).await;
+        let tenant = "acme";
+        let token = host.token(tenant, ROLES).await;
+        Self {
+            host,
+            clock,
+            token,
+            tenant,
+        }
+    }
+
+    /// A host with a company `C`, its country `SE` with the shops `SE-1` and `SE-2`, and the shop `C-1` directly below.
+    pub async fn with_units() -> Self {
+        let shop = Self::start().await;
+        shop.unit("C", json!({ "type": "COMPANY" })).await;
+        shop.unit("SE", json!({ "type": "GROUP", "parentId": "C" }))
+            .await;
+        for id in ["SE-1", "SE-2"] {
+            shop.unit(id, json!({ "type": "STORE", "parentId": "SE" }))
+                .await;
+        }
+        shop.unit("C-1", json!({ "type": "STORE", "parentId": "C" }))
+            .await;
+        shop
+    }
+
+    pub async fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        let path = format!("/api/v1/{path}");
+        self.host.send(method, &path, &self.token, body).await
+    }
+
+    pub async fn get(&self, path: &str) -> (u16, Value) {
+        self.host.get(&format!("/api/v1/{path}"), &self.token).await
+    }
+
+    /// The text of a 200.
+    pub async fn text(&self, path: &str) -> String {
+        let request = self
+            .host
+            .request(Method::GET, &format!("/api/v1/{path}"), &self.token);
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response.text().await.unwrap()
+    }
+
+    /// Sends a body that is JSON text.
+    pub async fn send_text(&self, method: Method, path: &str, body: &str) -> (u16, Value) {
+        let request = self
+            .host
+            .request(method, &format!("/api/v1/{path}"), &self.token)
+            .header("content-type", "application/json")
+            .body(body.to_owned());
+        read(request.send().await.unwrap()).await
+    }
+
+    /// Puts a unit, and lets the background follow.
+    pub async fn unit(&self, id: &str, body: Value) -> u16 {
+        let (status, answer) = self
+            .send(Method::PUT, &format!("business-units/{id}"), &body)
+            .await;
+        assert!(status == 200 || status == 201, "{answer}");
+        self.host.run_due().await;
+        status
+    }
+
+    /// Sets a `SALES` rate, and lets the background follow.
+    pub async fn set(&self, unit: &str, from: &str, to: &str, value: &str) -> u16 {
+        let path = format!("business-units/{unit}/exchange-rates/SALES/{from}/{to}");
+        let body = format!(r#"{{"rateValue":{value}}}"#);
+        let (status, answer) = self.send_text(Method::PUT, &path, &body).await;
+        assert!(status == 200 || status == 201, "{answer}");
+        self.host.run_due().await;
+        status
+    }
+
+    /// Deletes a `SALES` rate, and lets the background follow.
+    pub async fn unset(&self, unit: &str, from: &str, to: &str) -> u16 {
+        let path = format!("business-units/{unit}/exchange-rates/SALES/{from}/{to}");
+        let (status, _) = self.send(Method::DELETE, &path, &Value::Null).await;
+        self.host.run_due().await;
+        status
+    }
+
+    /// What a unit uses: `FROM/TO value value-with-markup set-at`.
+    pub async fn used(&self, unit: &str) -> Vec<String> {
+        let (status, used) = self
+            .get(&format!("exchange-rates?businessUnit={unit}"))
+            .await;
+        assert_eq!(status, 200, "{used}");
+        used.as_array().unwrap().iter().map(row).collect()
+    }
+
+    /// Every message so far, and nothing of them next time.
+    pub async fn messages(&self, after: &mut Position) -> Vec<Value> {
+        let partition = TenantId::new(self.tenant).unwrap().partition();
+        let slice = self
+            .host
+            .app
+            .store
+            .read(&partition, TOPIC, *after, 10_000)
+            .await
+            .unwrap();
+        *after = slice.last;
+        slice
+            .messages
+            .iter()
+            .map(|message| serde_json::from_slice(&message.body).unwrap())
+            .collect()
+    }
+}
+
+fn row(rate: &Value) -> String {
+    format!(
+        "{}/{} {} {} {}",
+        rate["currencyIdFrom"].as_str().unwrap(),
+        rate["currencyIdTo"].as_str().unwrap(),
+        rate["rateValue"],
+        rate["rateValueWithMarkup"],
+        rate["setAt"].as_str().unwrap(),
+    )
+}

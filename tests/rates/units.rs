@@ -1,0 +1,52 @@
+//! Business units: the tree, and who may stand where.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::fixture::Shop;
+
+#[tokio::test]
+async fn units_are_created_replaced_listed_and_deleted() {
+    let shop = Shop::with_units().await;
+    assert_eq!(
+        shop.unit(
+            "SE",
+            json!({ "type": "GROUP", "parentId": "C", "name": "Sweden" })
+        )
+        .await,
+        200
+    );
+    let (status, units) = shop.get("business-units").await;
+    assert_eq!(status, 200);
+    let ids = units.as_array().unwrap().iter().map(|unit| &unit["id"]);
+    let ids: Vec<_> = ids.map(|id| id.as_str().unwrap()).collect();
+    assert_eq!(ids, ["C", "C-1", "SE", "SE-1", "SE-2"]);
+    let sweden = json!({ "id": "SE", "type": "GROUP", "parentId": "C", "name": "Sweden" });
+    assert_eq!(shop.get("business-units/SE").await, (200, sweden));
+    let delete = shop.send(Method::DELETE, "business-units/SE-1", &Value::Null);
+    assert_eq!(delete.await.0, 204);
+    assert_eq!(shop.get("business-units/SE-1").await.0, 404);
+    let delete = shop.send(Method::DELETE, "business-units/SE", &Value::Null);
+    assert_eq!(delete.await.0, 409);
+}
+
+#[tokio::test]
+async fn a_unit_that_cannot_stand_there_is_a_conflict() {
+    let shop = Shop::with_units().await;
+    let cases = [
+        ("X", json!({ "type": "STORE", "parentId": "nowhere" })),
+        ("X", json!({ "type": "STORE", "parentId": "SE-1" })),
+        ("SE", json!({ "type": "STORE", "parentId": "C" })),
+        ("SE", json!({ "type": "GROUP", "parentId": "SE" })),
+    ];
+    for (id, body) in cases {
+        let path = format!("business-units/{id}");
+        let put = shop.send(Method::PUT, &path, &body);
+        assert_eq!(put.await.0, 409, "{body}");
+    }
+    shop.unit("SE-N", json!({ "type": "GROUP", "parentId": "SE" }))
+        .await;
+    let below_itself = json!({ "type": "GROUP", "parentId": "SE-N" });
+    let put = shop.send(Method::PUT, "business-units/SE", &below_itself);
+    assert_eq!(put.await.0, 409);
+}
