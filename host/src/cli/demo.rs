@@ -1,4 +1,6 @@
-//! `tillgate demo`: a host on a temporary store, with the conditions and a project of a demo shop.
+//! `tillgate demo`: a host on a temporary store, with the conditions, a project and the exchange rates of a demo shop.
+
+mod rates;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -75,7 +77,7 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
         None => bind_somewhere(config.listen).await?,
     };
     let (app, features) = start(config, &url, &listener).await?;
-    let credentials = fill(&features).await.map_err(explain_error)?;
+    let credentials = fill(&app, &features).await.map_err(explain_error)?;
     let explain = || explain(&app, &credentials);
     serve_until_signal(&app, &features, listener, explain).await
 }
@@ -87,10 +89,16 @@ async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
     }
 }
 
-async fn fill(features: &Features) -> Result<Credentials> {
+async fn fill(app: &App, features: &Features) -> Result<Credentials> {
     let tenant = TenantId::new(TENANT)
         .ok_or_else(|| Error::Bug("the demo's tenant id is malformed".to_owned()))?;
-    let roles = ["ecs.editor", "ecs.evaluator", "iam.admin"];
+    let roles = [
+        "ecs.editor",
+        "ecs.evaluator",
+        "exr.editor",
+        "exr.subscriber",
+        "iam.admin",
+    ];
     let credentials = features
         .tokens
         .provision(&tenant, "tillgate-demo", &roles)
@@ -116,6 +124,7 @@ async fn fill(features: &Features) -> Result<Credentials> {
         .conditions
         .put_project(&tenant, &project, &anything)
         .await?;
+    rates::fill(app, &features.rates, &tenant).await?;
     Ok(credentials)
 }
 
@@ -133,6 +142,7 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
 
   conditions  alcohol (18 years, global), tobacco (license, global), energy-drink (15 years), pesticide (license)
   project     {PROJECT}: three product groups, except two items
+  rates       Nordic Retail: 40 shops in Sweden, Norway and Finland, and a year of reference rates
 
   page        {url}/ (sign in with the client id and the secret)
   token URL   {url}/oauth2/token

@@ -288,7 +288,8 @@ async fn read_units(records: &Records, question: &Question) -> Result<HashMap<Un
             settings_now,
             entries.iter().filter_map(|(at, entry)| {
                 let Changed { before, after } = entry.settings.clone()?;
-                Some((*at, before, after))
+                // Before a unit was created, the history is what it would have used.
+                Some((*at, before.or_else(|| after.clone()), after))
             }),
         );
         let states_of = |key: RateKey| {

@@ -17,9 +17,10 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-pub(super) use self::cursor::Cursor;
+pub use self::cursor::Cursor;
 pub(super) use self::hub::Hubs;
-pub(super) use self::subscription::{Filter, Item, follow, follow_all};
+pub use self::subscription::{Filter, Item};
+pub(super) use self::subscription::{follow, follow_all};
 use super::unit::UnitId;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
