@@ -95,6 +95,16 @@ export function button(text, { image, iconOnly, ...properties } = {}) {
   return h("button", { type: "button", title, ...properties }, image && icon(image), label);
 }
 
+/** Draws what is in an element again, and focuses the control that had the focus, by its name among those of that name. */
+export function keepFocus(element, draw) {
+  const controls = () => [...element.querySelectorAll("a, button, input, select, summary, [tabindex]")];
+  const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
+  const name = focused && accessibleName(focused);
+  const at = focused && controls().filter((control) => accessibleName(control) === name).indexOf(focused);
+  draw();
+  if (focused && !focused.isConnected) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
+}
+
 /** Runs only the last of several calls, once none has come for `ms`. */
 export function debounce(ms, run) {
   let timer;

@@ -109,7 +109,7 @@ export class Session extends EventTarget {
   get topic() {
     if (!this.may(SUBSCRIBE)) return undefined;
     if (this.#topic === undefined) {
-      this.#topic = new Topic(this.#host);
+      this.#topic = new Topic({ url: HOST, token: this.#token });
       this.#topic.addEventListener("state", () => this.#emit("state", {}));
       this.#topic.addEventListener("error", ({ error }) => this.learn(error));
     }

@@ -29,6 +29,9 @@ export function timeChart({ lines, readingOf }) {
   let drawn;
   let picked;
 
+  /** A line that is everywhere the same as the first one is left out. */
+  const shownLines = () => lines.filter((line, at) => at === 0 || drawn.points.some((point) => line.valueOf(point) !== lines[0].valueOf(point)));
+
   /** Draws at the width that there is. */
   function render() {
     if (drawn === undefined || plot.clientWidth === 0) return;
@@ -38,7 +41,7 @@ export function timeChart({ lines, readingOf }) {
       svg("svg", { width: scale.width, height: HEIGHT, viewBox: `0 0 ${scale.width} ${HEIGHT}`, "aria-hidden": "true" }, [
         ...axes(scale),
         svg("path", { class: "fill", d: areaPath(drawn, lines[0], scale) }),
-        ...lines.map((line, at) => svg("path", { class: "line", "data-line": at, d: stepPath(drawn, line, scale) })).reverse(),
+        ...shownLines().map((line, at) => svg("path", { class: "line", "data-line": at, d: stepPath(drawn, line, scale) })).reverse(),
         marker,
       ]),
     );
@@ -62,7 +65,7 @@ export function timeChart({ lines, readingOf }) {
     if (drawn.scale === undefined) return;
     const { x, y } = drawn.scale;
     const at = x(Math.max(point.time, drawn.since));
-    const dots = lines.map((line, index) => ({ index, value: line.valueOf(point) })).filter(({ value }) => value !== undefined);
+    const dots = shownLines().map((line, index) => ({ index, value: line.valueOf(point) })).filter(({ value }) => value !== undefined);
     drawn.marker.replaceChildren(
       svg("line", { x1: at, x2: at, y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom }),
       ...dots.map(({ index, value }) => svg("circle", { cx: at, cy: y(value), r: 4.5, "data-line": index })).reverse(),
@@ -87,7 +90,7 @@ export function timeChart({ lines, readingOf }) {
       slider.max = Math.max(0, points.length - 1);
       slider.setAttribute("aria-label", label);
       caption.textContent = summary;
-      legend.hidden = points.every((point) => lines.every((line) => line.valueOf(point) === lines[0].valueOf(point)));
+      legend.hidden = shownLines().length === 1;
       render();
       mark();
     },

@@ -32,6 +32,7 @@ export function converter(desk) {
   const element = h("div", {}, form, none);
   let type = "SALES";
   let used = [];
+  let offered;
 
   const ofType = () => used.filter(({ exchangeRateType }) => exchangeRateType === type);
 
@@ -78,7 +79,8 @@ export function converter(desk) {
       if (!known.includes(type)) type = known[0] ?? "SALES";
       form.hidden = known.length === 0;
       none.hidden = known.length > 0;
-      types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), draw())));
+      if (known.join() !== offered) types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), draw())));
+      offered = known.join();
       offerFrom();
       draw();
     },

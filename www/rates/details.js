@@ -2,7 +2,7 @@
  * What a business unit is: its name, its place in the tree, its markups, and what can be done with it.
  */
 
-import { button, confirmed, h, notify } from "../dom.js";
+import { button, confirmed, h, keepFocus, notify } from "../dom.js";
 import { counted, errorText } from "../messages.js";
 import { hrefOf } from "./address.js";
 import { createUnit, editUnit } from "./unit-editor.js";
@@ -25,15 +25,12 @@ export function unitDetails(desk) {
       facts.replaceChildren(...factsOf(unit, units).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
       const below = units.children(id).length;
       const mayWrite = desk.may("exr.business-unit.write");
-      actions.replaceChildren(
-        ...(mayWrite
-          ? [
-              button("Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
-              unit.type !== "STORE" && button("New unit below", { image: "plus", onclick: () => createUnit(desk, id) }),
-              below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
-            ].filter(Boolean)
-          : []),
-      );
+      const offered = mayWrite && [
+        button("Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
+        unit.type !== "STORE" && button("New unit below", { image: "plus", onclick: () => createUnit(desk, id) }),
+        below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
+      ];
+      keepFocus(actions, () => actions.replaceChildren(...(offered || []).filter(Boolean)));
       if (mayWrite && below > 0) about.textContent = `It can be deleted once nothing is below it: move or delete ${below === 1 ? "the unit" : `the ${below.toLocaleString("en")} units`} below first.`;
     },
   };

@@ -25,7 +25,7 @@ export function effect({ changes = [], notes = [], dryRun, kind, units }) {
     h("p", { class: "effect-sentence", role: "status" }, icon(kind === "STORE" ? "shop" : "group"), h("span", {}, effectText(dryRun, kind))),
     shown.length > 0 && h("ul", { class: "effect-changes" }, shown.map(changeLine), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
     notes.map((note) => h("p", { class: "hint" }, note)),
-    samples(dryRun.sample, units),
+    samples(dryRun, units),
   );
 }
 
@@ -43,12 +43,13 @@ function changeLine({ rate, before, after }) {
 }
 
 /** What the first shops would be sent. */
-function samples(sample, units) {
+function samples({ sample, businessUnits }, units) {
   if (sample.length === 0) return undefined;
+  const isPart = Number(businessUnits.affected) > sample.length;
   return h(
     "details",
     {},
-    h("summary", {}, sample.length === 1 ? "What the shop gets" : `What the shops get, the first ${sample.length}`),
+    h("summary", {}, sample.length === 1 ? "What the shop gets" : `What the shops get${isPart ? `, the first ${sample.length}` : ""}`),
     h("ul", { class: "samples" }, sample.map((shop) => sampleOf(shop, units))),
   );
 }

@@ -2,7 +2,7 @@
  * A rate over time: a chart, and a table from which an earlier value can be set again.
  */
 
-import { button, choice, h, icon } from "../dom.js";
+import { button, choice, h, icon, keepFocus } from "../dom.js";
 import { counted } from "../messages.js";
 import { hrefOf } from "./address.js";
 import { timeChart } from "./chart.js";
@@ -62,8 +62,8 @@ export function rateHistory(desk) {
     if (points.length === 0) return fail("There was no such rate in this time.");
     message.textContent = "";
     body.hidden = false;
-    chart.draw({ points, since: Math.max(since, points[0].time), until, label: `${pairText(rate)} over time`, summary: summaryOf(points) });
-    table.replaceChildren(tableOf(desk, shown, rate, points));
+    chart.draw({ points, since: Math.min(Math.max(since, points[0].time), until - DAY_MS), until, label: `${pairText(rate)} over time`, summary: summaryOf(points) });
+    keepFocus(table, () => table.replaceChildren(tableOf(desk, shown, rate, points)));
   }
 
   /** The rates to choose from, both directions of each pair. */
@@ -111,12 +111,14 @@ function tableOf(desk, shown, rate, points) {
   const rows = points.map((item, at) => rowOf(desk, { item, previous: points[at - 1], isLast: at === points.length - 1, mayWrite, onrestore: () => restoreRate(desk, { shown, rate, item }) }));
   return h(
     "table",
-    { class: "values" },
-    h("caption", { class: "visually-hidden" }, `${pairText(rate)} over time, newest first`),
-    h("thead", {}, h("tr", {}, head.map((text) => (text === "" ? h("td", {}) : h("th", { scope: "col" }, text))))),
-    h("tbody", {}, rows.reverse()),
+    { class: "values", role: "table", "aria-label": `${pairText(rate)} over time, newest first` },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text) => (text === "" ? cell("") : h("th", { role: "columnheader", scope: "col" }, text))))),
+    h("tbody", { role: "rowgroup" }, rows.reverse()),
   );
 }
+
+/** The roles are given because narrow screens show the rows as cards. */
+const cell = (name, ...content) => h("td", { role: "cell", class: name }, content);
 
 function rowOf(desk, { item, previous, isLast, mayWrite, onrestore }) {
   const { at, rateValue, rateValueWithMarkup, setAt } = item;
@@ -125,12 +127,12 @@ function rowOf(desk, { item, previous, isLast, mayWrite, onrestore }) {
   const label = `Go back to this: ${rateValue} of ${timeText(at)}`;
   return h(
     "tr",
-    {},
-    h("th", { scope: "row" }, h("time", { datetime: at }, timeText(at))),
-    h("td", {}, h("b", {}, rateValue ?? "no rate")),
-    h("td", {}, rateValueWithMarkup ?? ""),
-    h("td", {}, step),
-    h("td", {}, setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
-    mayWrite && h("td", {}, isRestorable && button("Go back to this", { image: "undo", class: "plain", "aria-label": label, onclick: onrestore }), isLast && rateValue !== undefined && h("span", { class: "tag" }, icon("check"), "In force")),
+    { role: "row" },
+    h("th", { role: "rowheader", scope: "row" }, h("time", { datetime: at }, timeText(at))),
+    cell("value-rate", h("b", {}, rateValue ?? "no rate")),
+    cell("value-markup", rateValueWithMarkup ?? ""),
+    cell("value-step", step),
+    cell("value-origin", setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
+    mayWrite && cell("value-actions", isRestorable && button("Go back to this", { image: "undo", class: "plain", "aria-label": label, onclick: onrestore }), isLast && rateValue !== undefined && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }

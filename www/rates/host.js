@@ -3,7 +3,8 @@
  * are texts on both ways.
  */
 
-import { number, parseExact, toExactJson } from "./exact.js";
+import { parseExactly } from "../../js/src/rates-message.js";
+import { number, toExactJson } from "./exact.js";
 
 /** The most answers that are kept to be compared with the next ones. */
 const MAX_KEPT = 500;
@@ -37,10 +38,16 @@ export class RatesHost {
     return this.#get(ratesPath(id));
   }
 
+  /** The rates that are set at a unit, and their version: `{ body, etag }`. */
+  async setAtWithVersion(id) {
+    const body = await this.setAt(id);
+    return { body, etag: this.#kept.get(ratesPath(id))?.etag };
+  }
+
   /** A unit and its version: `{ body, etag }`. */
   async unit(id) {
     const response = await this.#request(unitPath(id));
-    return { body: parseExact(await response.text()), etag: response.headers.get("ETag") };
+    return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
   }
 
   /** What a change of a unit would do. */
@@ -64,9 +71,12 @@ export class RatesHost {
     return this.#send("POST", `${ratesPath(id)}?dryRun=true`, writtenRates(change));
   }
 
-  /** Changes rates, all or none; returns `{ correlationId, created, updated, deleted, unchanged }`. */
-  async changeRates(id, change) {
-    return this.#send("POST", ratesPath(id), writtenRates(change));
+  /**
+   * Changes rates, all or none, if those that are set still have the version `etag`; returns `{ correlationId, created,
+   * updated, deleted, unchanged }`.
+   */
+  async changeRates(id, change, etag) {
+    return this.#send("POST", ratesPath(id), writtenRates(change), { "If-Match": etag });
   }
 
   /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt? }`. */
@@ -94,16 +104,16 @@ export class RatesHost {
     return (await this.#send("POST", "/api/v1/initial-state", { tenantId: this.#session.tenant, businessUnitId })).correlationId;
   }
 
-  async #send(method, path, body) {
-    const response = await this.#request(path, { method, body: body && toExactJson(body) });
-    return parseExact(await response.text());
+  async #send(method, path, body, headers = {}) {
+    const response = await this.#request(path, { method, headers, body: body && toExactJson(body) });
+    return parseExactly(await response.text());
   }
 
   async #get(path) {
     const kept = this.#kept.get(path);
     const response = await this.#request(path, { headers: kept?.etag ? { "If-None-Match": kept.etag } : {} });
     if (response.status === 304) return kept.body;
-    const body = parseExact(await response.text());
+    const body = parseExactly(await response.text());
     if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
     this.#kept.set(path, { etag: response.headers.get("ETag"), body });
     return body;

@@ -31,16 +31,22 @@ export async function changeRates(desk, { id, title, fields, reviewed, wide }) {
     return effect({ changes, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
   };
 
-  const save = async (change) => {
-    const now = touched(await desk.host.setAt(id), change);
-    if (describe(now) !== describe(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
-    const { correlationId } = await desk.host.changeRates(id, change);
-    desk.track(correlationId, title);
-    desk.reread();
+  /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
+  const save = async (change, attempts = 5) => {
+    const { body, etag } = await desk.host.setAtWithVersion(id);
+    if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
+    try {
+      const { correlationId } = await desk.host.changeRates(id, change, etag);
+      desk.track(correlationId, title);
+      desk.reread();
+    } catch (error) {
+      if (error.code !== "outdated" || attempts === 1) throw error;
+      await save(change, attempts - 1);
+    }
   };
 
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
-  return edit({ title, fields, review, reviewed, save, latest, describe, explain, wide, saved: savedText(kind) });
+  return edit({ title, fields, review, reviewed, save: (change) => save(change), latest, describe, explain, wide, saved: savedText(kind) });
 }
 
 /** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */
@@ -103,6 +109,8 @@ function notesOf(units, id, { set = [], delete: gone = [] }, now) {
     follows && `${name(id)} then follows the units above it again.`,
   ].filter(Boolean);
 }
+
+const versionOf = ({ set, delete: gone }) => JSON.stringify([set.map((rate) => [keyOf(rate), rate.rateValue]), gone.map(keyOf)]);
 
 /** Rates in a sentence. */
 function describe({ set = [], delete: gone = [] }) {

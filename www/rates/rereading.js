@@ -9,7 +9,7 @@ const POLLED_MS = 20_000;
 
 /** How soon after a message, and how long after the last reading, so that a large change is not read for each shop. */
 const SOON_MS = 120;
-const PAUSE_MS = 600;
+const PAUSE_MS = 1000;
 
 /** Runs `read`; `isLive` tells whether messages are received, `isVisible` whether anyone would see it. */
 export function rereading(read, { isLive, isVisible }) {

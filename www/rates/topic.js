@@ -1,131 +1,69 @@
 /**
- * Follows the topic of rate changes for one shop or for the whole tenant, and reconnects after an interruption where it
- * left off. Keeps no rates: what a manager looks at is read again when a message concerns it.
- *
- * States: STARTING, READY while messages are received, STALE while they are not, CLOSED.
+ * Follows the topic of rate changes for one shop or for the whole tenant. Keeps no rates, unlike the package's
+ * `RatesClient`: a manager looks at many units, groups among them, and at where their rates come from. What is shown is
+ * read again when a message concerns it.
  */
 
 import { events } from "../../js/src/event-stream.js";
-import { parseExact } from "./exact.js";
+import { Follower, emit } from "../../js/src/follower.js";
+import { parseExactly } from "../../js/src/rates-message.js";
 
 const PATH = "/api/v1/topics/cer.public.event.rates-changed.v1";
-const FIRST_DELAY_MS = 500;
-const LAST_DELAY_MS = 30_000;
 
-/** Events: `message` with `message` and its `text`, `reset` when messages were missed, `state`, `error`. */
-export class Topic extends EventTarget {
-  #host;
-  #state = "STARTING";
+const REFUSALS = new Set(["denied", "unauthenticated"]);
+
+/** Events: those of a follower, `message` with `message` and its `text`, `reset` when messages may have been missed. */
+export class Topic extends Follower {
   #filter = {};
   #cursor;
-  #connection = new AbortController();
-  #wake = () => {};
   #isPaused = true;
 
-  constructor(host) {
-    super();
-    this.#host = host;
-    this.#run();
+  /** Is paused at first. */
+  constructor({ url, token }) {
+    super({ url, token, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
+    super.pause();
   }
 
-  get state() {
-    return this.#state;
+  pause() {
+    this.#isPaused = true;
+    super.pause();
+  }
+
+  resume() {
+    this.#isPaused = false;
+    super.resume();
   }
 
   /** Follows one shop, or all without an id; `after` is `latest`, or `earliest` for all messages that are kept. */
   follow(businessUnitId, after = "latest") {
     this.#filter = { ...(businessUnitId !== undefined && { businessUnitId }), after };
     this.#cursor = undefined;
-    this.#reconnect();
+    super.pause();
+    if (!this.#isPaused) super.resume();
   }
 
-  pause() {
-    this.#isPaused = true;
-    this.#connection.abort();
-  }
-
-  resume() {
-    this.#isPaused = false;
-    this.#wake();
-  }
-
-  retry() {
-    this.#wake();
-  }
-
-  close() {
-    this.#setState("CLOSED");
-    this.#reconnect();
-  }
-
-  #reconnect() {
-    this.#connection.abort();
-    this.#wake();
-  }
-
-  async #run() {
-    let failures = 0;
-    while (this.#state !== "CLOSED") {
-      if (this.#isPaused) {
-        await this.#pause();
-        continue;
-      }
-      const connection = (this.#connection = new AbortController());
-      try {
-        await this.#listen(connection.signal, () => (failures = 0));
-      } catch (error) {
-        if (!connection.signal.aborted) this.#fail(error);
-      }
-      const isIntended = connection.signal.aborted;
-      connection.abort();
-      if (isIntended && !this.#isPaused) continue;
-      if (this.#state === "READY") this.#setState("STALE");
-      if (isIntended) continue;
-      failures += 1;
-      await this.#pause(Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures) * (0.5 + Math.random() / 2));
-    }
-  }
-
-  #fail(error) {
-    // A cursor that the host does not know: from now on, with what was missed read again.
-    if (error.code === "invalid" && this.#cursor !== undefined) {
-      this.#cursor = undefined;
-      this.#emit("reset");
-    }
-    this.#emit("error", { error });
-  }
-
-  async #listen(signal, onconnected) {
+  async #listen({ signal, upToDate }) {
     const headers = { Accept: "text/event-stream", ...(this.#cursor !== undefined && { "Last-Event-ID": this.#cursor }) };
-    const response = await this.#host.request(`${PATH}?${new URLSearchParams(this.#filter)}`, { headers, signal });
-    onconnected();
-    this.#setState("READY");
+    const response = await this.#open(headers, signal);
+    upToDate();
     for await (const { id, event, data } of events(response)) {
       if (signal.aborted) return;
-      if (id !== undefined) this.#cursor = id;
-      if (event === "reset") this.#emit("reset");
-      else if (data) this.#emit("message", { message: parseExact(data), text: data });
+      this.#cursor = id ?? this.#cursor;
+      if (event === "reset") emit(this, "reset", {});
+      else if (data !== undefined) emit(this, "message", { message: parseExactly(data), text: data });
     }
   }
 
-  #setState(state) {
-    if (this.#state === state || this.#state === "CLOSED") return;
-    this.#state = state;
-    this.#emit("state", { state });
-  }
-
-  #emit(type, detail) {
-    this.dispatchEvent(Object.assign(new Event(type), detail));
-  }
-
-  /** Waits until it is woken, or for a time. */
-  #pause(ms) {
-    return new Promise((resolve) => {
-      const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  async #open(headers, signal) {
+    try {
+      return await this.host.request(`${PATH}?${new URLSearchParams(this.#filter)}`, { headers, signal });
+    } catch (error) {
+      if (error.code === "invalid" && this.#cursor !== undefined) {
+        // A cursor that the host does not know any more: from now on, and what was missed is read again.
+        this.#cursor = undefined;
+        emit(this, "reset", {});
+      }
+      throw error;
+    }
   }
 }

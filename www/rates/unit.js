@@ -53,10 +53,14 @@ export function unitPage(desk, { received, onall }) {
     element,
     /** Shows a tab before its rates are there. */
     begin(asked, units) {
+      const hadFocus = element.contains(document.activeElement);
+      const isOther = asked.id !== place?.id;
       place = asked;
       showHead({ id: place.id, units });
       message.hidden = true;
       if (body.firstElementChild !== tabs[place.tab].element) body.replaceChildren(tabs[place.tab].element);
+      // A link to another unit was followed, or one that is not there any more.
+      if (hadFocus && (isOther || !element.contains(document.activeElement))) title.focus();
     },
     /** Shows the rates of the unit: `{ id, used, setRates, units }`. */
     show(data) {

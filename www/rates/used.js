@@ -2,13 +2,13 @@
  * The rates that a unit uses: both directions, with markup, and where each is set. A rate that has changed flashes.
  */
 
-import { button, h, icon } from "../dom.js";
+import { button, h, icon, keepFocus } from "../dom.js";
 import { counted } from "../messages.js";
+import { hrefOf } from "./address.js";
 import { pairsOf } from "./pairs.js";
 import { pasteRates } from "./paste.js";
 import { deleteRate, editRate } from "./rate-editor.js";
-import { KINDS, TYPES, dayText, keyOf, levelsText, pairText, rateText, secondText, timeText } from "./wording.js";
-import { hrefOf } from "./address.js";
+import { TYPES, dayText, keyOf, levelsText, pairText, rateText, secondText, timeText, whoText } from "./wording.js";
 
 /** The tab; `show` draws the rates of a unit. */
 export function usedRates(desk) {
@@ -31,10 +31,8 @@ export function usedRates(desk) {
     const changed = shown.id === knownId ? pairs.filter(({ key, main, other }) => known.has(key) && known.get(key) !== valuesText(main, other)) : [];
     const added = shown.id === knownId ? pairs.filter(({ key }) => !known.has(key)) : [];
     const flashing = new Set([...changed, ...added].map(({ key }) => key));
-    const keep = focusedControl(tables);
-    tables.replaceChildren(...Object.keys(TYPES).map((type) => typeTable(desk, type, found.filter((pair) => pair.type === type), flashing)).filter(Boolean));
-    if (found.length === 0) tables.append(emptyState(pairs.length, filter.value));
-    keep();
+    const sections = Object.keys(TYPES).map((type) => typeTable(desk, type, found.filter((pair) => pair.type === type), flashing));
+    keepFocus(tables, () => tables.replaceChildren(...sections.filter(Boolean), ...(found.length === 0 ? [emptyState(pairs.length, filter.value)] : [])));
     setButton.hidden = pasteButton.hidden = !desk.may("exr.rate.write");
     count.textContent = flashing.size > 0 ? `${counted(flashing.size, "rate")} changed at ${secondText(Date.now())}` : countText(pairs, found);
     known = new Map(pairs.map(({ key, main, other }) => [key, valuesText(main, other)]));
@@ -62,12 +60,6 @@ const emptyState = (count, text) =>
   count === 0
     ? h("div", { class: "empty-state" }, h("h2", {}, "No rates yet"), h("p", {}, "Neither this unit nor one above it has rates. Those that are set here are used by every shop below."))
     : h("div", { class: "empty-state" }, icon("search"), h("p", {}, `No rate matches “${text}”.`));
-
-/** Remembers the focused control of a list and returns a function that focuses it after drawing. */
-export function focusedControl(list) {
-  const label = list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : undefined;
-  return () => label && [...list.querySelectorAll("[aria-label]")].find((control) => control.getAttribute("aria-label") === label)?.focus();
-}
 
 /** The pairs of a type. The roles are given because narrow screens show the rows as cards. */
 function typeTable(desk, type, pairs, flashing) {
@@ -121,7 +113,7 @@ function origin(desk, { setAt, isOwn, levels, reference, changed, changedBy }) {
   const link = h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt));
   return [
     isOwn ? h("span", { class: "tag own" }, "Set here") : h("span", {}, "from ", link, levels === undefined ? "" : `, ${levelsText(levels)}`),
-    reference ? referenceTag(reference) : h("small", {}, h("time", { datetime: changed }, timeText(changed)), changedBy && `, by ${changedBy}`),
+    reference ? referenceTag(reference) : h("small", {}, h("time", { datetime: changed }, timeText(changed)), changedBy && `, by ${whoText(changedBy)}`),
   ];
 }
 

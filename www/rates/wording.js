@@ -49,6 +49,19 @@ export const timeText = (time) => DAY_AND_TIME.format(new Date(time));
 /** A time of today to the second. */
 export const secondText = (time) => SECOND.format(new Date(time));
 
+/**
+ * Who changed something. The id of a client holds the software that it runs (`tokens.md`, "client_id"), which says more than
+ * the id; users and what is not a client's id are shown as they are.
+ */
+export function whoText(by) {
+  try {
+    const [, software] = /^sfw: ?"?([^@"\n]+)@/m.exec(atob(by.replaceAll("-", "+").replaceAll("_", "/"))) ?? [];
+    return software ?? by;
+  } catch {
+    return by;
+  }
+}
+
 /** Where a unit stands above another: `1 level up`. */
 export const levelsText = (levels) => `${counted(levels, "level")} up`;
 
