@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
 import { clientWith, demo, emptyHost, until } from "./support/program.mjs";
+import { growthText, readDecimal } from "../www/rates/decimal.js";
 
 const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
 const SEK = "SALES/SEK/EUR";
@@ -67,6 +68,21 @@ async function enter(page, { rate, to }) {
   if (to) await dialog(page).getByLabel("in", { exact: true }).fill(to);
   await press(page, "Review");
 }
+
+describe("decimals", () => {
+  test("a comma and a dot both separate decimals, and thousands are recognised only where both occur", () => {
+    const typed = { "11,05": "11.05", "11.05": "11.05", "1.234,50": "1234.50", "1,234.5": "1234.5", "1 234,5": "1234.5", "1.105": "1.105", ",5": "0.5", "007": "7", "5.": "5" };
+    for (const [text, decimal] of Object.entries(typed)) assert.equal(readDecimal(text), decimal, text);
+    for (const text of ["", ",", "eleven", "1.2.3", "12,34.5", "1,234,567", "-1", "1e3", "11.05 SEK"]) assert.equal(readDecimal(text), undefined, text);
+  });
+
+  test("a change is told without a float", () => {
+    assert.equal(growthText("11", "11.55"), "+5.00 %");
+    assert.equal(growthText("11.55", "11"), "−4.76 %");
+    assert.equal(growthText("0.1", "0.10"), "unchanged");
+    assert.equal(growthText("123456789.123456", "123456789.123457"), "less than 0.01 %");
+  });
+});
 
 describe("the tree of business units", () => {
   test("a unit is found by its name or id, and its address holds it and the tab", visit("#/rates", async (page) => {

@@ -10,15 +10,16 @@ import { errorText } from "./messages.js";
 /**
  * Opens the dialog and returns whether something was saved.
  *
- * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold all
- * that was entered). `save` writes a value over a version,
- * `latest` reads `{ body, etag }`, or undefined when it does not exist. `etag` is the version that is edited, undefined
- * for something new. `describe` describes a version in a sentence. `explain` puts an error into words.
+ * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold
+ * all that was entered). `save` writes a value over a version, `latest` reads `{ body, etag }`, or undefined when it does
+ * not exist. `etag` is the version that is edited, undefined for something new. `describe` describes a version in a
+ * sentence, `explain` puts an error into words, and `saved` says that it is saved.
  *
  * `review` returns an element that shows what saving a value would do, or undefined when there is nothing to show. With
  * `reviewed` it is shown at once, below the form, and again whenever the form changes.
  */
-export async function edit({ title, fields, save, latest, etag, describe, wide, review, reviewed = false, explain = errorText, saved = "Saved. The change is in force." }) {
+export async function edit({ title, fields, save, latest, etag, describe, wide, review, reviewed = false, ...words }) {
+  const { explain = errorText, saved = "Saved. The change is in force." } = words;
   const message = h("div", { class: "message", role: "alert" });
   const reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
   const back = button("Back", { class: "plain", hidden: true, onclick: () => showForm() });

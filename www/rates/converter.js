@@ -36,6 +36,13 @@ export function converter(desk) {
 
   const ofType = () => used.filter(({ exchangeRateType }) => exchangeRateType === type);
 
+  function offerTypes(known) {
+    if (known.join() === offered) return;
+    offered = known.join();
+    const options = known.map((each) => [each, TYPES[each]]);
+    types.replaceChildren(choice("Type", options, type, (chosen) => ((type = chosen), offerFrom(), draw())));
+  }
+
   function offerFrom() {
     offer(from, ofType().map(({ currencyIdTo }) => currencyIdTo), "EUR");
     offerTo();
@@ -79,8 +86,7 @@ export function converter(desk) {
       if (!known.includes(type)) type = known[0] ?? "SALES";
       form.hidden = known.length === 0;
       none.hidden = known.length > 0;
-      if (known.join() !== offered) types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), draw())));
-      offered = known.join();
+      offerTypes(known);
       offerFrom();
       draw();
     },

@@ -3,10 +3,12 @@
  */
 
 import { button, confirmed, h, keepFocus, notify } from "../dom.js";
-import { counted, errorText } from "../messages.js";
 import { hrefOf } from "./address.js";
 import { createUnit, editUnit } from "./unit-editor.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";
+
+const MAY_NOT = "You may not see business units. That needs the permission exr.business-unit.read, for example by the role exr.editor.";
+const OUTDATED = "It was not deleted, because someone else has just changed it. Check it again.";
 
 /** The tab; `show` draws the unit. */
 export function unitDetails(desk) {
@@ -20,7 +22,7 @@ export function unitDetails(desk) {
     show({ id, units }) {
       const unit = units?.get(id);
       facts.hidden = actions.hidden = unit === undefined;
-      about.textContent = unit === undefined ? "You may not see business units. That needs the permission exr.business-unit.read, for example by the role exr.editor." : "";
+      about.textContent = unit === undefined ? MAY_NOT : "";
       if (unit === undefined) return;
       facts.replaceChildren(...factsOf(unit, units).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
       const below = units.children(id).length;
@@ -31,7 +33,8 @@ export function unitDetails(desk) {
         below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
       ];
       keepFocus(actions, () => actions.replaceChildren(...(offered || []).filter(Boolean)));
-      if (mayWrite && below > 0) about.textContent = `It can be deleted once nothing is below it: move or delete ${below === 1 ? "the unit" : `the ${below.toLocaleString("en")} units`} below first.`;
+      const others = below === 1 ? "the unit" : `the ${below.toLocaleString("en")} units`;
+      if (mayWrite && below > 0) about.textContent = `It can be deleted once nothing is below it: move or delete ${others} below first.`;
     },
   };
 }
@@ -45,9 +48,11 @@ function factsOf(unit, units) {
     parentId !== undefined && ["Below", link(parentId)],
     type !== "STORE" && ["Shops", units.shops(id).toLocaleString("en")],
     ["General markup", markupPercentage === undefined ? inheritedMarkup(unit, units, link) : `${markupPercentage} %, set here`],
-    ["Markups of pairs", markups.length === 0 ? "none here" : h("ul", {}, markups.map((entry) => h("li", {}, `${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back: ${entry.markupPercentage} %`)))],
+    ["Markups of pairs", markups.length === 0 ? "none here" : h("ul", {}, markups.map((entry) => h("li", {}, markupText(entry))))],
   ].filter(Boolean);
 }
+
+const markupText = (entry) => `${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back: ${entry.markupPercentage} %`;
 
 function inheritedMarkup({ id }, units, link) {
   const above = units.path(id).slice(1).find(({ markupPercentage }) => markupPercentage !== undefined);
@@ -64,6 +69,6 @@ async function removeUnit(desk, { id, parentId }) {
     notify(`${name} was deleted.`);
     desk.go({ id: parentId, tab: "details" });
   } catch (error) {
-    notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : error.code === "conflict" ? explain(error) : errorText(error));
+    notify(error.code === "outdated" ? OUTDATED : explain(error));
   }
 }

@@ -6,6 +6,7 @@
 import { h, icon } from "../dom.js";
 import { counted } from "../messages.js";
 import { growth, growthText } from "./decimal.js";
+import { unitName } from "./unit-name.js";
 import { TYPES, effectText, pairText, rateText } from "./wording.js";
 
 /** From this change on, in hundredths of a percent, a rate may be a slip of the keyboard: 10 %. */
@@ -32,11 +33,12 @@ export function effect({ changes = [], notes = [], dryRun, kind, units }) {
 function changeLine({ rate, before, after }) {
   const isLarge = before !== undefined && after !== undefined && Math.abs(growth(before, after) ?? 0) >= LARGE;
   const value = (rateValue) => (rateValue === undefined ? "not set" : `${rateValue} ${rate.currencyIdFrom}`);
+  const spoken = (word) => h("span", { class: "visually-hidden" }, word);
   return h(
     "li",
     {},
     h("span", { class: "effect-pair" }, `${TYPES[rate.exchangeRateType]}: ${pairText(rate)}`),
-    h("span", { class: "effect-values" }, h("s", {}, h("span", { class: "visually-hidden" }, "before: "), value(before)), " → ", h("b", {}, h("span", { class: "visually-hidden" }, "after: "), value(after))),
+    h("span", { class: "effect-values" }, h("s", {}, spoken("before: "), value(before)), " → ", h("b", {}, spoken("after: "), value(after))),
     before !== undefined && after !== undefined && h("span", { class: isLarge ? "growth large" : "growth" }, growthText(before, after)),
     isLarge && h("span", { class: "effect-warning" }, icon("alert"), "A large step. Is the decimal point right?"),
   );
@@ -55,14 +57,13 @@ function samples({ sample, businessUnits }, units) {
 }
 
 function sampleOf({ businessUnitId, createdRates, updatedRates, deletedRates }, units) {
-  const name = units?.name(businessUnitId) ?? businessUnitId;
   const lists = [["new", createdRates], ["changed", updatedRates], ["gone", deletedRates]];
   const lines = lists.flatMap(([word, rates]) => (rates ?? []).map((rate) => sampleLine(word, rate)));
   const more = lines.length - MAX_RATES;
   return h(
     "li",
     {},
-    h("h3", {}, name, name !== businessUnitId && h("span", { class: "id" }, ` ${businessUnitId}`)),
+    h("h3", {}, unitName(units?.name(businessUnitId) ?? businessUnitId, businessUnitId)),
     h("ul", {}, lines.slice(0, MAX_RATES), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
   );
 }

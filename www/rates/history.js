@@ -16,8 +16,8 @@ const RANGES = [["30", "30 days"], ["90", "90 days"], ["400", "Everything"]];
 
 /** The tab; `show` draws the history of the rate in the address, or of the unit's first rate. */
 export function rateHistory(desk) {
-  const select = h("select", { "aria-label": "Rate", onchange: () => desk.go({ id: shown.id, tab: "history", args: select.value.split("/") }) });
-  const turn = button("Other direction", { image: "swap", class: "plain", onclick: () => desk.go({ id: shown.id, tab: "history", args: keyOf(oppositeOf(rate)).split("/") }) });
+  const select = h("select", { "aria-label": "Rate", onchange: () => go(select.value) });
+  const turn = button("Other direction", { image: "swap", class: "plain", onclick: () => go(keyOf(oppositeOf(rate))) });
   let days = "90";
   const ranges = choice("Time", RANGES, days, (chosen) => {
     days = chosen;
@@ -39,6 +39,8 @@ export function rateHistory(desk) {
   let shown;
   let rate;
   let turns = 0;
+
+  const go = (key) => desk.go({ id: shown.id, tab: "history", args: key.split("/") });
 
   async function load() {
     const asked = (turns += 1);
@@ -62,7 +64,8 @@ export function rateHistory(desk) {
     if (points.length === 0) return fail("There was no such rate in this time.");
     message.textContent = "";
     body.hidden = false;
-    chart.draw({ points, since: Math.min(Math.max(since, points[0].time), until - DAY_MS), until, label: `${pairText(rate)} over time`, summary: summaryOf(points) });
+    const begin = Math.min(Math.max(since, points[0].time), until - DAY_MS);
+    chart.draw({ points, since: begin, until, label: `${pairText(rate)} over time`, summary: summaryOf(points) });
     keepFocus(table, () => table.replaceChildren(tableOf(desk, shown, rate, points)));
   }
 
@@ -70,7 +73,9 @@ export function rateHistory(desk) {
   function offer(pairs) {
     const rates = pairs.flatMap(({ main, other }) => [main, other]).filter(Boolean);
     if (!rates.some((each) => keyOf(each) === keyOf(rate))) rates.push(rate);
-    const group = (type) => h("optgroup", { label: TYPES[type] }, rates.filter(({ exchangeRateType }) => exchangeRateType === type).map((each) => h("option", { value: keyOf(each) }, `${TYPES[type]}: ${pairText(each)}`)));
+    const ofType = (type) => rates.filter(({ exchangeRateType }) => exchangeRateType === type);
+    const option = (each) => h("option", { value: keyOf(each) }, `${TYPES[each.exchangeRateType]}: ${pairText(each)}`);
+    const group = (type) => h("optgroup", { label: TYPES[type] }, ofType(type).map(option));
     select.replaceChildren(...Object.keys(TYPES).map(group).filter(({ children }) => children.length > 0));
     select.value = keyOf(rate);
   }
@@ -102,13 +107,18 @@ function summaryOf(points) {
   const known = points.filter(({ rateValue }) => rateValue !== undefined);
   if (known.length === 0) return "No rate in this time.";
   const sorted = [...known].sort((a, b) => Number(a.rateValue) - Number(b.rateValue));
-  return `${counted(points.length, "value")}, lowest ${sorted[0].rateValue}, highest ${sorted.at(-1).rateValue}, ${growthText(known[0].rateValue, known.at(-1).rateValue)} over the time shown.`;
+  const [lowest, highest] = [sorted[0], sorted.at(-1)].map(({ rateValue }) => rateValue);
+  const growth = growthText(known[0].rateValue, known.at(-1).rateValue);
+  return `${counted(points.length, "value")}, lowest ${lowest}, highest ${highest}, ${growth} over the time shown.`;
 }
 
 function tableOf(desk, shown, rate, points) {
   const mayWrite = desk.may("exr.rate.write");
   const head = ["Since", `1 ${rate.currencyIdTo} in ${rate.currencyIdFrom}`, "With markup", "Step", "Set at", ...(mayWrite ? [""] : [])];
-  const rows = points.map((item, at) => rowOf(desk, { item, previous: points[at - 1], isLast: at === points.length - 1, mayWrite, onrestore: () => restoreRate(desk, { shown, rate, item }) }));
+  const rows = points.map((item, at) => {
+    const onrestore = () => restoreRate(desk, { shown, rate, item });
+    return rowOf(desk, { item, previous: points[at - 1], isLast: at === points.length - 1, mayWrite, onrestore });
+  });
   return h(
     "table",
     { class: "values", role: "table", "aria-label": `${pairText(rate)} over time, newest first` },
@@ -124,7 +134,8 @@ function rowOf(desk, { item, previous, isLast, mayWrite, onrestore }) {
   const { at, rateValue, rateValueWithMarkup, setAt } = item;
   const isRestorable = mayWrite && !isLast && rateValue !== undefined;
   const step = rateValue !== undefined && previous?.rateValue !== undefined ? growthText(previous.rateValue, rateValue) : "";
-  const label = `Go back to this: ${rateValue} of ${timeText(at)}`;
+  const restore = { image: "undo", class: "plain", "aria-label": `Go back to this: ${rateValue} of ${timeText(at)}`, onclick: onrestore };
+  const isInForce = isLast && rateValue !== undefined;
   return h(
     "tr",
     { role: "row" },
@@ -133,6 +144,6 @@ function rowOf(desk, { item, previous, isLast, mayWrite, onrestore }) {
     cell("value-markup", rateValueWithMarkup ?? ""),
     cell("value-step", step),
     cell("value-origin", setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
-    mayWrite && cell("value-actions", isRestorable && button("Go back to this", { image: "undo", class: "plain", "aria-label": label, onclick: onrestore }), isLast && rateValue !== undefined && h("span", { class: "tag" }, icon("check"), "In force")),
+    mayWrite && cell("value-actions", isRestorable && button("Go back to this", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }

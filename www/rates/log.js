@@ -5,7 +5,8 @@
 
 import { button, confirmed, h, icon, notify } from "../dom.js";
 import { counted } from "../messages.js";
-import { TYPES, explain, rateText, timeText, secondText } from "./wording.js";
+import { unitName } from "./unit-name.js";
+import { TYPES, explain, rateText, secondText, timeText } from "./wording.js";
 
 /** The most messages that are kept, and shown. */
 const MAX_KEPT = 500;
@@ -84,10 +85,12 @@ function aboutText(desk, count) {
 
 function emptyTexts(desk) {
   if (desk.topic === undefined) {
-    return [icon("lock"), h("h2", {}, "You may not follow the messages"), h("p", {}, "That needs the permission exr.rates-changed.subscribe, for example by the role exr.subscriber.")];
+    const why = "That needs the permission exr.rates-changed.subscribe, for example by the role exr.subscriber.";
+    return [icon("lock"), h("h2", {}, "You may not follow the messages"), h("p", {}, why)];
   }
   const whom = desk.isShop() ? "this shop" : "a shop below this unit";
-  return [h("h2", {}, "No messages yet"), h("p", {}, `Each change of the rates of ${whom} appears here, as every subscriber gets it. The initial state is a message with all of a shop’s rates.`)];
+  const what = `Each change of the rates of ${whom} appears here, as every subscriber gets it.`;
+  return [h("h2", {}, "No messages yet"), h("p", {}, `${what} The initial state is a message with all of a shop’s rates.`)];
 }
 
 async function sendInitialState(desk) {
@@ -119,7 +122,7 @@ function messageLine(desk, { message, text }) {
         "summary",
         {},
         h("time", { datetime: message.publishTime, title: timeText(message.publishTime) }, secondText(message.publishTime)),
-        h("span", { class: "message-shop" }, desk.name(businessUnitId), desk.name(businessUnitId) !== businessUnitId && h("span", { class: "id" }, ` ${businessUnitId}`)),
+        h("span", { class: "message-shop" }, unitName(desk.name(businessUnitId), businessUnitId)),
         h("span", { class: "hint" }, counts),
       ),
       body,
@@ -131,11 +134,14 @@ function content(lists, message, text) {
   const line = (rate) => {
     const { exchangeRateType, sourceCurrencyCode, targetCurrencyCode, rateValue, rateValueWithMarkup } = rate;
     const sentence = rateText({ currencyIdFrom: sourceCurrencyCode, currencyIdTo: targetCurrencyCode, rateValue });
-    return h("li", {}, `${TYPES[exchangeRateType] ?? exchangeRateType}: ${sentence}`, h("span", { class: "hint" }, rateValueWithMarkup === rateValue ? "" : `, with markup ${rateValueWithMarkup}`));
+    const markup = rateValueWithMarkup === rateValue ? "" : `, with markup ${rateValueWithMarkup}`;
+    return h("li", {}, `${TYPES[exchangeRateType] ?? exchangeRateType}: ${sentence}`, h("span", { class: "hint" }, markup));
   };
+  const capital = (word) => word.replace(/^./, (first) => first.toUpperCase());
+  const correlation = message.attributes["Correlation-Id"] ?? "";
   return [
-    ...lists.map(([word, rates]) => h("div", { class: "message-rates" }, h("h3", {}, word.replace(/^./, (first) => first.toUpperCase())), h("ul", {}, rates.map(line)))),
-    h("p", { class: "hint" }, `Published ${timeText(message.publishTime)} (${message.publishTime}) by change `, h("span", { class: "id" }, message.attributes["Correlation-Id"] ?? "")),
+    ...lists.map(([word, rates]) => h("div", { class: "message-rates" }, h("h3", {}, capital(word)), h("ul", {}, rates.map(line)))),
+    h("p", { class: "hint" }, `Published ${timeText(message.publishTime)} (${message.publishTime}) by change `, h("span", { class: "id" }, correlation)),
     h("details", { class: "exchange" }, h("summary", {}, "The message, for developers"), h("pre", { tabindex: "0" }, text)),
   ];
 }

@@ -13,6 +13,10 @@ import { TYPES, pairText, rateText } from "./wording.js";
 
 const EXAMPLE = "Sales\tSEK\tEUR\t11.05\nSales\tNOK\tEUR\t11,71";
 
+const HINT =
+  "Copy four columns from a spreadsheet: type, from, to, rate. The row “Sales, SEK, EUR, 11.05” means 1 EUR = 11.05 SEK. " +
+  "“delete” instead of a rate deletes it.";
+
 /** The most rows that are read back. */
 const MAX_SHOWN = 200;
 
@@ -21,8 +25,7 @@ export const pasteRates = (desk, id) => changeRates(desk, { id, title: `Paste ra
 
 function pasteFields(desk, id) {
   const text = h("textarea", { rows: 6, spellcheck: "false", autocomplete: "off", placeholder: EXAMPLE, class: "pasted", wrap: "off" });
-  const hint = `Copy four columns from a spreadsheet: type, from, to, rate. The row “Sales, SEK, EUR, 11.05” means 1 EUR = 11.05 SEK. “delete” instead of a rate deletes it. ${DECIMAL_HINT}`;
-  const textField = field("Rows", text, { hint });
+  const textField = field("Rows", text, { hint: `${HINT} ${DECIMAL_HINT}` });
   const summary = h("p", { class: "hint", role: "status" });
   const rows = h("ol", { class: "pasted-rows", tabindex: "0", "aria-label": "The rows as they are read" });
   const fill = button("Begin with the rates that are set here", { class: "plain", onclick: () => fillIn() });
@@ -57,7 +60,8 @@ function pasteFields(desk, id) {
     // Faults come first: they are what is left to do.
     const ordered = [...read.rows].sort((a, b) => Boolean(faultOf(b)) - Boolean(faultOf(a)) || a.line - b.line);
     const more = ordered.length - MAX_SHOWN;
-    rows.replaceChildren(...ordered.slice(0, MAX_SHOWN).map((row) => rowLine(row, faultOf(row))), ...(more > 0 ? [h("li", {}, `and ${counted(more, "more row")}`)] : []));
+    const lines = ordered.slice(0, MAX_SHOWN).map((row) => rowLine(row, faultOf(row)));
+    rows.replaceChildren(...lines, ...(more > 0 ? [h("li", {}, `and ${counted(more, "more row")}`)] : []));
     rows.hidden = read.rows.length === 0;
   }
   text.addEventListener("input", debounce(120, draw));

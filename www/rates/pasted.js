@@ -48,8 +48,10 @@ export function refusal({ rows }) {
 }
 
 /** Rates as rows to paste again. */
-export const writtenRows = (rates) =>
-  ["Type\tFrom\tTo\tRate", ...rates.map(({ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue }) => [TYPES[exchangeRateType], currencyIdFrom, currencyIdTo, rateValue].join("\t"))].join("\n");
+export function writtenRows(rates) {
+  const row = ({ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue }) => [TYPES[exchangeRateType], currencyIdFrom, currencyIdTo, rateValue];
+  return [["Type", "From", "To", "Rate"], ...rates.map(row)].map((cells) => cells.join("\t")).join("\n");
+}
 
 function cellsOf(content) {
   const separator = content.includes("\t") ? "\t" : content.includes(";") ? ";" : /\s+/;

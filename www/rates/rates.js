@@ -205,6 +205,6 @@ function unitById(onchoose) {
     if (id.value.trim() !== "") onchoose(id.value.trim());
   };
   const why = `You may not list business units: that needs the permission ${LISTS}, for example by the role exr.editor. You can type the id of one.`;
-  const form = h("form", { class: "stack", onsubmit }, h("p", { class: "hint" }, why), field("Id of a business unit", id), button("Show", { type: "submit", class: "primary" }));
-  return { element: form };
+  const show = button("Show", { type: "submit", class: "primary" });
+  return { element: h("form", { class: "stack", onsubmit }, h("p", { class: "hint" }, why), field("Id of a business unit", id), show) };
 }

@@ -53,7 +53,8 @@ function restoreFields(desk, id, { set, follow, inherited, item }) {
   if (follow !== undefined) {
     const followed = inherited === undefined ? "Delete the rate that is set here" : `Follow ${desk.name(inherited.setAt)} again, now ${inherited.rateValue}`;
     const options = [["set", `Set ${item.rateValue} at ${desk.name(id)}`], ["follow", followed]];
-    const how = choice("How", isSameStill ? options.reverse() : options, isSameStill ? "follow" : "set", (chosen) => (change = chosen === "follow" ? follow : { set }));
+    const onchange = (chosen) => (change = chosen === "follow" ? follow : { set });
+    const how = choice("How", isSameStill ? options.reverse() : options, isSameStill ? "follow" : "set", onchange);
     how.classList.add("stacked");
     element.append(how);
   }

@@ -4,7 +4,6 @@
  */
 
 import { button, h, icon } from "../dom.js";
-import { counted } from "../messages.js";
 import { KINDS } from "./wording.js";
 
 /** The most units that are listed below one, and found by a search, until more are asked for. */
@@ -12,7 +11,8 @@ const PAGE = 200;
 
 /** The tree; `onchoose` gets the id of a unit, `oncreate` begins a new one. */
 export function unitTree({ onchoose, oncreate }) {
-  const search = h("input", { type: "search", placeholder: "Search by name or id", "aria-label": "Search business units", spellcheck: "false", oninput: () => draw(), onkeydown: onsearchkey });
+  const about = { placeholder: "Search by name or id", "aria-label": "Search business units", spellcheck: "false" };
+  const search = h("input", { type: "search", ...about, oninput: () => draw(), onkeydown: onsearchkey });
   const status = h("p", { class: "hint", role: "status" });
   const items = h("ul", { role: "tree", "aria-label": "Business units", onkeydown: onkey, onclick });
   const create = button("New unit", { image: "plus", class: "plain", onclick: oncreate });
@@ -59,12 +59,15 @@ export function unitTree({ onchoose, oncreate }) {
   function statusText(text) {
     if (text === "") return "";
     const found = units.search(text).length;
-    return found > PAGE ? `The first ${PAGE} of ${counted(found, "match").replace("matchs", "matches")}` : found === 0 ? "Nothing matches" : found === 1 ? "1 match" : `${found} matches`;
+    if (found === 0) return "Nothing matches";
+    if (found > PAGE) return `The first ${PAGE} of ${found.toLocaleString("en")} matches`;
+    return found === 1 ? "1 match" : `${found} matches`;
   }
 
   function item(row) {
     const { id, unit, level, size, position, isOpen, isMore } = row;
-    const attributes = { role: "treeitem", "data-id": id, "aria-level": level, "aria-setsize": size, "aria-posinset": position, tabindex: id === current ? "0" : "-1" };
+    const place = { "aria-level": level, "aria-setsize": size, "aria-posinset": position };
+    const attributes = { role: "treeitem", "data-id": id, ...place, tabindex: id === current ? "0" : "-1" };
     if (isMore) return indented(h("li", { ...attributes, class: "more" }, `Show ${Math.min(isMore, PAGE).toLocaleString("en")} more`), level);
     const hasChildren = units.children(id).length > 0;
     const hidden = (text) => h("span", { class: "visually-hidden" }, text);

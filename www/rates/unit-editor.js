@@ -11,6 +11,10 @@ import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { effect } from "./effect.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";
 
+const PARENT_HINT = "The id of a company or group. Another one moves the unit.";
+const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none.";
+const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
+
 /** Creates a unit below another, or a company. */
 export async function createUnit(desk, parentId) {
   const type = parentId === undefined ? "COMPANY" : "STORE";
@@ -80,8 +84,8 @@ function unitFields(desk, unit, { isNew = true } = {}) {
   const markup = text(unit.markupPercentage, { inputmode: "decimal" });
   const idField = field("Id", id, { hint: "Tills and subscribers know the unit by this id. Letters, digits and _ . : -" });
   const nameField = field("Name", name);
-  const parentField = field("Below", parent, { hint: "The id of a company or group. Another one moves the unit." });
-  const markupField = field("General markup in percent", markup, { hint: `Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none. ${DECIMAL_HINT}` });
+  const parentField = field("Below", parent, { hint: PARENT_HINT });
+  const markupField = field("General markup in percent", markup, { hint: `${MARKUP_HINT} ${DECIMAL_HINT}` });
   const parentName = parentField.querySelector(".hint");
   const kinds = choice("Kind", Object.entries(KINDS).map(([kind, { word }]) => [kind, word]), type, (chosen) => {
     type = chosen;
@@ -108,7 +112,7 @@ function unitFields(desk, unit, { isNew = true } = {}) {
   /** Shows the name of the unit that an id stands for. */
   function showParent() {
     const found = desk.units?.get(parent.value.trim());
-    parentName.textContent = found ? `${KINDS[found.type].word} “${desk.name(found.id)}”` : "The id of a company or group. Another one moves the unit.";
+    parentName.textContent = found ? `${KINDS[found.type].word} “${desk.name(found.id)}”` : PARENT_HINT;
   }
   showParent();
 
@@ -130,8 +134,8 @@ function unitFields(desk, unit, { isNew = true } = {}) {
     add(isNew && desk.units?.get(id.value.trim()), "$.businessUnitId", "is taken: another business unit has it");
     add(parentId === "", "$.parentId", "must be the id of a company or group");
     add(parentId && desk.units && !above.some((other) => other.id === parentId), "$.parentId", "must be a company or group that is not below this unit");
-    add(!isPercentage(markupPercentage), "$.markupPercentage", "must be a number from 0 to less than 100, such as 2.5");
-    markups.forEach((entry, at) => add(!isPercentage(entry.markupPercentage) || entry.markupPercentage === "", `$.markups[${at}].markupPercentage`, "must be a number from 0 to less than 100, such as 2.5"));
+    add(!isPercentage(markupPercentage), "$.markupPercentage", PERCENTAGE_RULE);
+    markups.forEach((entry, at) => add(!isPercentage(entry.markupPercentage), `$.markups[${at}].markupPercentage`, PERCENTAGE_RULE));
     return found;
   };
 

@@ -10,6 +10,7 @@ import { unitDetails } from "./details.js";
 import { rateHistory } from "./history.js";
 import { messageLog } from "./log.js";
 import { usedRates } from "./used.js";
+import { unitName } from "./unit-name.js";
 import { KINDS } from "./wording.js";
 
 const TITLES = { rates: "Rates", history: "History", convert: "Convert", messages: "Messages", details: "Details" };
@@ -41,7 +42,8 @@ export function unitPage(desk, { received, onall }) {
     );
     crumbs.classList.toggle("empty", above.length === 0);
     const kind = unit && KINDS[unit.type];
-    title.replaceChildren(...(kind ? [icon(kind.image)] : []), h("span", {}, unit?.name ?? id, unit?.name && h("span", { class: "id" }, ` ${id}`)), kind ? h("span", { class: "tag" }, kind.word) : "");
+    const name = h("span", {}, unitName(unit?.name ?? id, id));
+    title.replaceChildren(...(kind ? [icon(kind.image), name, h("span", { class: "tag" }, kind.word)] : [name]));
     for (const link of links) {
       link.href = hrefOf({ id, tab: link.dataset.tab });
       if (link.dataset.tab === place.tab) link.setAttribute("aria-current", "page");

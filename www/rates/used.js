@@ -10,13 +10,16 @@ import { pasteRates } from "./paste.js";
 import { deleteRate, editRate } from "./rate-editor.js";
 import { TYPES, dayText, keyOf, levelsText, pairText, rateText, secondText, timeText, whoText } from "./wording.js";
 
+const NO_RATES = "Neither this unit nor one above it has rates. Those that are set here are used by every shop below.";
+
 /** The tab; `show` draws the rates of a unit. */
 export function usedRates(desk) {
   const filter = h("input", { type: "search", placeholder: "Filter, such as SEK", "aria-label": "Filter rates", spellcheck: "false", oninput: draw });
   const count = h("p", { class: "hint", role: "status" });
   const setButton = button("Set a rate", { image: "plus", class: "primary", hidden: true, onclick: () => editRate(desk, { id: shown.id, pairs: pairsOf(shown) }) });
   const pasteButton = button("Paste rates", { image: "paste", hidden: true, onclick: () => pasteRates(desk, shown.id) });
-  const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count, h("div", { class: "toolbar-actions" }, pasteButton, setButton));
+  const actionsBar = h("div", { class: "toolbar-actions" }, pasteButton, setButton);
+  const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count, actionsBar);
   const tables = h("div", { class: "stack" });
   const element = h("div", {}, toolbar, tables);
   let shown;
@@ -58,7 +61,7 @@ function countText(pairs, found) {
 
 const emptyState = (count, text) =>
   count === 0
-    ? h("div", { class: "empty-state" }, h("h2", {}, "No rates yet"), h("p", {}, "Neither this unit nor one above it has rates. Those that are set here are used by every shop below."))
+    ? h("div", { class: "empty-state" }, h("h2", {}, "No rates yet"), h("p", {}, NO_RATES))
     : h("div", { class: "empty-state" }, icon("search"), h("p", {}, `No rate matches “${text}”.`));
 
 /** The pairs of a type. The roles are given because narrow screens show the rows as cards. */
@@ -128,16 +131,10 @@ function actions(desk, pair) {
   const name = `${TYPES[main.exchangeRateType]}, ${pairText(main)}`;
   const mayWrite = desk.may("exr.rate.write");
   const history = hrefOf({ id: desk.id, tab: "history", args: keyOf(main).split("/") });
+  const action = (label, image, onclick) => button(label, { image, iconOnly: true, class: "plain", onclick });
   return [
     h("a", { class: "button plain", href: history, title: "History", "aria-label": `History of ${name}` }, icon("chart")),
-    mayWrite &&
-      button(isOwn ? `Change ${name}` : `Set ${name} here`, {
-        image: "pencil",
-        iconOnly: true,
-        class: "plain",
-        "aria-label": isOwn ? `Change ${name}` : `Set ${name} here`,
-        onclick: () => editRate(desk, { id: desk.id, pair }),
-      }),
-    mayWrite && isOwn && button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", "aria-label": `Delete ${name}`, onclick: () => deleteRate(desk, pair) }),
+    mayWrite && action(isOwn ? `Change ${name}` : `Set ${name} here`, "pencil", () => editRate(desk, { id: desk.id, pair })),
+    mayWrite && isOwn && action(`Delete ${name}`, "trash", () => deleteRate(desk, pair)),
   ];
 }
