@@ -331,6 +331,18 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["clients", "authorize"],
         &["clients", "list", "--status", "asleep"],
         &["keys", "list", "--colour"],
+        &["tail"],
+        &["import-rates", "--unit", "eu", "--type", "SALES"],
+        &["import-rates", "eurofxref.csv", "--unit", "eu"],
+        &["import-rates", "eurofxref.csv", "--type", "SALES"],
+        &[
+            "import-rates",
+            "eurofxref.csv",
+            "--unit",
+            "eu",
+            "--type",
+            "SALES,RENTAL",
+        ],
     ];
     for row in rows {
         let output = tillgate(row).output().unwrap();
@@ -343,6 +355,8 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["clients", "authorize"],
         &["clients", "revoke"],
         &["operator"],
+        &["import-rates"],
+        &["tail"],
         &["keys"],
         &["clients"],
     ];

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode, Url};
-use tillgate::egress::{Answer, Client, Destinations, EgressError, Limits};
+use tillgate::egress::{
+    Answer, Client, Destinations, EgressError, Event, EventStream, Limits, Opened, StreamLimits,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -15,8 +17,10 @@ use crate::support::host::{Host, Program};
 enum Receiver {
     /// Sends this.
     Answers(&'static str),
-    /// Sends a body without end.
-    Endless,
+    /// Sends this, and then nothing more.
+    Pauses(&'static str),
+    /// Sends a body without end, after this head.
+    Endless(&'static str),
     /// Sends a head without end.
     EndlessHead,
     /// Never answers.
@@ -42,8 +46,12 @@ async fn receive(mut connection: TcpStream, behaviour: Receiver) -> std::io::Res
     }
     match behaviour {
         Receiver::Answers(answer) => connection.write_all(answer.as_bytes()).await?,
-        Receiver::Endless => {
-            connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+        Receiver::Pauses(answer) => {
+            connection.write_all(answer.as_bytes()).await?;
+            std::future::pending().await
+        }
+        Receiver::Endless(head) => {
+            connection.write_all(head.as_bytes()).await?;
             loop {
                 connection.write_all(&[b'x'; 1024]).await?;
             }
@@ -133,7 +141,10 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn what_has_no_end_is_bounded() {
-    let url = format!("http://{}/", receiver(Receiver::Endless).await);
+    let url = format!(
+        "http://{}/",
+        receiver(Receiver::Endless("HTTP/1.1 200 OK\r\n\r\n")).await
+    );
     let answer = get(limits(Destinations::Any), &url).await;
     assert!(
         matches!(answer, Err(EgressError::TooLarge(1_048_576))),
@@ -155,6 +166,109 @@ async fn a_receiver_that_never_answers_meets_the_deadline() {
     let error = answer.unwrap_err();
     assert!(matches!(error, EgressError::Deadline(_)), "{error:?}");
     assert_eq!(error.to_string(), "no answer within 50ms");
+}
+
+const EVENTS: StreamLimits = StreamLimits {
+    silence: Duration::from_secs(20),
+    max_event: 1 << 20,
+};
+
+async fn open(behaviour: Receiver, stream: StreamLimits) -> Result<Opened, EgressError> {
+    let client = Client::new(limits(Destinations::Any)).unwrap();
+    let url = format!("http://{}/", receiver(behaviour).await);
+    let request = client.request(Method::GET, url.parse::<Url>().unwrap());
+    client.open(request, stream).await
+}
+
+async fn events(behaviour: Receiver, stream: StreamLimits) -> Box<EventStream> {
+    match open(behaviour, stream).await {
+        Ok(Opened::Events(events)) => events,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn event(name: &str, data: &str) -> Event {
+    let (name, data) = (name.to_owned(), data.to_owned());
+    Event { name, data }
+}
+
+#[tokio::test]
+async fn a_stream_is_read_event_by_event_to_its_end() {
+    let stream = events(
+        Receiver::Answers(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n\
+             id: 1\r\ndata: one\r\n\r\n: heartbeat\n\nid: 2\n\nevent: reset\ndata: {}\n\ndata: cut off\n",
+        ),
+        EVENTS,
+    );
+    let mut stream = stream.await;
+    assert_eq!((stream.last_id(), stream.has_received()), ("", false));
+    assert_eq!(stream.next().await.unwrap(), Some(event("message", "one")));
+    assert_eq!((stream.last_id(), stream.has_received()), ("1", true));
+    assert_eq!(stream.next().await.unwrap(), Some(event("reset", "{}")));
+    assert_eq!(stream.next().await.unwrap(), None);
+    assert_eq!(stream.last_id(), "2");
+}
+
+#[tokio::test]
+async fn what_is_no_stream_is_read_as_an_answer() {
+    let answers = [
+        (HELLO, 200, "hello"),
+        (
+            Receiver::Answers(
+                "HTTP/1.1 403 Forbidden\r\ncontent-type: text/event-stream\r\ncontent-length: 2\r\n\r\nno",
+            ),
+            403,
+            "no",
+        ),
+    ];
+    for (behaviour, expected, text) in answers {
+        let Ok(Opened::Answer(Answer { status, body })) = open(behaviour, EVENTS).await else {
+            panic!("an answer with {expected}");
+        };
+        assert_eq!((status.as_u16(), &*body), (expected, text.as_bytes()));
+    }
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+#[tokio::test]
+async fn a_stream_is_bounded_by_silence_and_by_the_size_of_an_event() {
+    let silence = Duration::from_millis(50);
+    let stream = events(Receiver::Pauses(HEAD), StreamLimits { silence, ..EVENTS });
+    let error = stream.await.next().await.unwrap_err();
+    assert_eq!(error.to_string(), "nothing has arrived for 50ms");
+    let error = events(Receiver::Endless(HEAD), EVENTS).await.next().await;
+    assert!(
+        matches!(error, Err(EgressError::EventTooLarge(1_048_576))),
+        "{error:?}"
+    );
+    let error = open(Receiver::EndlessHead, EVENTS).await;
+    assert!(matches!(error, Err(EgressError::Broken(_))), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_deadline_of_a_request_ends_no_stream_but_applies_until_it_begins() {
+    let limits = Limits {
+        deadline: Duration::from_millis(50),
+        ..limits(Destinations::Any)
+    };
+    let client = Client::new(limits).unwrap();
+    let url = |address: SocketAddr| format!("http://{address}/").parse::<Url>().unwrap();
+    let request = client.request(Method::GET, url(receiver(Receiver::Silent).await));
+    let error = client.open(request, EVENTS).await.unwrap_err();
+    assert!(matches!(error, EgressError::Deadline(_)), "{error:?}");
+    // Nothing but the limit of a silence that is longer than the deadline ends this one.
+    let silence = Duration::from_millis(100);
+    let request = client.request(Method::GET, url(receiver(Receiver::Pauses(HEAD)).await));
+    let opened = client
+        .open(request, StreamLimits { silence, ..EVENTS })
+        .await;
+    let Ok(Opened::Events(mut stream)) = opened else {
+        panic!("{opened:?}");
+    };
+    let error = stream.next().await.unwrap_err();
+    assert!(matches!(error, EgressError::Silent(_)), "{error:?}");
 }
 
 #[tokio::test]

@@ -107,6 +107,7 @@ test("a page follows the rates of a shop", async () => {
       url.includes("/topics/") ? new Response(stream) : Response.json([{ ...rate(11.05), currencyIdFrom: "SEK", currencyIdTo: "EUR" }]);
     const client = new RatesClient({ url: "", token: "t", businessUnitId: "se-001", fetch: async (url) => answer(url) });
     const convert = () => client.convert({ amount: "100", from: "EUR", to: "SEK", exchangeRateType: "SALES" }).amount;
+    send("id: 0\n\n");
     await client.ready();
     const amounts = [convert()];
     const changed = new Promise((resolve) => client.addEventListener("change", resolve, { once: true }));

@@ -100,6 +100,17 @@ describe("following", () => {
     assert.equal(asked, before);
   });
 
+  test("a client that is paused at once sends no request until it is resumed", async () => {
+    let asked = 0;
+    const client = connect({ fetch: (...given) => ((asked += 1), fetch(...given)) });
+    client.pause();
+    const other = connect();
+    await other.ready();
+    assert.deepEqual([asked, client.state], [0, "STARTING"]);
+    client.resume();
+    await client.ready();
+  });
+
   test("a closed client decides nothing, and may be closed again", async () => {
     const client = connect();
     await client.ready();

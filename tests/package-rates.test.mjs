@@ -1,5 +1,6 @@
 // `tillgate/rates` against a host: following its rates, losing the connection, starting again, converting. Nothing here
-// depends on which host it is; what only a scripted one can do is in `package-rates-topic.test.mjs`.
+// depends on which host it is: what only a scripted one can do is in `package-rates-messages.test.mjs` and
+// `package-rates-topic.test.mjs`.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -244,7 +245,9 @@ for (const [name, start] of HOSTS) {
       assert.throws(() => client.rate(SEK_EUR), { code: "invalid", path: "$.businessUnitId" });
       const late = await newShop();
       await until(() => value(client, SEK_EUR, late) === "11.05", "the new shop's rates are received");
-      for (const shop of client.businessUnitIds) assert.ok(await isAsListed(client, shop), shop);
+      await send("DELETE", `/api/v1/business-units/${other}`);
+      await until(() => value(client, SEK_EUR, other) === "not_found", "a shop's rates go with the shop");
+      for (const shop of [one, late]) assert.ok(await isAsListed(client, shop), shop);
     });
 
     test("a client of one shop of a tenant needs no list of its rates", async () => {

@@ -70,6 +70,8 @@ pub struct Document<'a> {
     may_have_duplicates: bool,
     /// Whether there is a [`Scalar::Number`].
     has_numbers: bool,
+    /// Whether reading ended at a value that is nested too deep.
+    is_too_deep: bool,
 }
 
 /// A value in a document.
@@ -109,6 +111,7 @@ impl<'a> Document<'a> {
             entries: Vec::with_capacity(16),
             may_have_duplicates: false,
             has_numbers: false,
+            is_too_deep: false,
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let root = Reader {
@@ -117,9 +120,14 @@ impl<'a> Document<'a> {
             parent: 0,
             depth: 0,
         };
-        root.deserialize(&mut deserializer)
-            .and_then(|()| deserializer.end())
-            .map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
+        let read = root
+            .deserialize(&mut deserializer)
+            .and_then(|()| deserializer.end());
+        if document.is_too_deep {
+            let message = "must be JSON: nested deeper than 32 levels";
+            return Err(Error::new(Code::Invalid, "$", message));
+        }
+        read.map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
         if document.may_have_duplicates {
             document.reject_duplicates()?;
         }

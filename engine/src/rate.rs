@@ -143,12 +143,14 @@ impl RateKey {
 ///
 /// A heap, and one for every kind of list: each instance of the standard sort takes eight kilobytes of the module.
 #[inline(never)]
-fn sorted_keys(
-    count: usize,
-    key_at: &dyn Fn(usize) -> Option<RateKey>,
-) -> impl Iterator<Item = (RateKey, usize)> + use<> {
-    let keys = (0..count).filter_map(|index| Some((key_at(index)?, index)));
-    BinaryHeap::from(keys.collect::<Vec<_>>())
-        .into_sorted_vec()
-        .into_iter()
+fn sorted_keys(count: usize, key_at: &dyn Fn(usize) -> Option<RateKey>) -> Vec<(RateKey, usize)> {
+    let mut keys = Vec::with_capacity(count);
+    for index in 0..count {
+        keys.extend(key_at(index).map(|key| (key, index)));
+    }
+    // Most lists are sorted already.
+    if !keys.is_sorted() {
+        keys = BinaryHeap::from(keys).into_sorted_vec();
+    }
+    keys
 }

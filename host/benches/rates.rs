@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
@@ -29,7 +30,7 @@ use tillgate::identity::TenantId;
 use tillgate::rates::topic::{Cursor, Filter, Item};
 use tillgate::rates::{Editor, UnitId, UnitSettings, UnitType};
 use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
@@ -88,7 +89,9 @@ async fn put(host: &Host, id: &str, settings: UnitSettings) {
 }
 
 impl Chain {
-    async fn start(store: Arc<dyn Store>, shops: usize) -> Self {
+    /// Shops that get their rates when these are set are alike: they have the same dates. Those that are created later
+    /// each have dates of their own.
+    async fn start(store: Arc<dyn Store>, shops: usize, alike: bool) -> Self {
         let host = Host::start_on(store, Arc::new(SystemClock)).await;
         let roles = [
             "exr.editor",
@@ -99,7 +102,9 @@ impl Chain {
         let token = host.token(TENANT, &roles).await;
         let chain = Self { host, token, shops };
         put(&chain.host, "C", unit(UnitType::Company, None)).await;
-        chain.set_all(1).await;
+        if !alike {
+            chain.set_all(1).await;
+        }
         let chain = Arc::new(chain);
         let mut countries = JoinSet::new();
         for country in 0..COUNTRIES {
@@ -114,6 +119,10 @@ impl Chain {
             });
         }
         while countries.join_next().await.is_some() {}
+        if alike {
+            let change = chain.set_all(1).await;
+            chain.done(&change).await;
+        }
         let condition =
             json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
         let path = "/api/v1/entity-conditions/alcohol";
@@ -138,22 +147,9 @@ impl Chain {
         answer["correlationId"].as_str().unwrap().to_owned()
     }
 
-    /// Sets one rate of a unit; answers how long that took, with the change's id.
     async fn set_one(&self, unit: &str, value: usize) -> (Duration, String) {
-        let path = format!("/api/v1/business-units/{unit}/exchange-rates/SALES/SEK/EUR");
-        let begin = Instant::now();
-        let request = self.host.request(Method::PUT, &path, &self.token);
-        let response = request
-            .json(&json!({ "rateValue": value }))
-            .send()
-            .await
-            .unwrap();
-        assert!(response.status().is_success());
-        let id = response.headers()["correlation-id"]
-            .to_str()
-            .unwrap()
-            .to_owned();
-        (begin.elapsed(), id)
+        let http = self.host.http.clone();
+        Client { http, chain: self }.set_one(unit, value).await
     }
 
     /// Waits for the end of a change; answers how many messages it published.
@@ -166,16 +162,6 @@ impl Chain {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-    }
-
-    async fn evaluate(&self) -> Duration {
-        let body =
-            json!({ "item": { "id": "beer" }, "context": { "customer": { "customer_age": 17 } } });
-        let path = "/api/v1/conditions/alcohol/evaluate";
-        let begin = Instant::now();
-        let (status, _) = self.host.send(Method::POST, path, &self.token, &body).await;
-        assert_eq!(status, 200);
-        begin.elapsed()
     }
 
     /// Follows the topic; counts the messages.
@@ -205,6 +191,52 @@ impl Chain {
     }
 }
 
+/// A client of the host.
+struct Client<'c> {
+    http: reqwest::Client,
+    chain: &'c Chain,
+}
+
+impl Client<'_> {
+    /// Sets one rate of a unit; answers how long that took, with the change's id.
+    async fn set_one(&self, unit: &str, value: usize) -> (Duration, String) {
+        let path = format!("/api/v1/business-units/{unit}/exchange-rates/SALES/SEK/EUR");
+        let begin = Instant::now();
+        let response = self
+            .send(Method::PUT, &path, &json!({ "rateValue": value }))
+            .await;
+        let id = response.headers()["correlation-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        (begin.elapsed(), id)
+    }
+
+    async fn evaluate(&self) -> Duration {
+        let body =
+            json!({ "item": { "id": "beer" }, "context": { "customer": { "customer_age": 17 } } });
+        let begin = Instant::now();
+        self.send(Method::POST, "/api/v1/conditions/alcohol/evaluate", &body)
+            .await;
+        begin.elapsed()
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> reqwest::Response {
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.chain.host.url));
+        let request = request.bearer_auth(&self.chain.token).json(body);
+        let response = request.send().await.unwrap();
+        assert!(response.status().is_success());
+        response
+    }
+}
+
 fn p99(mut of: Vec<Duration>) -> f64 {
     of.sort_unstable();
     let at = (of.len() * 99 / 100).min(of.len() - 1);
@@ -231,31 +263,51 @@ fn memory() -> f64 {
     f64::from(kilobytes) / 1024.0
 }
 
-/// Measures latencies until told to stop.
-async fn latencies<F: Future<Output = Duration>>(
-    stop: &AtomicBool,
-    mut one: impl FnMut(usize) -> F,
-) -> Vec<Duration> {
-    let mut all = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        all.push(one(all.len()).await);
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    all
+/// What is asked all the time.
+#[derive(Clone, Copy)]
+enum Asked {
+    Decision,
+    Edit,
 }
 
-async fn measure(store: Arc<dyn Store>, name: &str, shops: usize) {
+/// Measures latencies until told to stop, on a thread of its own: only the host's are meant.
+fn measured(chain: &Arc<Chain>, stop: &Arc<AtomicBool>, asked: Asked) -> JoinHandle<Vec<Duration>> {
+    let (chain, stop) = (Arc::clone(chain), Arc::clone(stop));
+    std::thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = Client {
+                http: reqwest::Client::new(),
+                chain: &chain,
+            };
+            let shop = format!("S{:06}", chain.shops / 2);
+            let mut all = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                all.push(match asked {
+                    Asked::Decision => client.evaluate().await,
+                    Asked::Edit => client.set_one(&shop, 100 + all.len() % 50).await.0,
+                });
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            all
+        })
+    })
+}
+
+async fn join(measuring: JoinHandle<Vec<Duration>>) -> Vec<Duration> {
+    let joined = tokio::task::spawn_blocking(|| measuring.join().unwrap());
+    joined.await.unwrap()
+}
+
+async fn measure(store: Arc<dyn Store>, name: &str, shops: usize, alike: bool) {
     let begin = Instant::now();
-    let chain = Arc::new(Chain::start(store, shops).await);
+    let chain = Arc::new(Chain::start(store, shops, alike).await);
     let filled = begin.elapsed().as_secs_f64();
     let quiet = Arc::new(AtomicBool::new(false));
-    let alone = tokio::spawn({
-        let (chain, stop) = (Arc::clone(&chain), Arc::clone(&quiet));
-        async move { latencies(&stop, |_| chain.evaluate()).await }
-    });
+    let alone = measured(&chain, &quiet, Asked::Decision);
     tokio::time::sleep(Duration::from_secs(3)).await;
     quiet.store(true, Ordering::Relaxed);
-    let alone = p99(alone.await.unwrap());
+    let alone = p99(join(alone).await);
 
     let (_, change) = chain.set_one("C", 9).await;
     chain.done(&change).await;
@@ -270,27 +322,14 @@ async fn measure(store: Arc<dyn Store>, name: &str, shops: usize) {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let before = memory();
     let stop = Arc::new(AtomicBool::new(false));
-    let edits = tokio::spawn({
-        let (chain, stop) = (Arc::clone(&chain), Arc::clone(&stop));
-        async move {
-            let shop = format!("S{:06}", chain.shops / 2);
-            latencies(&stop, |at| {
-                let (chain, shop) = (Arc::clone(&chain), shop.clone());
-                async move { chain.set_one(&shop, 100 + at % 50).await.0 }
-            })
-            .await
-        }
-    });
-    let decisions = tokio::spawn({
-        let (chain, stop) = (Arc::clone(&chain), Arc::clone(&stop));
-        async move { latencies(&stop, |_| chain.evaluate()).await }
-    });
+    let edits = measured(&chain, &stop, Asked::Edit);
+    let decisions = measured(&chain, &stop, Asked::Decision);
     let begin = Instant::now();
     let change = chain.set_all(2).await;
     let published = chain.done(&change).await;
     let all = begin.elapsed().as_secs_f64();
     stop.store(true, Ordering::Relaxed);
-    let (edits, decisions) = (edits.await.unwrap(), decisions.await.unwrap());
+    let (edits, decisions) = (join(edits).await, join(decisions).await);
     let edited = edits.len();
     let wanted = usize::try_from(published).unwrap();
     while count.load(Ordering::Relaxed) < wanted {
@@ -338,22 +377,26 @@ fn main() {
         "| store | shops | one rate: time, a shop | 60 rates: time, a shop | meanwhile: p99 of setting a shop's rate | p99 of a decision | subscriber behind at the end | memory grown | 1,000 subscribers of 1 | filled in |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    for shops in sizes {
+    let mut runs: Vec<(usize, bool)> = sizes.iter().map(|shops| (*shops, true)).collect();
+    runs.push((10_000, false));
+    for (shops, alike) in runs {
+        let what = |store: &str| match alike {
+            true => store.to_owned(),
+            false => format!("{store}, no two shops alike"),
+        };
         let runtime = Runtime::new().unwrap();
         runtime.block_on(async {
             let folder = tempfile::tempdir().unwrap();
             let store = EmbeddedStore::open(folder.path(), Arc::new(SystemClock)).unwrap();
-            measure(Arc::new(store), "embedded", shops).await;
+            measure(Arc::new(store), &what("embedded"), shops, alike).await;
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
         let runtime = Runtime::new().unwrap();
         runtime.block_on(async {
             let server = Server::durable();
             let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
-            let store = RedisStore::open(&url, Arc::new(SystemClock), false)
-                .await
-                .unwrap();
-            measure(Arc::new(store), "Redis", shops).await;
+            let store = RedisStore::open(&url, Arc::new(SystemClock), false);
+            measure(Arc::new(store.await.unwrap()), &what("Redis"), shops, alike).await;
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
     }

@@ -5,13 +5,17 @@
     reason = "a command line prints"
 )]
 
+mod changes;
 mod clients;
 mod copy;
+mod credentials;
 mod demo;
+mod import_rates;
 mod keys;
 mod operator;
 mod output;
 mod session;
+mod tail;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -75,6 +79,21 @@ Examples:
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
+    /// Set the rates of a document of the European Central Bank at a business unit, on a running host
+    #[command(after_help = "Examples:
+  tillgate import-rates eurofxref-daily.xml --unit acme-europe --type SALES,PURCHASE
+  tillgate import-rates eurofxref.csv --unit acme-europe --type SALES --crosses --dry-run")]
+    ImportRates(import_rates::ImportRates),
+    /// Print the messages of a topic of a running host as they are published, until Ctrl-C
+    #[command(
+        after_help = "When the stream ends or breaks off, the command connects again and goes on where it was. At its end it prints
+the cursor of the last message to stderr.
+
+Examples:
+  tillgate tail cer.public.event.rates-changed.v1
+  tillgate tail cer.public.event.rates-changed.v1 --unit se-001 --after earliest --json"
+    )]
+    Tail(tail::Tail),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -127,6 +146,8 @@ pub fn main() -> ExitCode {
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
+        Command::ImportRates(arguments) => run(import_rates::run(arguments)),
+        Command::Tail(arguments) => run(tail::run(arguments)),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());

@@ -7,10 +7,10 @@ import { SILENCE_MS, withTimeout } from "./deadline.js";
 
 /**
  * The events of a response, as they arrive: `{ id, event, data }`. `id` is the last one of the stream, also if this
- * event has none, and `event` is "message" unless it is named. An event that only has an id has no `data`.
- * `ondrained` is called when events or heartbeats were received and none of them is still incomplete or unhandled.
+ * event has none, and `event` is "message" unless it is named. A heartbeat, and an event that only has an id, has no
+ * `data`: there was nothing more to send.
  */
-export async function* events(response, { silenceMs = SILENCE_MS, ondrained = () => {} } = {}) {
+export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
@@ -29,13 +29,11 @@ export async function* events(response, { silenceMs = SILENCE_MS, ondrained = ()
           addField(fields, line);
           continue;
         }
-        const { event = "message", data } = fields;
-        const isEvent = data !== undefined || fields.id !== undefined;
+        const { event = "message", data, isEmpty = true } = fields;
         id = fields.id ?? id;
         fields = {};
-        if (isEvent) yield { id, event, data: data?.join("\n") };
+        if (!isEmpty) yield { id, event, data: data?.join("\n") };
       }
-      if (rest === "" && Object.keys(fields).length === 0) ondrained();
     }
   } finally {
     reader.cancel().catch(() => {});
@@ -45,6 +43,7 @@ export async function* events(response, { silenceMs = SILENCE_MS, ondrained = ()
 /** Adds a line of an event to its fields. A comment begins with a colon, so its field has no name. */
 function addField(fields, line) {
   const [, name, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line);
+  fields.isEmpty = false;
   if (name === "data") (fields.data ??= []).push(value);
   else if (name === "event" && value !== "") fields.event = value;
   else if (name === "id" && !value.includes("\0")) fields.id = value;

@@ -111,6 +111,7 @@ export class Follower extends EventTarget {
     // Until it is of use: a connection that only ends is a failure too.
     this.#failures += 1;
     await init();
+    signal.throwIfAborted();
     // What there was from the start can only be used with the module.
     if (this.#state === "STALE") this.#ready.resolve();
     const upToDate = () => {

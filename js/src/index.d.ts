@@ -160,7 +160,7 @@ export type ErrorCode =
   | "invalid"
   /** Use another id. */
   | "not_found"
-  /** Call `await init()` first. */
+  /** Call `await init()` first; of a client of rates, wait for `ready()`. */
   | "not_ready"
   /** Load the module of this package. */
   | "wrong_module"
@@ -279,12 +279,13 @@ export type RateCall =
   | { op: "markup"; rate: string; markupPercentage: string; opposite?: boolean }
   | { op: "convert"; amount: string; rate: string; currency: string }
   | { op: "convert"; amount: string; rate: string; minorUnit: number }
+  | { op: "cross"; rate: string; per: string }
   | { op: "used"; levels: readonly Level[] }
   | { op: "difference"; before: readonly HeldRate[]; levels: readonly Level[]; at: string }
   | { op: "check"; rates: readonly SetRate[] };
 
 /** The answer to one computation. */
-export type RateAnswer<Call extends RateCall = RateCall> = Call extends { op: "opposite" | "markup" }
+export type RateAnswer<Call extends RateCall = RateCall> = Call extends { op: "opposite" | "markup" | "cross" }
   ? { rate: string }
   : Call extends { op: "convert" }
     ? { amount: string }

@@ -128,32 +128,43 @@ export class RatesClient extends Follower {
 
   /** Receives changes until the connection ends. */
   async #listen({ signal, upToDate }) {
+    const asOf = this.#asOf;
     const setCurrent = () => {
       if (signal.aborted) return;
       this.#asOf = Date.now();
       upToDate();
     };
-    // All rates are read after the stream was opened, so that no change is between the two. What the stream receives
-    // meanwhile stays in the response, and is applied afterwards.
+    const complete = () => this.#complete(this.#initialState, signal).then((isKnown) => isKnown && setCurrent());
     const stream = await this.#open(signal);
-    if (this.#cursor === undefined) await this.#readAll(signal, setCurrent);
-    const isComplete = () => this.#initialState?.isComplete ?? true;
-    let hasDrained = false;
-    // A stream that resumes starts with what was missed, or with a reset: the rates are current when it is handled.
-    const ondrained = () => {
-      hasDrained = true;
-      if (isComplete()) setCurrent();
-    };
-    if (!isComplete()) this.#complete(this.#initialState, signal).then((isKnown) => (isKnown || hasDrained) && setCurrent());
-    for await (const { id, event, data } of events(stream, { ondrained })) {
+    if (!this.#isComplete) complete();
+    for await (const { id, event, data } of events(stream)) {
       if (signal.aborted) return;
-      // After a reset the stream goes on with the oldest message that is kept. The rates that are read are newer.
-      if (event === "reset" || !this.#receive(data)) {
+      if (event === "reset") {
+        // The stream goes on with the oldest message that is kept. What is read instead is newer.
+        this.#cursor = undefined;
+        this.#asOf = asOf;
+        return;
+      }
+      if (this.#cursor === undefined) {
+        // Only an id says that the host knows where this stream begins: no change is between that and what is read.
+        // What arrives meanwhile stays in the response, and is applied afterwards.
+        if (!id) continue;
+        await this.#readAll(signal);
+        if (this.#isComplete) setCurrent();
+        else complete();
+      }
+      if (data !== undefined && !this.#receive(data)) {
         this.#cursor = undefined;
         return;
       }
       this.#cursor = id || this.#cursor;
+      // After what was missed there is nothing more to send for a while.
+      if (this.#isComplete && (data === undefined || this.state === "READY")) setCurrent();
     }
+  }
+
+  get #isComplete() {
+    return this.#initialState?.isComplete ?? true;
   }
 
   /** Opens the stream: after the last message that was received, or at the latest. */
@@ -175,10 +186,9 @@ export class RatesClient extends Follower {
     }
   }
 
-  async #readAll(signal, setCurrent) {
-    if (this.#tenantId !== undefined) return this.#requestInitialState(signal);
-    await this.#readShop(signal);
-    setCurrent();
+  async #readAll(signal) {
+    if (this.#tenantId === undefined) await this.#readShop(signal);
+    else await this.#requestInitialState(signal);
   }
 
   /**
@@ -186,7 +196,7 @@ export class RatesClient extends Follower {
    *
    * The answer has no publish time, and yet it is clear what is newer. A message that was received before the request
    * was sent is contained in the answer, and so are all with an earlier publish time: those have no effect. All others
-   * come on the stream, which was opened before, and are applied to the answer. If the answer contains some of these
+   * come on the stream, which began before, and are applied to the answer. If the answer contains some of these
    * already, applying them in any order still ends with the newest of each rate, which is the one in the answer unless
    * it was published later.
    */
@@ -251,9 +261,8 @@ export class RatesClient extends Follower {
     }
   }
 
-  /** Applies the data of an event, if it has any. Returns whether the rates can still be trusted. */
+  /** Applies a message. Returns whether the rates can still be trusted. */
   #receive(data) {
-    if (data === undefined) return true;
     let message;
     try {
       message = readMessage(data);

@@ -33,6 +33,8 @@ class RatesHost {
   /** Whether messages of an initial state are only published by `proceed()`. */
   isSlow = false;
   #waiting = [];
+  /** Whether a stream begins with where it is. */
+  greets = true;
   /** What cursors of this log begin with. */
   #epoch = "c";
   #tokens = new Map();
@@ -239,6 +241,7 @@ class RatesHost {
     const listener = { response, businessUnitId: searchParams.get("businessUnitId"), tenantId: searchParams.get("tenantId") };
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.flushHeaders();
+    if (this.greets) this.#write(response, [`id: ${this.#cursor(from)}`, "", ""]);
     if (from < this.#oldest) this.#write(response, [`id: ${this.#cursor(this.#oldest)}`, "event: reset", "data: {}", "", ""]);
     for (let at = Math.max(from, this.#oldest); at < this.#log.length; at += 1) this.#send(listener, at);
     this.#listeners.add(listener);

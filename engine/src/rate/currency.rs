@@ -30,6 +30,8 @@ VED2 VES2 VND0 VUV0 WST2 XAD2 XAF0 XCD2 XCG2 XOF0 XPF0 YER2 ZAR2 ZMW2 ZWG2 ";
 /// The length of an entry in the list, in bytes.
 const ENTRY: usize = 5;
 
+const NOT_A_CURRENCY: Invalid = Invalid("must be the ISO 4217 code of a currency");
+
 /// A currency; ordered by code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency {
@@ -44,12 +46,17 @@ impl Currency {
     /// If list one has no such currency.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let (listed, _) = LIST_ONE.as_bytes().as_chunks::<ENTRY>();
+        let [a, b, c] = text.as_bytes() else {
+            return Err(NOT_A_CURRENCY);
+        };
+        // As numbers, three letters are compared at once.
+        let code = u32::from_be_bytes([0, *a, *b, *c]);
         listed
-            .binary_search_by(|[a, b, c, ..]| [*a, *b, *c].as_slice().cmp(text.as_bytes()))
+            .binary_search_by_key(&code, |[a, b, c, ..]| u32::from_be_bytes([0, *a, *b, *c]))
             .ok()
             .and_then(|index| u8::try_from(index).ok())
             .map(|index| Self { index })
-            .ok_or(Invalid("must be the ISO 4217 code of a currency"))
+            .ok_or(NOT_A_CURRENCY)
     }
 
     /// The code: `SEK`.

@@ -32,7 +32,10 @@ pub(super) fn parse_decimal(
         digits += zeros + 1;
         // With more digits than that the number is rejected below, so its mantissa does not matter.
         if digits <= i64::from(max_digits) {
-            mantissa = mantissa * power_of_ten(zeros + 1) + i128::from(digit - b'0');
+            for _ in 0..zeros {
+                mantissa *= 10;
+            }
+            mantissa = mantissa * 10 + i128::from(digit - b'0');
         }
         zeros = 0;
     }

@@ -25,29 +25,32 @@ pub struct Markups {
 }
 
 /// The markups that a shop uses, of all levels together.
-pub(super) struct UsedMarkups {
-    /// Sorted by key, in the direction that [`RateKey::unordered`] chooses; of equal keys the nearest comes first.
-    pairs: Vec<(RateKey, Percentage)>,
+pub(super) struct UsedMarkups<'m> {
+    pairs: Vec<&'m PairMarkup>,
+    /// The unordered keys of `pairs`, each with its index; of equal keys the nearest comes first.
+    keys: Vec<(RateKey, usize)>,
     general: Percentage,
 }
 
-impl UsedMarkups {
+impl<'m> UsedMarkups<'m> {
     /// Those of the levels, the shop's own first.
-    pub(super) fn new<'m>(levels: impl Iterator<Item = &'m Markups>) -> Self {
-        let mut all: Vec<PairMarkup> = Vec::new();
+    pub(super) fn new(levels: impl Iterator<Item = &'m Markups>) -> Self {
+        let mut pairs = Vec::new();
         let mut general = None;
         for markups in levels {
-            all.extend(&markups.pairs);
+            pairs.extend(&markups.pairs);
             general = markups.general;
             if general.is_some() {
                 break;
             }
         }
-        let key_at = |index: usize| all.get(index).map(|pair| pair.key.unordered());
-        let pairs = sorted_keys(all.len(), &key_at)
-            .filter_map(|(key, index)| Some((key, all.get(index)?.markup)))
-            .collect();
+        let key_at = |index: usize| {
+            pairs
+                .get(index)
+                .map(|pair: &&PairMarkup| pair.key.unordered())
+        };
         Self {
+            keys: sorted_keys(pairs.len(), &key_at),
             pairs,
             general: general.unwrap_or_default(),
         }
@@ -56,10 +59,9 @@ impl UsedMarkups {
     /// The markup of a type and pair, in either direction.
     pub(super) fn of(&self, key: RateKey) -> Percentage {
         let key = key.unordered();
-        let nearest = self.pairs.partition_point(|(other, _)| *other < key);
-        match self.pairs.get(nearest) {
-            Some((other, markup)) if *other == key => *markup,
-            _ => self.general,
-        }
+        let nearest = self.keys.partition_point(|(other, _)| *other < key);
+        let own = self.keys.get(nearest).filter(|(other, _)| *other == key);
+        own.and_then(|(_, index)| self.pairs.get(*index))
+            .map_or(self.general, |pair| pair.markup)
     }
 }

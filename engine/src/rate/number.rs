@@ -19,6 +19,8 @@ const DECIMALS: u32 = 6;
 const ONE: i128 = 1_000_000;
 /// The most significant digits of a rate or an amount: no JSON parser loses any of them (`rates.md`, "Setting rates").
 const DIGITS: u32 = 15;
+/// A rate without its decimal point is less than this.
+const MANTISSA_LIMIT: i128 = 10_i128.pow(DIGITS);
 /// The most decimals of a markup (`rates.md`, "Business units").
 const MARKUP_DECIMALS: u32 = 4;
 /// The most decimals that an amount is rounded to.
@@ -97,6 +99,27 @@ impl Rate {
         let millionths = self.opposite_times(ONE);
         // At most 1,000,000.000000, the opposite of 0.000001: 13 digits.
         (millionths != 0).then(|| Self(from_millionths(millionths)))
+    }
+
+    /// rate ÷ `per`, rounded once to six decimals, half away from zero: of two quotes for one unit of the same currency,
+    /// the rate between the currencies that they quote. From 1 EUR = 11.2285 SEK and 1 EUR = 1.149 USD follows
+    /// 1 USD = 11.2285 ÷ 1.149 SEK.
+    ///
+    /// # Errors
+    /// If that is 0.000000, or has more digits than a rate may have.
+    pub fn cross(self, per: Self) -> Result<Self, Invalid> {
+        // Less than 10^21 × 10^6, divided by at least 1.
+        let quotient = div_round(millionths(self.0) * ONE, millionths(per.0));
+        let cross = from_millionths(quotient);
+        if quotient == 0 {
+            return Err(Invalid("divided by per rounds to 0.000000"));
+        }
+        if cross.mantissa() >= MANTISSA_LIMIT {
+            return Err(Invalid(
+                "divided by per has more than 15 significant digits",
+            ));
+        }
+        Ok(Self(cross))
     }
 
     /// rate × (100 − markup) ÷ 100, rounded once to six decimals, half away from zero.

@@ -10,6 +10,7 @@
 //! | `opposite` | `rate` | `{ rate }`: 1 ÷ rate; a rate whose opposite rounds to 0.000000 is a fault |
 //! | `markup` | `rate`, `markupPercentage`, `opposite?` | `{ rate }`: the rate with the markup subtracted; with `opposite: true`, the unrounded opposite with the markup subtracted |
 //! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of that currency or 0 to 6; `rate` may include a markup and may be 0 |
+//! | `cross` | `rate`, `per` | `{ rate }`: rate ÷ per, of two quotes for one unit of the same currency; a result that rounds to 0.000000, or has more digits than a rate may have, is a fault of `rate` |
 //! | `used` | `levels` | `{ rates }`: the [rates that a shop uses](super::UsedRate) by these levels |
 //! | `difference` | `before`, `levels`, `at` | `{ createdRates, updatedRates, deletedRates, rates }`: how the rates that a shop uses by these levels differ from those that it [held](super::HeldRate) |
 //! | `check` | `rates` | `{}` if all of them can be set together at one business unit |
@@ -23,6 +24,8 @@
 //! A used rate also has `rateValueWithMarkup` and `setAt`, a held rate also `createdDate` and `lastModified?`. Members
 //! have the same names everywhere, so that the `rates` of `difference` can be passed as the next `before`. Times are
 //! RFC 3339 in UTC with milliseconds (`2026-11-20T17:40:00.000Z`).
+
+use rust_decimal::Decimal;
 
 use super::number::MAX_MINOR_UNIT;
 use super::read::{
@@ -77,28 +80,33 @@ fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) 
 
 /// Appends the answer to a call; `None` if there is a fault.
 fn write_answer(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
-    const OPS: Invalid = Invalid("must be opposite, markup, convert, used, difference or check");
+    const OPS: Invalid =
+        Invalid("must be opposite, markup, convert, cross, used, difference or check");
     let call = faults.object(call)?;
     match faults.required(call, "op")?.text().map(AsRef::as_ref) {
-        Some("opposite") => opposite(call, out, faults),
-        Some("markup") => with_markup(call, out, faults),
-        Some("convert") => converted(call, out, faults),
-        Some("used") => used(call, out, faults),
-        Some("difference") => changed(call, out, faults),
-        Some("check") => read_rates(call, "", faults).map(|_| out.extend_from_slice(b"{}")),
-        _ => reject(call, "op", OPS, faults),
-    }
-}
-
-fn opposite(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
-    match read_decimal(call, "rate", Rate::parse, faults)?.opposite() {
-        Some(rate) => write_number("rate", rate.value(), out),
-        None => return reject(call, "rate", OPPOSITE_IS_ZERO, faults),
+        Some("opposite") => write_number("rate", opposite(call, faults)?, out),
+        Some("markup") => write_number("rate", with_markup(call, faults)?, out),
+        Some("convert") => write_number("amount", converted(call, faults)?, out),
+        Some("cross") => write_number("rate", cross(call, faults)?, out),
+        Some("used") => write_used(&used_rates(&read_levels(call, faults)?), out),
+        Some("difference") => return write_changes(call, out, faults),
+        Some("check") => {
+            read_rates(call, "", faults)?;
+            out.extend_from_slice(b"{}");
+        }
+        _ => return reject(call, "op", OPS, faults),
     }
     Some(())
 }
 
-fn with_markup(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
+fn opposite(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
+    match read_decimal(call, "rate", Rate::parse, faults)?.opposite() {
+        Some(rate) => Some(rate.value()),
+        None => reject(call, "rate", OPPOSITE_IS_ZERO, faults),
+    }
+}
+
+fn with_markup(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
     let rate = read_decimal(call, "rate", Rate::parse, faults);
     let markup = read_markup(call, "markupPercentage", faults);
     let of_opposite = match present(call, "opposite") {
@@ -111,11 +119,10 @@ fn with_markup(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Op
         true => rate.opposite_with_markup(markup?),
         false => rate.with_markup(markup?),
     };
-    write_number("rate", rate.value(), out);
-    Some(())
+    Some(rate.value())
 }
 
-fn converted(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
+fn converted(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
     const BOTH: Invalid = Invalid("must not be combined with currency");
     let amount = read_decimal(call, "amount", Amount::parse, faults);
     let rate = read_decimal(call, "rate", Value::parse, faults);
@@ -129,18 +136,21 @@ fn converted(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Opti
         (Some(_), Some(_)) => reject(call, "minorUnit", BOTH, faults),
     };
     match convert(amount?, rate?, minor_unit?) {
-        Ok(amount) => write_number("amount", amount, out),
-        Err(invalid) => return reject(call, "amount", invalid, faults),
+        Ok(amount) => Some(amount),
+        Err(invalid) => reject(call, "amount", invalid, faults),
     }
-    Some(())
 }
 
-fn used(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
-    write_used(&used_rates(&read_levels(call, faults)?), out);
-    Some(())
+fn cross(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
+    let rate = read_decimal(call, "rate", Rate::parse, faults);
+    let per = read_decimal(call, "per", Rate::parse, faults);
+    match rate?.cross(per?) {
+        Ok(rate) => Some(rate.value()),
+        Err(invalid) => reject(call, "rate", invalid, faults),
+    }
 }
 
-fn changed(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
+fn write_changes(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
     let before = read_distinct(call, "before", read_held_rate, |rate| rate.used.key, faults);
     let levels = read_levels(call, faults);
     let at = read_time(call, "at", faults);

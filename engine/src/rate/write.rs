@@ -8,7 +8,7 @@ use crate::json::write_text;
 /// An object with one number, as a string.
 pub(super) fn write_number(name: &str, number: Decimal, out: &mut Vec<u8>) {
     out.push(b'{');
-    write_member(name, &number.to_string(), out);
+    write_decimal(name, number, out);
     out.push(b'}');
 }
 
@@ -52,12 +52,8 @@ fn write_rate(
     write_member("exchangeRateType", rate.key.rate_type.as_str(), out);
     write_member("currencyIdFrom", pair.from().as_str(), out);
     write_member("currencyIdTo", pair.to().as_str(), out);
-    write_member("rateValue", &rate.value.to_string(), out);
-    write_member(
-        "rateValueWithMarkup",
-        &rate.value_with_markup.to_string(),
-        out,
-    );
+    write_decimal("rateValue", rate.value.value(), out);
+    write_decimal("rateValueWithMarkup", rate.value_with_markup.value(), out);
     let optional = [
         ("createdDate", created_date),
         ("createdBy", rate.created_by),
@@ -74,10 +70,50 @@ fn write_rate(
 
 #[inline(never)]
 fn write_member(name: &str, text: &str, out: &mut Vec<u8>) {
+    write_name(name, out);
+    write_text(text, out);
+}
+
+/// A number as a string, with all its decimals. Written into place, last digit first: `Display` would allocate.
+#[inline(never)]
+fn write_decimal(name: &str, number: Decimal, out: &mut Vec<u8>) {
+    write_name(name, out);
+    out.push(b'"');
+    let start = out.len();
+    let mut rest = number.mantissa().unsigned_abs();
+    let mut count = 0;
+    while rest > 0 || count <= number.scale() {
+        if count > 0 && count == number.scale() {
+            out.push(b'.');
+        }
+        out.push(b'0' + take_last_digit(&mut rest));
+        count += 1;
+    }
+    if number.is_sign_negative() {
+        out.push(b'-');
+    }
+    if let Some(text) = out.get_mut(start..) {
+        text.reverse();
+    }
+    out.push(b'"');
+}
+
+fn take_last_digit(number: &mut u128) -> u8 {
+    // Nearly all numbers fit, and a division of 128 bits takes many times longer.
+    let (rest, digit) = match u64::try_from(*number) {
+        Ok(small) => (u128::from(small / 10), u8::try_from(small % 10)),
+        Err(_) => (*number / 10, u8::try_from(*number % 10)),
+    };
+    *number = rest;
+    digit.unwrap_or_default()
+}
+
+#[inline(never)]
+fn write_name(name: &str, out: &mut Vec<u8>) {
     if !out.ends_with(b"{") {
         out.push(b',');
     }
-    write_text(name, out);
-    out.push(b':');
-    write_text(text, out);
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
 }

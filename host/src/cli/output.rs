@@ -35,10 +35,16 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> 
 
 /// Prints to stdout. A closed pipe is not an error.
 pub(super) fn print(output: &str) -> Result<(), String> {
+    print_on(output).map(|_| ())
+}
+
+/// Prints to stdout. Answers whether more can be printed: not after the pipe was closed.
+pub(super) fn print_on(output: &str) -> Result<bool, String> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(output.as_bytes());
     match written.and_then(|()| stdout.flush()) {
-        Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(cause.to_string()),
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(cause) => Err(cause.to_string()),
     }
 }

@@ -1,17 +1,19 @@
-//! The command line as a client of a running host. Only one process may open an embedded store, so `tillgate keys` and
-//! `tillgate clients` ask over HTTP, with the operator's credentials or those of an administrator.
+//! The command line as a client of a running host. Only one process may open an embedded store, so commands ask over
+//! HTTP, with the operator's credentials or those of another client.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, StatusCode, Url};
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::egress::{Client, Destinations, EgressError, Limits};
+use super::credentials::Credentials;
+use crate::egress;
+use crate::egress::{Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits};
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
 const LIMITS: Limits = Limits {
@@ -19,6 +21,19 @@ const LIMITS: Limits = Limits {
     max_answer: 64 << 20,
     destinations: Destinations::Any,
 };
+
+/// What bounds a stream of events. A host sends a heartbeat every 15 seconds.
+const STREAM_LIMITS: StreamLimits = StreamLimits {
+    silence: Duration::from_secs(45),
+    max_event: 16 << 20,
+};
+
+/// What stands in a path as it is (RFC 3986, 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// The path of the token endpoint, with which `tokenUrl` ends.
 const TOKEN: &str = "/oauth2/token";
@@ -43,38 +58,35 @@ pub(super) struct HostOptions {
     pub(super) json: bool,
 }
 
-/// A file of credentials (`platform.md`, "Command line").
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Credentials {
-    client_id: String,
-    client_secret: String,
-    token_url: String,
-    audience: String,
-}
-
-impl Credentials {
-    fn read(file: &Path) -> Result<Self, String> {
-        let name = file.display();
-        let content = std::fs::read(file).map_err(|cause| match cause.kind() {
-            ErrorKind::NotFound => format!(
-                "there are no credentials at {name}: use --credentials FILE (the first `tillgate serve` on a store \
-                 writes operator.json)"
-            ),
-            _ => format!("the credentials at {name} cannot be read: {cause}"),
-        })?;
-        // serde's message may contain a secret.
-        serde_json::from_slice(&content).map_err(|_| {
-            format!("{name} must contain clientId, clientSecret, tokenUrl and audience")
-        })
-    }
-}
-
 /// A connection to a host, with a token.
 pub(super) struct Session {
     http: Client,
     base: String,
+    credentials: Credentials,
+    file: PathBuf,
     token: String,
+}
+
+/// Why a host did not do what it was asked to.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It may do it later.
+    Temporary(String),
+    /// It refuses to.
+    Final(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Temporary(message) | Self::Final(message)) = self;
+        f.write_str(message)
+    }
+}
+
+impl From<Failure> for String {
+    fn from(failure: Failure) -> Self {
+        failure.to_string()
+    }
 }
 
 /// What a host answered.
@@ -96,17 +108,36 @@ impl Answer {
     }
 
     /// The body of a successful answer.
-    pub(super) fn body(self) -> Result<Json, String> {
+    pub(super) fn body(self) -> Result<Json, Failure> {
         if self.status.is_success() {
             return Ok(self.body);
         }
-        let reasons = ["detail", "error_description"].map(|member| self.body.value.get(member));
-        let reason = reasons.into_iter().flatten().find_map(Value::as_str);
-        let reason = reason.unwrap_or("it gave no reason");
+        let reason = self.body.reason();
         Err(match self.status {
-            StatusCode::FORBIDDEN => format!("these credentials may not do this: {reason}"),
-            status => format!("the host answered {status}: {reason}"),
+            StatusCode::FORBIDDEN => {
+                Failure::Final(format!("these credentials may not do this: {reason}"))
+            }
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                Failure::Temporary(format!("the host answered {status}: {reason}"))
+            }
+            status => Failure::Final(format!("the host answered {status}: {reason}")),
         })
+    }
+}
+
+impl Json {
+    /// Why a request failed: each fault on a line of its own, if there are several.
+    fn reason(&self) -> String {
+        let faults = self.value.get("message").and_then(Value::as_array);
+        let faults = faults.into_iter().flatten().filter_map(Value::as_str);
+        let count = faults.clone().count();
+        if count > 1 {
+            let lines: String = faults.map(|fault| format!("\n  {fault}")).collect();
+            return format!("{count} faults{lines}");
+        }
+        let reasons = ["detail", "error_description"].map(|member| self.value.get(member));
+        let reason = reasons.into_iter().flatten().find_map(Value::as_str);
+        reason.unwrap_or("it gave no reason").to_owned()
     }
 }
 
@@ -114,38 +145,91 @@ impl Session {
     /// Gets a token.
     pub(super) async fn open(options: &HostOptions) -> Result<Self, String> {
         let credentials = Credentials::read(&options.credentials)?;
-        let base = base(options.url.as_deref(), &credentials)?;
-        let http = Client::new(LIMITS).map_err(|cause| cause.to_string())?;
+        let mut session = Self {
+            http: Client::new(LIMITS).map_err(|cause| cause.to_string())?,
+            base: base(options.url.as_deref(), &credentials)?,
+            credentials,
+            file: options.credentials.clone(),
+            token: String::new(),
+        };
+        session.renew().await?;
+        Ok(session)
+    }
+
+    /// Gets another token.
+    pub(super) async fn renew(&mut self) -> Result<(), Failure> {
+        let (base, credentials) = (&self.base, &self.credentials);
         let audience = segment(&credentials.audience);
-        let request = http
-            .request(Method::POST, url(&base, TOKEN)?)
+        let request = self
+            .http
+            .request(Method::POST, url(base, TOKEN)?)
             .basic_auth(&credentials.client_id, Some(&credentials.client_secret))
-            .header("content-type", "application/x-www-form-urlencoded")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(format!("grant_type=client_credentials&audience={audience}"));
-        let answer = send(&http, &base, request).await?;
+        let answer = send(&self.http, base, request).await?;
         if answer.status == StatusCode::UNAUTHORIZED {
-            let file = options.credentials.display();
-            return Err(format!(
+            let file = self.file.display();
+            return Err(Failure::Final(format!(
                 "{base} refused the credentials in {file}: do they belong to another store?"
-            ));
+            )));
         }
         let token = answer.body()?;
         let token = token.value.get("access_token").and_then(Value::as_str);
-        let token =
-            token.ok_or_else(|| format!("{base} answered without a token: is it Tillgate?"));
-        let token = token?.to_owned();
-        Ok(Self { http, base, token })
+        let none = || Failure::Final(format!("{base} answered without a token: is it Tillgate?"));
+        self.token = token.ok_or_else(none)?.to_owned();
+        Ok(())
     }
 
     /// Sends a request.
-    pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, String> {
-        let request = self.http.request(method, url(&self.base, path)?);
-        send(&self.http, &self.base, request.bearer_auth(&self.token)).await
+    pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, Failure> {
+        let request = self.request(method, path)?;
+        send(&self.http, &self.base, request).await
     }
 
     /// The body of a successful answer to a GET.
-    pub(super) async fn get(&self, path: &str) -> Result<Json, String> {
+    pub(super) async fn get(&self, path: &str) -> Result<Json, Failure> {
         self.ask(Method::GET, path).await?.body()
+    }
+
+    /// The body of a successful answer to a POST of a document.
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        media_type: &'static str,
+        document: Vec<u8>,
+    ) -> Result<Json, Failure> {
+        let request = self.request(Method::POST, path)?;
+        let request = request.header(CONTENT_TYPE, media_type).body(document);
+        send(&self.http, &self.base, request).await?.body()
+    }
+
+    /// Opens a stream of events; an id of an event continues after it.
+    pub(super) async fn follow(
+        &self,
+        path: &str,
+        last_id: Option<&str>,
+    ) -> Result<EventStream, Failure> {
+        let mut request = self.request(Method::GET, path)?;
+        request = request.header(ACCEPT, "text/event-stream");
+        if let Some(last_id) = last_id {
+            request = request.header("last-event-id", last_id);
+        }
+        let opened = self.http.open(request, STREAM_LIMITS).await;
+        match opened.map_err(|cause| unanswered(&self.base, &cause))? {
+            Opened::Events(events) => Ok(*events),
+            Opened::Answer(answer) => {
+                Answer::from(answer).body()?;
+                let base = &self.base;
+                Err(Failure::Final(format!(
+                    "{base} answered without a stream of events: is it Tillgate?"
+                )))
+            }
+        }
+    }
+
+    fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
+        let request = self.http.request(method, url(&self.base, path)?);
+        Ok(request.bearer_auth(&self.token))
     }
 }
 
@@ -163,28 +247,40 @@ fn base(url: Option<&str>, credentials: &Credentials) -> Result<String, String> 
     ))
 }
 
-fn url(base: &str, path: &str) -> Result<Url, String> {
+fn url(base: &str, path: &str) -> Result<Url, Failure> {
     let url = Url::parse(&format!("{base}{path}"));
-    url.map_err(|cause| format!("{base}{path} is not a URL: {cause}"))
+    url.map_err(|cause| Failure::Final(format!("{base}{path} is not a URL: {cause}")))
 }
 
-async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answer, String> {
-    let answer = http.send(request).await.map_err(|cause| match cause {
+async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answer, Failure> {
+    let answer = http.send(request).await;
+    answer
+        .map(Answer::from)
+        .map_err(|cause| unanswered(base, &cause))
+}
+
+fn unanswered(base: &str, cause: &EgressError) -> Failure {
+    Failure::Temporary(match cause {
         EgressError::Unreachable(_) => format!("no host answers at {base}: is it running?"),
         EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),
         cause => format!("the answer of {base} could not be read: {cause}"),
-    })?;
-    let body = Json {
-        value: serde_json::from_slice(&answer.body).unwrap_or_default(),
-        text: String::from_utf8_lossy(&answer.body).into_owned(),
-    };
-    Ok(Answer {
-        status: answer.status,
-        body,
     })
 }
 
-/// A text as one segment of a path, or one value of a form.
-pub(super) fn segment(text: &str) -> impl std::fmt::Display {
-    utf8_percent_encode(text, NON_ALPHANUMERIC)
+impl From<egress::Answer> for Answer {
+    fn from(answer: egress::Answer) -> Self {
+        let body = Json {
+            value: serde_json::from_slice(&answer.body).unwrap_or_default(),
+            text: String::from_utf8_lossy(&answer.body).into_owned(),
+        };
+        Self {
+            status: answer.status,
+            body,
+        }
+    }
+}
+
+/// A text as one segment of a path, or one value of a query or a form.
+pub(super) fn segment(text: &str) -> impl fmt::Display {
+    utf8_percent_encode(text, RESERVED)
 }

@@ -5,8 +5,12 @@
 //! dialled, not the name in the URL: each connection resolves the name, checks every address of the answer and dials
 //! one of these (`address.rs`). A name that resolves to an allowed address first and to another one later does not get
 //! around that.
+//!
+//! An answer is read whole ([`Client::send`]), or as a stream of events (`events.rs`) that goes on for as long as
+//! something arrives ([`Client::open`]).
 
 mod address;
+mod events;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,9 +18,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{Method, RequestBuilder, StatusCode, Url};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use tokio::time::timeout;
 
 pub use self::address::Destinations;
+pub use self::events::{Event, EventStream, StreamLimits};
 
 /// How this service names itself, unless a client says otherwise.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
@@ -30,7 +37,7 @@ const IDLE: Duration = Duration::from_secs(60);
 /// What bounds the requests of a client.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How long a request may take, from resolving the name to the end of the answer.
+    /// How long a request may take, from resolving the name to the end of the answer, or to the head of a stream.
     pub deadline: Duration,
     /// The most bytes of an answer that are read, after decompression.
     pub max_answer: usize,
@@ -54,6 +61,15 @@ pub struct Answer {
     pub body: Bytes,
 }
 
+/// What was opened.
+#[derive(Debug)]
+pub enum Opened {
+    /// Events.
+    Events(Box<EventStream>),
+    /// Anything else, such as an error.
+    Answer(Answer),
+}
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
@@ -69,6 +85,12 @@ pub enum EgressError {
     /// The answer is too large.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
+    /// Nothing has arrived of a stream for too long.
+    #[error("nothing has arrived for {}", humantime::format_duration(*.0))]
+    Silent(Duration),
+    /// An event of a stream is too large.
+    #[error("an event is larger than {0} bytes")]
+    EventTooLarge(usize),
     /// The connection broke, or what came is not HTTP.
     #[error("the answer could not be read: {0}")]
     Broken(String),
@@ -82,7 +104,6 @@ impl Client {
     pub fn new(limits: Limits) -> Result<Self, EgressError> {
         let resolver = CheckedResolver(Arc::new(limits.destinations.clone()));
         let http = reqwest::Client::builder()
-            .timeout(limits.deadline)
             .connect_timeout(CONNECT.min(limits.deadline))
             .pool_idle_timeout(IDLE)
             .redirect(reqwest::redirect::Policy::none())
@@ -104,7 +125,41 @@ impl Client {
     /// # Errors
     /// Why there is no answer.
     pub async fn send(&self, request: RequestBuilder) -> Result<Answer, EgressError> {
-        let failed = |cause: reqwest::Error| self.failure(&cause);
+        let answer = async { self.read(self.execute(request).await?).await };
+        self.in_time(answer).await
+    }
+
+    /// Sends a request for a stream of events. Only until it begins does the deadline apply.
+    ///
+    /// # Errors
+    /// Why there is neither a stream nor an answer.
+    pub async fn open(
+        &self,
+        request: RequestBuilder,
+        limits: StreamLimits,
+    ) -> Result<Opened, EgressError> {
+        let opened = async {
+            let response = self.execute(request).await?;
+            Ok(match is_events(&response) {
+                true => Opened::Events(Box::new(EventStream::new(response, limits))),
+                false => Opened::Answer(self.read(response).await?),
+            })
+        };
+        self.in_time(opened).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, EgressError>>,
+    ) -> Result<T, EgressError> {
+        let deadline = self.limits.deadline;
+        let done = timeout(deadline, work).await;
+        done.unwrap_or(Err(EgressError::Deadline(deadline)))
+    }
+
+    /// Sends a request, and reads the head of the answer.
+    async fn execute(&self, request: RequestBuilder) -> Result<Response, EgressError> {
+        let failed = |cause: reqwest::Error| failure(&cause, self.limits.deadline);
         let request = request.build().map_err(failed)?;
         // A name is checked where it is resolved; an address in the URL is dialled as it stands there.
         if let Some(address) = literal(request.url())
@@ -112,7 +167,12 @@ impl Client {
         {
             return Err(EgressError::Refused(address));
         }
-        let mut response = self.http.execute(request).await.map_err(failed)?;
+        self.http.execute(request).await.map_err(failed)
+    }
+
+    /// Reads the whole body of an answer.
+    async fn read(&self, mut response: Response) -> Result<Answer, EgressError> {
+        let failed = |cause: reqwest::Error| failure(&cause, self.limits.deadline);
         let status = response.status();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
@@ -124,18 +184,26 @@ impl Client {
         let body = body.into();
         Ok(Answer { status, body })
     }
+}
 
-    fn failure(&self, cause: &reqwest::Error) -> EgressError {
-        if let Some(address) = refused_address(cause) {
-            return EgressError::Refused(address);
-        }
-        if cause.is_timeout() {
-            return EgressError::Deadline(self.limits.deadline);
-        }
-        match cause.is_connect() {
-            true => EgressError::Unreachable(in_full(cause)),
-            false => EgressError::Broken(in_full(cause)),
-        }
+/// Whether an answer is a stream of events.
+fn is_events(response: &Response) -> bool {
+    let media_type = response.headers().get(CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
+    response.status() == StatusCode::OK
+        && media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+fn failure(cause: &reqwest::Error, deadline: Duration) -> EgressError {
+    if let Some(address) = refused_address(cause) {
+        return EgressError::Refused(address);
+    }
+    if cause.is_timeout() {
+        return EgressError::Deadline(deadline);
+    }
+    match cause.is_connect() {
+        true => EgressError::Unreachable(in_full(cause)),
+        false => EgressError::Broken(in_full(cause)),
     }
 }
 

@@ -45,8 +45,9 @@ pub(super) struct Pass {
     pub(super) task: Task,
     /// How far it has come.
     pub(super) walk: Walk,
-    /// Whether its shops are part of the total.
-    pub(super) is_counted: bool,
+    /// The revision at which its shops were counted, once they are part of the total. Shops that were written later are
+    /// up to date: whatever is written of a shop rests on all that is set above it then.
+    pub(super) counted_at: Option<u64>,
     /// When the change was made: the date of what is new.
     pub(super) at: String,
 }
@@ -84,7 +85,7 @@ struct CountsAnswer {
 impl Progress {
     pub(super) fn answer(&self, correlation_id: Uuid) -> ChangeAnswer {
         let is_done = self.passes.is_empty();
-        let is_counted = self.passes.iter().all(|pass| pass.is_counted);
+        let is_counted = self.passes.iter().all(|pass| pass.counted_at.is_some());
         ChangeAnswer {
             correlation_id,
             state: if is_done { "DONE" } else { "RUNNING" },
@@ -141,7 +142,7 @@ pub(super) async fn record(
         progress.passes.push_back(Pass {
             task,
             walk,
-            is_counted: false,
+            counted_at: None,
             at: made_at.to_millis_text(),
         });
     }

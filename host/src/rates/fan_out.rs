@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::change::{Progress, Task, change_key};
+use super::change::{Pass, Progress, Task, change_key};
 use super::shop::{Differences, Outcome, Sender, Shared, read_used};
 use super::tree::{Node, Path, Tree, Walk};
 use super::{math, retention};
@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::records::{Change, Records, Versioned};
 use crate::runner::Work;
+use crate::store::Revision;
 
 /// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most.
 const PAGE: usize = 100;
@@ -97,15 +98,11 @@ impl Turn {
         };
         let mut change = Change::default();
         change.expect(&self.key, Some(&read));
-        let Some(pass) = read
-            .record
-            .passes
-            .front_mut()
-            .filter(|pass| !pass.is_counted)
-        else {
+        let uncounted = |pass: &&mut Pass| pass.counted_at.is_none();
+        let Some(pass) = read.record.passes.front_mut().filter(uncounted) else {
             return Ok(Some(read));
         };
-        pass.is_counted = true;
+        pass.counted_at = Some(read.revision.0);
         let mut walk = pass.walk.clone();
         let mut count = 0;
         while !walk.is_done() {
@@ -129,7 +126,7 @@ impl Turn {
         let Some(pass) = next.passes.front_mut() else {
             return Ok(None);
         };
-        let task = pass.task;
+        let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
         let ids = pass.walk.next(&self.records, PAGE).await?;
         let is_pass_done = pass.walk.is_done();
         if is_pass_done {
@@ -144,8 +141,11 @@ impl Turn {
             let shops = tree.shops(&ids).await?;
             let published = match task {
                 Task::Difference => {
+                    // Edited since, and brought up to date by that: a shop that is edited all the time holds up nobody.
+                    let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
+                    let shops = shops.into_iter().filter(is_behind).collect();
                     let outcomes = differences.of(tree, shops).await?;
-                    self.publish(&mut change, &outcomes)?
+                    self.publish(&mut change, &outcomes).await?
                 }
                 Task::InitialState => self.send_all(&mut change, &shops).await?,
             };
@@ -180,11 +180,13 @@ impl Turn {
     }
 
     /// Adds to a change what has changed for shops; answers how many messages that is.
-    fn publish(&self, change: &mut Change, outcomes: &[Outcome]) -> Result<u64> {
+    async fn publish(&self, change: &mut Change, outcomes: &[Outcome]) -> Result<u64> {
         let mut shared = Shared::default();
         let mut published = 0;
         expect_above(change, outcomes.iter().map(|outcome| outcome.path.as_ref()));
         for outcome in outcomes {
+            // A page takes a millisecond, for which no decision should wait.
+            tokio::task::yield_now().await;
             outcome.shop.expect(change);
             let (unit, has_message) =
                 self.sender()
@@ -225,7 +227,7 @@ impl Turn {
         }
     }
 
-    async fn commit(&self, change: Change) -> Result<crate::store::Revision> {
+    async fn commit(&self, change: Change) -> Result<Revision> {
         let committed = self.records.commit(change).await?;
         let committed = committed.ok_or_else(another_goes_on)?;
         Ok(committed.revision)

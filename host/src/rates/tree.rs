@@ -179,6 +179,7 @@ impl<'a> Tree<'a> {
         let units = self.records.entries(&keys).await?;
         let mut shops = Vec::with_capacity(ids.len());
         for (id, entry) in ids.iter().zip(units) {
+            tokio::task::yield_now().await;
             if let Some(planned) = self.nodes.get(id) {
                 shops.push(Arc::clone(planned));
                 continue;

@@ -46,6 +46,12 @@ def shortest(value):
     return text.rstrip("0").rstrip(".")
 
 
+def significant_digits(value):
+    """Those of a value of at most six decimals. The zeros at the end of an integer count."""
+    places = next(n for n in range(7) if (value * 10**n).denominator == 1)
+    return len(str(abs(int(value * 10**places))))
+
+
 class Call:
     """The faults of a request, collected while it is read."""
 
@@ -75,10 +81,8 @@ class Call:
         value = Fraction(0) if zero else Fraction(text)
         if (value * 10**decimals).denominator != 1:
             return self.fault(path, f"must have at most {'six' if decimals == 6 else 'four'} decimals")
-        if digits:
-            places = next(n for n in range(7) if (value * 10**n).denominator == 1)
-            if len(str(abs(int(value * 10**places)))) > digits:
-                return self.fault(path, f"must have at most {digits} significant digits")
+        if digits and significant_digits(value) > digits:
+            return self.fault(path, f"must have at most {digits} significant digits")
         if low and value < low[0] or low and low[0] == value and not low[1]:
             return self.fault(path, low[2])
         if below and value >= below[0]:
@@ -251,6 +255,18 @@ def convert(call, obj, path):
     return {"amount": written(units, minor)}
 
 
+def cross(call, obj, path):
+    rate, per = call.rate(obj, path, "rate"), call.rate(obj, path, "per")
+    if rate is None or per is None:
+        return None
+    units = half_away(rate / per, 6)
+    if units == 0:
+        return call.fault(f"{path}.rate", "divided by per rounds to 0.000000")
+    if significant_digits(Fraction(units, 10**6)) > 15:
+        return call.fault(f"{path}.rate", "divided by per has more than 15 significant digits")
+    return {"rate": shortest(rate / per)}
+
+
 def unordered(kind, source, target):
     return kind, frozenset((source, target))
 
@@ -342,6 +358,7 @@ OPS = {
     "opposite": opposite,
     "markup": markup,
     "convert": convert,
+    "cross": cross,
     "used": used,
     "difference": difference,
     "check": check,

@@ -20,7 +20,15 @@ use crate::rates::{Editor, Import, Rates, UnitId, UnitSettings, UnitType};
 const COMPANY: &str = "nordic-retail";
 
 /// A country: id, name, its general markup, its regions, and how many shops it has.
-const COUNTRIES: &[(&str, &str, Option<&str>, &[&str], usize)] = &[
+type Country = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static [&'static str],
+    usize,
+);
+
+const COUNTRIES: &[Country] = &[
     (
         "SE",
         "Sweden",

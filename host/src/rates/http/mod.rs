@@ -26,6 +26,9 @@ use crate::identity::Permission as P;
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
+/// The most characters of the name of who set a rate.
+const MAX_NAME: usize = 256;
+
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -190,10 +193,16 @@ fn editor(request: &Request) -> Result<Editor<'_>> {
     let caller = request.caller()?;
     Ok(Editor {
         tenant: &caller.tenant,
-        by: &caller.subject,
+        by: name_of(&caller.subject),
         correlation: request.correlation,
         dry_run: flag(request, "dryRun")?,
     })
+}
+
+/// The name of who set a rate: a user's may be longer than a rate carries.
+fn name_of(subject: &str) -> &str {
+    let end = subject.char_indices().nth(MAX_NAME).map(|(at, _)| at);
+    end.and_then(|end| subject.get(..end)).unwrap_or(subject)
 }
 
 /// A parameter of the query that is true or false.

@@ -20,6 +20,8 @@ const FIRST: Date = date(1999, 1, 1);
 #[derive(Default)]
 pub(super) struct Draft {
     days: Vec<Day>,
+    /// How many days were read, those included that are not among `days`.
+    count: usize,
     /// The lines of the dates.
     dates: BTreeMap<Date, usize>,
     faults: Vec<Fault>,
@@ -109,17 +111,18 @@ impl Draft {
             .ok()
     }
 
-    /// Adds a day; whether there may be another one.
+    /// Adds a day; whether to read on.
     pub(super) fn add(&mut self, line: usize, date: Option<Date>, mut quotes: Vec<Quote>) -> bool {
+        self.count += 1;
         if let Some(date) = date.filter(|_| !quotes.is_empty()) {
             quotes.sort_unstable_by_key(|quote| quote.currency);
             self.days.push(Day { date, quotes });
         }
-        let fits = self.dates.len() <= MAX_DAYS;
+        let fits = self.count <= MAX_DAYS;
         if !fits {
             self.fault(Place::line(line), "must be one of at most 20,000 days");
         }
-        fits
+        fits && self.faults.len() <= MAX_FAULTS
     }
 
     /// The document, if there is no fault.

@@ -174,21 +174,19 @@ impl Subscription {
                 self.pending.push_back(Item::Reset(self.cursor()));
             }
         }
-        let mut is_silent = !slice.messages.is_empty();
         for message in &slice.messages {
             if self.filter.matches(message) {
                 let data = self.reader.data(message).await?;
                 self.at = message.position;
                 let item = data.map(|data| Item::Message(self.cursor(), data));
-                is_silent &= item.is_none();
                 self.pending.extend(item);
             }
             self.at = message.position;
         }
-        if is_silent {
-            self.pending.push_back(Item::Position(self.cursor()));
-        }
         if self.at >= slice.last {
+            // Says that nothing is left to be read. A subscriber whose connection ends before the next message resumes
+            // here.
+            self.pending.push_back(Item::Position(self.cursor()));
             let shop = self.filter.business_unit.as_deref();
             self.live = self.hub.join(self.at, shop);
         }
@@ -204,10 +202,13 @@ pub(in crate::rates) fn follow_all(
     retention: Duration,
 ) -> impl Stream<Item = Item> + Send + 'static {
     let mut pending = VecDeque::new();
-    if let Cursor::All(at) = after
-        && at < app.clock.now().minus(retention)
-    {
-        pending.push_back(Item::Reset(after.clone()));
+    let now = app.clock.now();
+    match after {
+        Cursor::All(at) if at < now.minus(retention) => {
+            pending.push_back(Item::Reset(after.clone()));
+        }
+        Cursor::Latest => pending.push_back(Item::Position(Cursor::All(now))),
+        _ => {}
     }
     let everyone = Everyone {
         hints: app.store.partition_hints(),

@@ -1,0 +1,34 @@
+//! The credentials with which a command gets its tokens: a file as `tillgate serve` writes it, or one like it. Nothing of
+//! it is printed.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// A file of credentials (`platform.md`, "Command line").
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Credentials {
+    pub(super) client_id: String,
+    pub(super) client_secret: String,
+    pub(super) token_url: String,
+    pub(super) audience: String,
+}
+
+impl Credentials {
+    pub(super) fn read(file: &Path) -> Result<Self, String> {
+        let name = file.display();
+        let content = std::fs::read(file).map_err(|cause| match cause.kind() {
+            ErrorKind::NotFound => format!(
+                "there are no credentials at {name}: use --credentials FILE (the first `tillgate serve` on a store \
+                 writes operator.json)"
+            ),
+            _ => format!("the credentials at {name} cannot be read: {cause}"),
+        })?;
+        // serde's message may contain a secret.
+        serde_json::from_slice(&content).map_err(|_| {
+            format!("{name} must contain clientId, clientSecret, tokenUrl and audience")
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! `tillgate tail`: prints the messages of a topic as they are published.
+//!
+//! It goes on where it was: when the stream ends with its token, or breaks, it connects again with a fresh token and the
+//! cursor of the last message. What cannot be mended by waiting ends it.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use clap::Args;
+use serde::Deserialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::changes::Changes;
+use super::output::print_on;
+use super::session::{Failure, HostOptions, Session, segment};
+use crate::egress::{Event, EventStream};
+
+/// The pauses before it connects again: the first, and the longest.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+#[derive(Args, Debug)]
+pub(super) struct Tail {
+    #[command(flatten)]
+    options: HostOptions,
+    /// Topic, such as cer.public.event.rates-changed.v1
+    #[arg(value_name = "TOPIC")]
+    topic: String,
+    /// Print only messages of this tenant [default: all that the credentials may see]
+    #[arg(long, value_name = "ID")]
+    tenant: Option<String>,
+    /// Print only messages of this business unit
+    #[arg(long, value_name = "ID")]
+    unit: Option<String>,
+    /// Where to begin: earliest, latest, or the cursor after which to go on
+    #[arg(
+        long,
+        value_name = "CURSOR",
+        default_value = "latest",
+        allow_hyphen_values = true
+    )]
+    after: String,
+}
+
+impl Tail {
+    fn path(&self) -> String {
+        let mut path = format!(
+            "/api/v1/topics/{}?after={}",
+            segment(&self.topic),
+            segment(&self.after)
+        );
+        for (name, value) in [("tenantId", &self.tenant), ("businessUnitId", &self.unit)] {
+            if let Some(value) = value {
+                path += &format!("&{name}={}", segment(value));
+            }
+        }
+        path
+    }
+}
+
+pub(super) async fn run(arguments: Tail) -> Result<(), String> {
+    let session = Session::open(&arguments.options).await?;
+    let path = arguments.path();
+    let mut tail = Follower {
+        stream: session.follow(&path, None).await?,
+        session,
+        path,
+        json: arguments.options.json,
+        cursor: None,
+    };
+    let followed = tokio::select! {
+        followed = tail.follow() => followed,
+        signalled = signalled() => signalled,
+    };
+    if let Some(cursor) = tail.cursor() {
+        eprintln!("tillgate: to go on from here: --after {cursor}");
+    }
+    followed
+}
+
+/// Waits for Ctrl-C, or for SIGTERM.
+async fn signalled() -> Result<(), String> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+struct Follower {
+    session: Session,
+    path: String,
+    json: bool,
+    stream: EventStream,
+    /// The cursor with which the stream was opened.
+    cursor: Option<String>,
+}
+
+impl Follower {
+    /// The cursor after the last message that was printed.
+    fn cursor(&self) -> Option<&str> {
+        let last = Some(self.stream.last_id()).filter(|id| !id.is_empty());
+        last.or(self.cursor.as_deref())
+    }
+
+    /// Prints messages until nobody reads them any more.
+    async fn follow(&mut self) -> Result<(), String> {
+        let mut pauses = pauses();
+        loop {
+            match self.stream.next().await {
+                Ok(Some(event)) => match self.show(&event)? {
+                    true => continue,
+                    false => return Ok(()),
+                },
+                // A stream ends with its token, or when the host stops.
+                Ok(None) => {}
+                Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
+            }
+            if self.stream.has_received() {
+                pauses = self::pauses();
+            }
+            self.cursor = self.cursor().map(str::to_owned);
+            self.stream = self.connect(&mut pauses).await?;
+        }
+    }
+
+    /// Connects again, as soon as the host answers.
+    async fn connect(
+        &mut self,
+        pauses: &mut impl Iterator<Item = Duration>,
+    ) -> Result<EventStream, String> {
+        loop {
+            tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
+            match self.try_to_connect().await {
+                Ok(stream) => return Ok(stream),
+                Err(Failure::Final(message)) => return Err(message),
+                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
+            }
+        }
+    }
+
+    async fn try_to_connect(&mut self) -> Result<EventStream, Failure> {
+        self.session.renew().await?;
+        let cursor = self.cursor.as_deref();
+        self.session.follow(&self.path, cursor).await
+    }
+
+    /// Prints an event; whether to go on.
+    fn show(&self, event: &Event) -> Result<bool, String> {
+        match (event.name.as_str(), self.json) {
+            ("message", true) => print_on(&format!("{}\n", event.data)),
+            ("message", false) => print_on(&format!("{}\n", in_words(&event.data))),
+            ("reset", _) => {
+                eprintln!(
+                    "tillgate: messages after this cursor are kept no more: read all rates again, older messages follow"
+                );
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+fn pauses() -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::default()
+        .with_min_delay(MIN_PAUSE)
+        .with_max_delay(MAX_PAUSE)
+        .without_max_times()
+        .build()
+}
+
+/// A message on the topic of rate changes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'j> {
+    publish_time: String,
+    #[serde(borrow)]
+    data: Changes<'j>,
+}
+
+/// A message on one line; one of another topic as it is.
+fn in_words(data: &str) -> String {
+    match serde_json::from_str::<Message<'_>>(data) {
+        Ok(message) => format!("{}  {}", message.publish_time, message.data),
+        Err(_) => data.to_owned(),
+    }
+}

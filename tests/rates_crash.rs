@@ -1,0 +1,229 @@
+//! A host that is killed in the middle of a fan-out over 20,000 shops, ten times, on either store: afterwards every shop
+//! has exactly one message of each change, and a pass needs little memory.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use tillgate::clock::SystemClock;
+use tillgate::etag::Preconditions;
+use tillgate::identity::TenantId;
+use tillgate::rates::topic::TOPIC;
+use tillgate::rates::{Editor, UnitId, UnitSettings, UnitType};
+use tillgate::store::{EmbeddedStore, Position, RedisStore, RedisUrl, Store};
+use tillgate::tokens::Credentials;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::support::host::{Host, Program, read, token};
+use crate::support::redis::Server;
+
+const SHOPS: usize = 20_000;
+const COUNTRIES: usize = 10;
+const KILLS: usize = 10;
+const TENANT: &str = "acme";
+
+/// How many messages are read at once.
+const PAGE: usize = 1_000;
+
+/// How much memory a pass over all shops may need, in MB.
+const MEMORY: f64 = 50.0;
+
+#[test]
+fn a_killed_fan_out_reaches_every_shop_once_on_the_embedded_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let open = || -> Arc<dyn Store> {
+        Arc::new(EmbeddedStore::open(&path, Arc::new(SystemClock)).unwrap())
+    };
+    let client = in_a_runtime(|| async { fill(open()).await });
+    let url = format!("embedded:{}", path.display());
+    let changes = in_a_runtime(|| kill_ten_times(&url, folder.path(), &client));
+    in_a_runtime(|| async { check(open().as_ref(), &changes).await });
+}
+
+#[test]
+fn a_killed_fan_out_reaches_every_shop_once_on_redis() {
+    let (server, folder) = (Server::durable(), tempfile::tempdir().unwrap());
+    let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+    let open = || async {
+        let opened = RedisStore::open(&url, Arc::new(SystemClock), true);
+        Arc::new(opened.await.unwrap())
+    };
+    let client = in_a_runtime(|| async { fill(open().await).await });
+    let address = server.url();
+    let changes = in_a_runtime(|| kill_ten_times(&address, folder.path(), &client));
+    in_a_runtime(|| async { check(open().await.as_ref(), &changes).await });
+}
+
+/// Runs something in a runtime of its own, with which everything ends that it has started.
+fn in_a_runtime<F: Future>(run: impl FnOnce() -> F) -> F::Output {
+    let runtime = Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    runtime.block_on(run())
+}
+
+/// A company with shops in ten countries, on an empty store; answers a client of its price manager.
+async fn fill(store: Arc<dyn Store>) -> Credentials {
+    let host = Arc::new(Host::start_on(store, Arc::new(SystemClock)).await);
+    let client = host.client(TENANT, &["exr.editor"]).await;
+    put(&host, "C", UnitType::Company, None).await;
+    let mut countries = JoinSet::new();
+    for country in 0..COUNTRIES {
+        let host = Arc::clone(&host);
+        countries.spawn(async move {
+            let id = format!("G{country}");
+            put(&host, &id, UnitType::Group, Some("C")).await;
+            for shop in (country..SHOPS).step_by(COUNTRIES) {
+                put(&host, &format!("S{shop:05}"), UnitType::Store, Some(&id)).await;
+            }
+        });
+    }
+    while let Some(filled) = countries.join_next().await {
+        filled.unwrap();
+    }
+    client
+}
+
+async fn put(host: &Host, id: &str, unit_type: UnitType, parent: Option<&str>) {
+    let tenant = TenantId::new(TENANT).unwrap();
+    let editor = Editor {
+        tenant: &tenant,
+        by: "test",
+        correlation: Uuid::new_v4(),
+        dry_run: false,
+    };
+    let settings = UnitSettings {
+        unit_type,
+        parent_id: parent.map(|id| UnitId::new(id).unwrap()),
+        name: None,
+        markup_percentage: None,
+        markups: Vec::new(),
+    };
+    let (id, anything) = (UnitId::new(id).unwrap(), Preconditions::default());
+    let put = host
+        .features
+        .rates
+        .put_unit(editor, &id, &settings, &anything);
+    put.await.unwrap();
+}
+
+/// Changes the company's rate ten times, and kills the host each time at another place; answers the changes' ids.
+async fn kill_ten_times(store: &str, folder: &Path, client: &Credentials) -> Vec<String> {
+    let http = Client::new();
+    let mut changes = Vec::new();
+    let mut program = serve(store, folder);
+    for round in 0..KILLS {
+        let manager = Manager::new(&http, &program, client).await;
+        let change = manager.set("C", 10 + round).await;
+        let until = u64::try_from(SHOPS * round / KILLS).unwrap();
+        while manager.done(&change).await.1 < until {}
+        program.kill();
+        program = serve(store, folder);
+        let manager = Manager::new(&http, &program, client).await;
+        manager.wait(&change).await;
+        changes.push(change);
+    }
+    let manager = Manager::new(&http, &program, client).await;
+    let before = program.memory();
+    let mut most = before;
+    let change = manager.set("C", 99).await;
+    while manager.done(&change).await.0 != "DONE" {
+        most = most.max(program.memory());
+    }
+    let grown = most.max(program.memory()) - before;
+    assert!(grown <= MEMORY, "a pass took {grown:.0} MB");
+    changes.push(change);
+    changes
+}
+
+/// A host on a store, with what it writes for its operator in a folder.
+fn serve(store: &str, folder: &Path) -> Program {
+    let operator = folder.join("operator.json");
+    let mut command = Program::command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
+        .arg("--operator-file")
+        .arg(operator);
+    Program::spawn(&mut command, "")
+}
+
+/// The price manager, at a running host.
+struct Manager<'a> {
+    http: &'a Client,
+    url: String,
+    token: String,
+}
+
+impl<'a> Manager<'a> {
+    async fn new(http: &'a Client, program: &Program, client: &Credentials) -> Self {
+        let url = program.url.clone();
+        let token = token(http, &url, &client.client_id, &client.client_secret).await;
+        Self { http, url, token }
+    }
+
+    /// Sets a rate of a unit; answers the change's id.
+    async fn set(&self, unit: &str, value: usize) -> String {
+        let path = format!("/api/v1/business-units/{unit}/exchange-rates/SALES/SEK/EUR");
+        let request = self
+            .http
+            .request(Method::PUT, format!("{}{path}", self.url));
+        let request = request
+            .bearer_auth(&self.token)
+            .json(&json!({ "rateValue": value }));
+        let response = request.send().await.unwrap();
+        assert!(response.status().is_success());
+        let id = &response.headers()["correlation-id"];
+        id.to_str().unwrap().to_owned()
+    }
+
+    /// The state of a change, and how many shops it has reached.
+    async fn done(&self, change: &str) -> (String, u64) {
+        let path = format!("/api/v1/exchange-rates/changes/{change}");
+        let request = self.http.get(format!("{}{path}", self.url));
+        let (status, answer) = read(request.bearer_auth(&self.token).send().await.unwrap()).await;
+        assert_eq!(status, 200, "{answer}");
+        let done = answer["businessUnits"]["done"].as_u64().unwrap();
+        (answer["state"].as_str().unwrap().to_owned(), done)
+    }
+
+    async fn wait(&self, change: &str) {
+        while self.done(change).await.0 != "DONE" {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Every shop has exactly one message of each change.
+async fn check(store: &dyn Store, changes: &[String]) {
+    let partition = TenantId::new(TENANT).unwrap().partition();
+    let mut counts: HashMap<(String, String), usize> = HashMap::new();
+    let mut after = Position::default();
+    loop {
+        let slice = store.read(&partition, TOPIC, after, PAGE).await.unwrap();
+        for message in &slice.messages {
+            let attribute = |name: &str| {
+                let found = message.attributes.iter().find(|(it, _)| it == name);
+                found.unwrap().1.clone()
+            };
+            let key = (attribute("Correlation-Id"), attribute("Business-Unit-Id"));
+            *counts.entry(key).or_default() += 1;
+            let body: Value = serde_json::from_slice(&message.body).unwrap();
+            assert_eq!(body["tenantId"], TENANT);
+        }
+        let Some(last) = slice.messages.last() else {
+            break;
+        };
+        after = last.position;
+    }
+    assert_eq!(counts.len(), SHOPS * changes.len());
+    let twice = counts.iter().find(|(_, count)| **count > 1);
+    assert_eq!(twice, None);
+    for change in changes {
+        let of_change = counts.keys().filter(|(id, _)| id == change);
+        assert_eq!(of_change.count(), SHOPS);
+    }
+}

@@ -1,0 +1,215 @@
+//! `tillgate tail`: what it prints, and that it goes on where it was.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::support::host::Program;
+use crate::support::script::{ScriptedHost, Then, response, stream};
+
+const TOPIC: &str = "cer.public.event.rates-changed.v1";
+
+/// A message about a shop, as an event with an id.
+fn message(id: &str, shop: &str, lists: &str) -> String {
+    let attributes =
+        format!(r#"{{"Tenant-Id":"acme","Business-Unit-Id":"{shop}","Correlation-Id":"7"}}"#);
+    let data = format!(r#"{{"tenantId":"acme","businessUnitId":"{shop}"{lists}}}"#);
+    format!(
+        "id: {id}\ndata: {{\"messageId\":\"m\",\"publishTime\":\"2026-11-20T17:40:00.00000{id}Z\",\
+         \"attributes\":{attributes},\"data\":{data}}}\n\n"
+    )
+}
+
+const UPDATED: &str = r#","updatedRates":[{"exchangeRateType":"SALES","sourceCurrencyCode":"SEK","targetCurrencyCode":"EUR","rateValue":11.05,"rateValueWithMarkup":10.77375,"createdDate":"2026-01-01T00:00:00.000Z"}]"#;
+
+/// The command, running.
+struct Tail {
+    child: Child,
+    lines: Option<BufReader<ChildStdout>>,
+}
+
+impl Tail {
+    fn start(host: &ScriptedHost, arguments: &[&str]) -> Self {
+        let mut command = Program::command();
+        command
+            .args(["tail", TOPIC, "--credentials"])
+            .arg(host.credentials());
+        let mut child = command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = child.stdout.take().map(BufReader::new);
+        Self { child, lines }
+    }
+
+    fn next(&mut self) -> String {
+        let mut line = String::new();
+        let lines = self.lines.as_mut().unwrap();
+        lines.read_line(&mut line).unwrap();
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    fn interrupt(self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.end()
+    }
+
+    /// Waits for the end; answers the exit code and what was printed to stderr.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut told = String::new();
+        let mut errors = self.child.stderr.take().unwrap();
+        errors.read_to_string(&mut told).unwrap();
+        (self.child.wait().unwrap().code(), told)
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_topic_is_followed_beyond_the_end_of_a_token() {
+    let (first, second) = (message("1", "se-001", UPDATED), message("4", "se-002", ""));
+    let host = ScriptedHost::start([
+        (
+            stream(&format!(": heartbeat\n\n{first}id: 2\n\n")),
+            Then::Close,
+        ),
+        (
+            stream(&format!("event: reset\nid: 3\ndata: {{}}\n\n{second}")),
+            Then::Wait,
+        ),
+    ]);
+    let mut tail = Tail::start(&host, &["--tenant", "acme", "--unit", "eu:1"]);
+    assert_eq!(
+        tail.next(),
+        "2026-11-20T17:40:00.000001Z  se-001  updated SALES 1 EUR = 11.05 SEK (10.77375 with markup)"
+    );
+    assert_eq!(tail.next(), "2026-11-20T17:40:00.000004Z  se-002  no rates");
+    let (code, told) = tail.interrupt();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("read all rates again"), "{told}");
+    assert!(told.ends_with("--after 4\n"), "{told}");
+    let received = host.received();
+    let path = format!(
+        "GET /api/v1/topics/{TOPIC}?after=latest&tenantId=acme&businessUnitId=eu%3A1 HTTP/1.1"
+    );
+    let sent: Vec<_> = received
+        .iter()
+        .map(|request| {
+            (
+                &*request.line,
+                request.header("authorization"),
+                request.header("last-event-id"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            (&*path, Some("Bearer token-1"), None),
+            (&*path, Some("Bearer token-2"), Some("2")),
+        ]
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
+    let (first, second) = (message("1", "se-001", ""), message("2", "se-002", ""));
+    let cut = stream(&first).replace("connection: close", "content-length: 100000");
+    let away = response(
+        "503 Service Unavailable",
+        "application/json",
+        r#"{"detail":"the store is away"}"#,
+    );
+    let host = ScriptedHost::start([
+        (cut, Then::Close),
+        (away, Then::Close),
+        (stream(&second), Then::Wait),
+    ]);
+    let mut tail = Tail::start(&host, &["--after", "earliest"]);
+    assert!(tail.next().contains("se-001"));
+    assert!(tail.next().contains("se-002"));
+    let (code, told) = tail.interrupt();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("the stream broke off"), "{told}");
+    assert!(
+        told.contains("the host answered 503 Service Unavailable: the store is away"),
+        "{told}"
+    );
+    let received = host.received();
+    let ids: Vec<_> = received
+        .iter()
+        .map(|request| request.header("last-event-id"))
+        .collect();
+    assert_eq!(ids, [None, Some("1"), Some("1")]);
+}
+
+#[test]
+fn json_is_printed_as_it_was_received() {
+    let data = r#"{ "publishTime" : "soon", "data": {"rateValue": 1.10} }"#;
+    let host = ScriptedHost::start([(stream(&format!("id: 1\ndata: {data}\n\n")), Then::Wait)]);
+    let mut tail = Tail::start(&host, &["--json", "--after", "-a/b"]);
+    assert_eq!(tail.next(), data);
+    assert_eq!(tail.interrupt().0, Some(0));
+    let line = &host.received()[0].line;
+    assert!(line.ends_with("?after=-a%2Fb HTTP/1.1"), "{line}");
+}
+
+#[test]
+fn what_waiting_does_not_mend_ends_it() {
+    let denied = response(
+        "403 Forbidden",
+        "application/json",
+        r#"{"detail":"exr.rates-changed.subscribe is missing"}"#,
+    );
+    let host = ScriptedHost::start([(denied.clone(), Then::Close)]);
+    let (code, told) = Tail::start(&host, &[]).end();
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        told,
+        "tillgate: these credentials may not do this: exr.rates-changed.subscribe is missing\n"
+    );
+    let host = ScriptedHost::start([
+        (stream(&message("1", "se-001", "")), Then::Close),
+        (denied, Then::Close),
+    ]);
+    let mut tail = Tail::start(&host, &[]);
+    assert!(tail.next().contains("se-001"));
+    let (code, told) = tail.end();
+    assert_eq!(code, Some(1));
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].ends_with("--after 1"), "{told}");
+    assert!(lines[1].contains("may not do this"), "{told}");
+    let host = ScriptedHost::start([(response("200 OK", "text/html", "<html>"), Then::Close)]);
+    let (code, told) = Tail::start(&host, &[]).end();
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("without a stream of events: is it Tillgate?"),
+        "{told}"
+    );
+}
+
+#[test]
+fn it_ends_when_nobody_reads_what_it_prints() {
+    let events: String = (0..9)
+        .map(|id| message(&id.to_string(), "se-001", ""))
+        .collect();
+    let host = ScriptedHost::start((0..9).map(|_| (stream(&events), Then::Close)));
+    let mut tail = Tail::start(&host, &[]);
+    assert!(tail.next().contains("se-001"));
+    tail.lines = None;
+    let (code, told) = tail.end();
+    assert_eq!(code, Some(0), "{told}");
+}
