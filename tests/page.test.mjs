@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
 import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
-import { clientWith, demo, emptyHost, until } from "./support/program.mjs";
+import { AUDIENCE, clientWith, demo, emptyHost, until } from "./support/program.mjs";
 
 const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
 const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
@@ -138,8 +138,18 @@ describe("permissions", () => {
     await page.getByLabel("Client id").fill(client.clientId);
     await page.getByLabel("Secret", { exact: true }).fill(client.clientSecret);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("It needs the role ecs.viewer or ecs.editor.").waitFor();
+    await page.getByText("It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates.").waitFor();
     await page.close();
+  });
+
+  test("a caller is told its tenant and what it may do, and nobody else is", async () => {
+    const { clientId, clientSecret, url } = await clientWith(host, ["exr.viewer", "ecs.viewer"]);
+    const credentials = { method: "POST", headers: { Authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` } };
+    const body = new URLSearchParams({ grant_type: "client_credentials", audience: AUDIENCE });
+    const { access_token } = await (await fetch(`${url}/oauth2/token`, { ...credentials, body })).json();
+    const answer = await fetch(`${url}/api/v1/caller`, { headers: { Authorization: `Bearer ${access_token}` } });
+    assert.deepEqual(await answer.json(), { tenantId: "demo", permissions: ["ecs.condition.read", "crs.project.read", "exr.rate.read"] });
+    assert.equal((await fetch(`${url}/api/v1/caller`)).status, 401);
   });
 
   test("a client that is revoked is signed out and told", async () => {

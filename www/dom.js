@@ -33,6 +33,15 @@ const PATHS = {
   alert: "M12 4 3 19.5h18zM12 10v4.5M12 17v.1",
   draft: "M5 19h14M7 15l9-9 2.5 2.5-9 9H7z",
   basket: "M4 10h16l-1.6 9H5.6zM8 10l3-6M16 10l-3-6",
+  chevron: "m9 6 6 6-6 6",
+  company: "M5 20V4.5h9V20M14 10h5v10M3.5 20h17M8.3 8.5h2.4M8.3 12h2.4M8.3 15.5h2.4",
+  group: "M4 6.5h6l2 2.5h8v9.5H4z",
+  shop: "M4.5 9.5 6 5h12l1.5 4.5zM5.5 9.5V19h13V9.5M10 19v-5h4v5",
+  chart: "M4.5 5v14.5H20M8 14.5l3.5-4 3 2.5L19 7.5",
+  paste: "M9 5.5H6v14h12v-14h-3M9 4h6v3H9zM9 11.5h6M9 15h6",
+  swap: "M4.5 9H19l-3.5-3.5M19.5 15H5l3.5 3.5",
+  undo: "M8.5 5.5 4.5 9.5l4 4M4.5 9.5H15a4.75 4.75 0 0 1 0 9.5h-3.5",
+  send: "M4 11.5 20 4l-5 16-3.5-6.5zM11.5 13.5 20 4",
 };
 
 /** A line icon. It is hidden from screen readers, which read the text beside it. */
@@ -84,6 +93,16 @@ export function button(text, { image, iconOnly, ...properties } = {}) {
   const label = iconOnly ? h("span", { class: "visually-hidden" }, text) : text;
   const title = iconOnly ? text : undefined;
   return h("button", { type: "button", title, ...properties }, image && icon(image), label);
+}
+
+/** Draws what is in an element again, and focuses the control that had the focus, by its name among those of that name. */
+export function keepFocus(element, draw) {
+  const controls = () => [...element.querySelectorAll("a, button, input, select, summary, [tabindex]")];
+  const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
+  const name = focused && accessibleName(focused);
+  const at = focused && controls().filter((control) => accessibleName(control) === name).indexOf(focused);
+  draw();
+  if (focused && !focused.isConnected) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
 }
 
 /** Runs only the last of several calls, once none has come for `ms`. */

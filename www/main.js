@@ -8,12 +8,23 @@ import { conditions } from "./conditions.js";
 import { button, h, icon } from "./dom.js";
 import { preview } from "./preview.js";
 import { projects } from "./projects.js";
+import { rates } from "./rates/rates.js";
 import { signinView } from "./signin.js";
 
-const VIEWS = { preview: ["Preview", preview], conditions: ["Conditions", conditions], projects: ["Projects", projects] };
+/** Each view: its title, the view, and which changes it follows. */
+const VIEWS = {
+  preview: { title: "Preview", open: preview, watched: "rules" },
+  conditions: { title: "Conditions", open: conditions, watched: "rules" },
+  projects: { title: "Projects", open: projects, watched: "rules" },
+  rates: { title: "Rates", open: rates, watched: "rates" },
+};
+
+/** How long a connection is interrupted before the page says so: changing views interrupts it for a moment. */
+const STALE_AFTER_MS = 500;
 
 let session;
 let view;
+let shown;
 
 const main = h("main", { id: "main", tabindex: "-1" });
 const nav = h("nav", { "aria-label": "Views", hidden: true });
@@ -21,18 +32,25 @@ const connection = h("p", { class: "connection", role: "status" });
 const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => signOut() });
 const themeButton = button("", { iconOnly: true, class: "plain", onclick: () => applyTheme(isDark() ? "light" : "dark") });
 
+/** The views that the user may see. */
+const seen = () => Object.entries(VIEWS).filter(([, { watched }]) => (watched === "rules" ? session.seesRules : session.seesRates));
+
 function navLinks() {
-  return Object.entries(VIEWS).map(([name, [title]]) => h("a", { href: `#/${name}`, "data-view": name }, title));
+  return seen().map(([name, { title }]) => h("a", { href: `#/${name}`, "data-view": name }, title));
 }
 
-/** Shows the view that the address names. */
+/** Shows the view that the address names. A view that stays is only told the rest of the address. */
 function show() {
   if (!session) return;
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  const chosen = name in VIEWS ? name : "preview";
-  view = VIEWS[chosen][1](session, rest);
+  const [chosen, { open, watched }] = seen().find(([each]) => each === name) ?? seen()[0];
+  if (chosen === shown && view.navigate) return view.navigate(rest);
+  view?.close?.();
+  session.follow({ watched });
+  shown = chosen;
+  view = open(session, rest);
   main.replaceChildren(view.element);
-  document.title = `${view.title} · Tillgate`;
+  if (view.title) document.title = `${view.title} · Tillgate`;
   for (const link of nav.children) {
     if (link.dataset.view === chosen) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -52,18 +70,20 @@ function decoded(part) {
 function signIn(opened) {
   session = opened;
   session.on("change", () => view?.refresh());
-  session.on("state", showConnection);
+  session.on("state", debounceStale(showConnection));
   session.on("error", ({ error }) => {
     if (error.code === "unauthenticated" && session === opened) signOut("Your session has expired. Sign in again.");
   });
+  nav.replaceChildren(...navLinks());
   nav.hidden = signOutButton.hidden = false;
-  showConnection();
   show();
+  showConnection();
 }
 
 function signOut(reason) {
+  view?.close?.();
   session?.close();
-  session = view = undefined;
+  session = view = shown = undefined;
   nav.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
@@ -71,13 +91,25 @@ function signOut(reason) {
   (reason ? main : main.querySelector("input:not([type=radio])")).focus();
 }
 
-/** Shows whether the rules on the page are those in force. */
+/** Shows whether the rules or rates on the page are those in force. */
 function showConnection() {
-  const isLive = session?.state === "READY";
-  connection.dataset.state = isLive ? "live" : "stale";
-  const text = isLive ? `Live · ${session.tenant}` : "Not connected. Showing the last known rules";
+  if (!session) return;
+  const texts = { READY: `Live · ${session.tenant}`, POLLED: `Read every 20 s · ${session.tenant}` };
+  const text = texts[session.state] ?? `Not connected. Showing the last known ${VIEWS[shown].watched}`;
+  const isStale = !(session.state in texts);
+  connection.dataset.state = isStale ? "stale" : "live";
   connection.replaceChildren(h("i", {}), h("span", {}, text));
-  if (!isLive && session) connection.append(button("Reconnect", { class: "plain", onclick: () => session.retry() }));
+  if (isStale) connection.append(button("Reconnect", { class: "plain", onclick: () => session?.retry() }));
+}
+
+/** Calls `run` at once while changes are received, and otherwise only when that lasts. */
+function debounceStale(run) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    if (session?.state === "STALE" || session?.state === "STARTING") timer = setTimeout(run, STALE_AFTER_MS);
+    else run();
+  };
 }
 
 const isDark = () =>
@@ -114,18 +146,17 @@ document.body.append(
   h(
     "header",
     {},
-    h("a", { class: "brand", href: "#/preview" }, h("img", { src: new URL("icon.svg", import.meta.url).href, alt: "", width: "28", height: "28" }), "Tillgate"),
+    h("a", { class: "brand", href: "#/" }, h("img", { src: new URL("icon.svg", import.meta.url).href, alt: "", width: "28", height: "28" }), "Tillgate"),
     nav,
     h("div", { class: "header-end" }, connection, themeButton, signOutButton),
   ),
   main,
   h("div", { id: "notices", "aria-live": "polite" }),
 );
-nav.append(...navLinks());
 applyTheme(storedTheme());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme());
 addEventListener("hashchange", show);
-document.addEventListener("visibilitychange", () => session?.follow(!document.hidden));
+document.addEventListener("visibilitychange", () => session?.follow({ isVisible: !document.hidden }));
 try {
   await init();
   signOut();

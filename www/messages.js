@@ -58,7 +58,7 @@ function listText(values) {
 export function errorText(error) {
   switch (error.code) {
     case "denied":
-      return "You may view this, but not change it.";
+      return deniedText(missingPermission(error));
     case "unauthenticated":
       return "Your session has expired. Sign in again.";
     case "unavailable":
@@ -72,6 +72,15 @@ export function errorText(error) {
     default:
       return error.message;
   }
+}
+
+/** The permission that an error of the host names as missing. */
+export const missingPermission = ({ message }) => /\b[a-z][\w-]*\.[a-z][\w-]*\.[a-z]+\b/.exec(message)?.[0];
+
+function deniedText(permission) {
+  const isRead = /\.(read|subscribe)$/.test(permission ?? "");
+  const sentence = isRead ? "You may not see this." : "You may view this, but not change it.";
+  return permission ? `${sentence} It needs the permission ${permission}.` : sentence;
 }
 
 /** The names of places in a request, from the most specific to the least. */
@@ -92,6 +101,16 @@ const PLACES = [
   [/^\$\.restrictions\[\d+\]/, "The rule"],
   [/^\$\.(restrictions|projectId)/, "The project"],
   [/^\$\.name/, "The name"],
+  [/\.exchangeRateType$/, "The type of the rate"],
+  [/\.currencyId(From|To)$/, "The currency"],
+  [/\.rateValue$/, "The rate"],
+  [/markupPercentage$/, "The markup"],
+  [/^\$\.markups/, "The markup of a pair"],
+  [/^\$\.(set|delete)\[\d+\]/, "The rate"],
+  [/^\$\.(set|delete)/, "The list of rates"],
+  [/^\$\.parentId/, "The unit above"],
+  [/^\$\.(businessUnitId|id)/, "The id"],
+  [/^\$\.type/, "The kind of unit"],
 ];
 
 /** The rules of values, as a rule owner would put them. */
@@ -99,7 +118,12 @@ const RULES = [
   [/^must be a string of (.*?), true or false$/, "must be $1 long"],
   [/^must be a string of (.*)$/, "must be $1 long"],
   ["must be an integer", "must be a whole number"],
-  ["must be 1 to 64 of A-Z a-z 0-9", "must be 1 to 64 letters, digits or"],
+  [/^must be 1 to (\d+) of A-Z a-z 0-9/, "must be 1 to $1 letters, digits or"],
+  ["must be the ISO 4217 code of a currency", "must be the three-letter code of a currency, such as EUR"],
+  ["must differ from currencyIdFrom", "must differ from the other currency"],
+  ["has an opposite that rounds to 0.000000: set the opposite too", "is so large that its opposite would be zero: set the opposite too"],
+  ["must be SALES, PURCHASE or INTERCOMPANY", "must be sales, purchase or intercompany"],
+  ["is set twice", "is listed twice"],
 ];
 
 /** A fault of a request as a sentence, which names the place and not its JSON path. */

@@ -1,20 +1,36 @@
 /**
- * The session of a user: the tenant's catalog, which keeps itself up to date, and the requests that change it. The
- * token is kept in memory only.
+ * The session of a user: what they may do, the tenant's catalog, which keeps itself up to date, the topic of rate changes,
+ * and the requests that change something. The token is kept in memory only.
  */
 
-import { CatalogClient, clientCredentials } from "../js/src/client.js";
+import { TillgateError } from "../js/src/browser.js";
+import { CatalogClient, Host, clientCredentials } from "../js/src/client.js";
+import { missingPermission } from "./messages.js";
+import { Topic } from "./rates/topic.js";
 
 /** The address of the host, which also served this page. */
 const HOST = new URL("..", import.meta.url).href.replace(/\/$/, "");
 
+const SUBSCRIBE = "exr.rates-changed.subscribe";
+
 const byId = (one, other) => (one.id < other.id ? -1 : 1);
 
-export class Session {
+/** Events: `change` of the catalog, `state`, `error`, and `permissions` when the host has refused something. */
+export class Session extends EventTarget {
+  #token;
+  #host;
+  #tenant;
+  #permissions;
+  #refused = new Set();
   #client;
+  #topic;
+  #watched = "rules";
+  #isVisible = true;
 
   constructor(token) {
-    this.#client = new CatalogClient({ url: HOST, token });
+    super();
+    this.#token = token;
+    this.#host = new Host({ url: HOST, token });
   }
 
   /** Signs in with the credentials of a client, or with a token. */
@@ -23,7 +39,7 @@ export class Session {
     const tokenUrl = `${HOST}/oauth2/token`;
     const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience }));
     try {
-      await session.#client.ready();
+      await session.#start();
     } catch (error) {
       session.close();
       throw error;
@@ -31,14 +47,50 @@ export class Session {
     return session;
   }
 
-  /** Listens to `change`, `state` or `error`; returns a function that stops listening. */
-  on(type, listener) {
-    this.#client.addEventListener(type, listener);
-    return () => this.#client.removeEventListener(type, listener);
+  async #start() {
+    const { body } = await this.read("/api/v1/caller");
+    this.#tenant = body.tenantId;
+    this.#permissions = new Set(body.permissions);
+    if (!this.seesRules && !this.seesRates) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
+    if (!this.seesRules) return;
+    this.#client = new CatalogClient({ url: HOST, token: this.#token });
+    for (const type of ["change", "state", "error"]) this.#client.addEventListener(type, ({ error }) => this.#emit(type, { error }));
+    await this.#client.ready();
   }
 
+  /** Listens to an event; returns a function that stops listening. */
+  on(type, listener) {
+    this.addEventListener(type, listener);
+    return () => this.removeEventListener(type, listener);
+  }
+
+  /** Whether the user has a permission. */
+  may(permission) {
+    return this.#permissions.has(permission) && !this.#refused.has(permission);
+  }
+
+  get seesRules() {
+    return this.may("ecs.condition.read") && this.may("crs.project.read");
+  }
+
+  get seesRates() {
+    return this.may("exr.rate.read") || this.may("exr.business-unit.read");
+  }
+
+  /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
+  learn(error) {
+    if (error.code === "unauthenticated") this.#emit("error", { error });
+    const missing = error.code === "denied" ? missingPermission(error) : undefined;
+    if (missing === undefined || this.#refused.has(missing)) return;
+    this.#refused.add(missing);
+    if (missing === SUBSCRIBE) this.#closeTopic();
+    this.#emit("permissions", {});
+  }
+
+  /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
   get state() {
-    return this.#client.state;
+    if (this.#watched === "rules") return this.#client.state;
+    return this.topic?.state ?? "POLLED";
   }
 
   get catalog() {
@@ -46,11 +98,28 @@ export class Session {
   }
 
   get host() {
-    return this.#client.host;
+    return this.#host;
   }
 
   get tenant() {
-    return this.#client.document.tenantId;
+    return this.#tenant;
+  }
+
+  /** The topic of rate changes; undefined when the user may not subscribe. */
+  get topic() {
+    if (!this.may(SUBSCRIBE)) return undefined;
+    if (this.#topic === undefined) {
+      this.#topic = new Topic({ url: HOST, token: this.#token });
+      this.#topic.addEventListener("state", () => this.#emit("state", {}));
+      this.#topic.addEventListener("error", ({ error }) => this.learn(error));
+    }
+    return this.#topic;
+  }
+
+  #closeTopic() {
+    this.#topic?.close();
+    this.#topic = undefined;
+    this.#emit("state", {});
   }
 
   /** The version and the SHA-256 of the host's module, from its catalog. */
@@ -77,19 +146,30 @@ export class Session {
   }
 
   retry() {
-    this.#client.retry();
+    this.#client?.retry();
+    this.#topic?.retry();
   }
 
   /**
-   * Follows changes only while the page is visible: a browser opens at most six connections to a host for all pages.
+   * Follows the changes of `rules` or of `rates`, and only while the page is visible: a browser opens at most six
+   * connections to a host for all pages, and each stream takes one.
    */
-  follow(isVisible) {
-    if (isVisible) this.#client.resume();
-    else this.#client.pause();
+  follow({ watched = this.#watched, isVisible = this.#isVisible }) {
+    this.#watched = watched;
+    this.#isVisible = isVisible;
+    const set = (stream, isFollowed) => (isFollowed ? stream?.resume() : stream?.pause());
+    set(this.#client, isVisible && watched === "rules");
+    set(watched === "rates" ? this.topic : this.#topic, isVisible && watched === "rates");
+    this.#emit("state", {});
+  }
+
+  get isVisible() {
+    return this.#isVisible;
   }
 
   close() {
-    this.#client.close();
+    this.#client?.close();
+    this.#topic?.close();
   }
 
   /** Reads a resource: `{ body, etag }`. */
@@ -106,6 +186,10 @@ export class Session {
 
   async remove(path, etag) {
     await this.host.request(path, { method: "DELETE", headers: { "If-Match": etag } });
+  }
+
+  #emit(type, detail) {
+    this.dispatchEvent(Object.assign(new Event(type), detail));
   }
 }
 

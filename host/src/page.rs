@@ -15,7 +15,7 @@ use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 
 use crate::app::App;
 use crate::engine::MODULE;
@@ -72,8 +72,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
 
 /// The files, ready to go out.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let folder = |prefix: &'static str, folder: &'static Dir<'_>| {
-        folder.files().filter_map(move |file| {
+    let folder = |prefix: &'static str, folder: &'static Dir<'static>| {
+        files(folder).into_iter().filter_map(move |file| {
             let path = format!("{prefix}/{}", file.path().display());
             Asset::new(path, Bytes::from_static(file.contents()))
         })
@@ -85,9 +85,15 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let engine = engine
         .into_iter()
         .filter_map(|(path, content)| Asset::new(path.to_owned(), Bytes::from_static(content)));
-    let files = folder("/www", &WWW).chain(folder("/js/src", &PACKAGE));
-    files.chain(engine).collect()
+    let embedded = folder("/www", &WWW).chain(folder("/js/src", &PACKAGE));
+    embedded.chain(engine).collect()
 });
+
+/// The files of a folder and of the folders in it.
+fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
+    let inner = folder.dirs().flat_map(files);
+    folder.files().chain(inner).collect()
+}
 
 /// The name and the digest of the module, as the package has them.
 const ENGINE_JS: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js"));

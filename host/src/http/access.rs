@@ -8,6 +8,8 @@ use crate::identity::{Caller, Permission};
 pub enum Access {
     /// Anyone.
     Public,
+    /// Any caller whose token is valid, whatever they may do.
+    AnyCaller,
     /// A caller with this permission.
     With(Permission),
     /// A caller with any of these.
@@ -23,7 +25,7 @@ impl Access {
     /// [`Error::Denied`] naming a permission that is missing.
     pub(super) fn check(self, caller: &Caller) -> Result<()> {
         match self {
-            Self::Public => Ok(()),
+            Self::Public | Self::AnyCaller => Ok(()),
             Self::With(permission) => caller.require(permission),
             Self::All(permissions) => permissions.iter().try_for_each(|p| caller.require(*p)),
             Self::Either(permissions) => {

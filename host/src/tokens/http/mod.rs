@@ -11,11 +11,13 @@ use std::sync::Arc;
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{JWKS_MAX_AGE, Tokens, body};
 use crate::error::Result;
 use crate::etag;
 use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::identity::Permission;
 use crate::keys::PublicDocument;
 
 /// The largest body of a registration: 64 KiB, since anyone may send one.
@@ -42,6 +44,13 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             get_metadata,
         ),
         Route::new(
+            Method::GET,
+            "/api/v1/caller",
+            Access::AnyCaller,
+            none,
+            get_caller,
+        ),
+        Route::new(
             Method::POST,
             "/v1/registration",
             public,
@@ -53,6 +62,17 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
     routes.extend(statements::routes());
     routes.extend(keys::routes());
     routes
+}
+
+/// Who is asking and what they may do, so that a page offers only what will be allowed.
+async fn get_caller(_: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let caller = request.caller()?;
+    let permissions = caller.permissions.iter().map(Permission::as_str);
+    let answer = json!({
+        "tenantId": caller.tenant.as_str(),
+        "permissions": permissions.collect::<Vec<_>>(),
+    });
+    Reply::of(StatusCode::OK, &answer)
 }
 
 async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {

@@ -1,0 +1,602 @@
+// The Rates view as price managers use it: a real Chromium against the real program.
+//
+//     cargo build && node --test tests/page-rates.test.mjs     screenshots are kept in tests/output/
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+
+import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
+import { clientWith, demo, emptyHost, until } from "./support/program.mjs";
+import { growthText, readDecimal } from "../www/rates/decimal.js";
+
+const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
+const SEK = "SALES/SEK/EUR";
+
+let host;
+let context;
+
+before(async () => {
+  host = await demo();
+  context = await browser();
+});
+
+after(async () => {
+  await context?.close();
+  await host?.end();
+});
+
+/** Runs a test on a page that is signed in, and fails if the page logged an error. */
+const visit = (hash, work) => async () => {
+  const page = await signedIn(context, host, hash);
+  try {
+    await work(page);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.close();
+  }
+};
+
+/** Removes the refusals of the host that a test brings about from the errors of a page. */
+const expected = (page, ...statuses) => {
+  page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
+};
+
+const unit = (id) => `/api/v1/business-units/${id}`;
+const set = (id, key, rateValue) => {
+  const [exchangeRateType, currencyIdFrom, currencyIdTo] = key.split("/");
+  return host.api("POST", `${unit(id)}/exchange-rates`, { set: [{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue }] });
+};
+const unset = (id, key) => host.api("DELETE", `${unit(id)}/exchange-rates/${key}`);
+const stored = async (id) => (await host.api("GET", `${unit(id)}/exchange-rates`)).text();
+const used = async (id, key) => {
+  const all = await (await host.api("GET", `/api/v1/exchange-rates?businessUnit=${id}`)).json();
+  return all.find(({ exchangeRateType, currencyIdFrom, currencyIdTo }) => `${exchangeRateType}/${currencyIdFrom}/${currencyIdTo}` === key);
+};
+
+const title = (page, name) => page.locator(".unit-title").getByText(name, { exact: true }).waitFor();
+/** The row of a pair in the table of a type. */
+const row = (page, pair, type = "Sales") => page.getByRole("table", { name: type }).getByRole("row", { name: pair });
+const item = (page, name) => page.getByRole("treeitem", { name });
+const dialog = (page) => page.getByRole("dialog");
+const press = (page, name) => dialog(page).getByRole("button", { name, exact: true }).click();
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+
+/** Fills the form of a rate and shows what it would do. */
+async function enter(page, { rate, to }) {
+  await dialog(page).getByLabel("is worth").fill(rate);
+  if (to) await dialog(page).getByLabel("in", { exact: true }).fill(to);
+  await press(page, "Review");
+}
+
+describe("decimals", () => {
+  test("a comma and a dot both separate decimals, and thousands are recognised only where both occur", () => {
+    const typed = { "11,05": "11.05", "11.05": "11.05", "1.234,50": "1234.50", "1,234.5": "1234.5", "1 234,5": "1234.5", "1.105": "1.105", ",5": "0.5", "007": "7", "5.": "5" };
+    for (const [text, decimal] of Object.entries(typed)) assert.equal(readDecimal(text), decimal, text);
+    for (const text of ["", ",", "eleven", "1.2.3", "12,34.5", "1,234,567", "-1", "1e3", "11.05 SEK"]) assert.equal(readDecimal(text), undefined, text);
+  });
+
+  test("a change is told without a float", () => {
+    assert.equal(growthText("11", "11.55"), "+5.00 %");
+    assert.equal(growthText("11.55", "11"), "−4.76 %");
+    assert.equal(growthText("0.1", "0.10"), "unchanged");
+    assert.equal(growthText("123456789.123456", "123456789.123457"), "less than 0.01 %");
+  });
+});
+
+describe("the tree of business units", () => {
+  test("a unit is found by its name or id, and its address holds it and the tab", visit("#/rates", async (page) => {
+    await page.getByText("Choose a business unit").waitFor();
+    await page.getByLabel("Search business units").fill("SE-001");
+    await page.getByText("1 match").waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/#/rates/SE-001");
+    await page.getByRole("link", { name: "History", exact: true }).click();
+    await page.waitForURL("**/#/rates/SE-001/history");
+    await page.reload();
+    await page.getByLabel("Client id").fill(host.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("slider").waitFor();
+    assert.match(page.url(), /#\/rates\/SE-001\/history$/);
+  }));
+
+  test("the arrow keys and letters move through the tree, and Enter chooses", visit("#/rates", async (page) => {
+    await item(page, /^Nordic Retail/).waitFor();
+    await page.getByLabel("Search business units").focus();
+    await page.keyboard.press("ArrowDown");
+    assert.match(await focused(page), /^Nordic Retail/);
+    await page.keyboard.press("s");
+    assert.match(await focused(page), /^Sweden/);
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    const [inner] = [await focused(page)];
+    assert.doesNotMatch(inner, /^Sweden/);
+    await page.keyboard.press("ArrowLeft");
+    assert.match(await focused(page), /^Sweden/);
+    await page.keyboard.press("Enter");
+    await title(page, "Sweden SE");
+    assert.match(await focused(page), /^Sweden/, "the focus stays in the tree");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await item(page, /^Sweden/).getAttribute("aria-expanded"), "false");
+  }));
+
+  test("a unit that does not exist is named", visit("#/rates/SE-999", async (page) => {
+    await page.getByText("There is no such business unit").waitFor();
+    await page.getByText("Nothing has the id “SE-999”.").waitFor();
+    expected(page, 404);
+  }));
+});
+
+describe("the rates of a unit", () => {
+  test("both directions, the markup and where each comes from are shown as the host has them", visit("#/rates/NO-001", async (page) => {
+    const [main, back] = [await used("NO-001", "SALES/NOK/EUR"), await used("NO-001", "SALES/EUR/NOK")];
+    const line = row(page, `1 EUR = ${main.rateValue} NOK`);
+    await line.getByText(`so 1 NOK = ${back.rateValue} EUR`).waitFor();
+    await line.getByText(`${main.rateValueWithMarkup} NOK`, { exact: true }).waitFor();
+    const { markupPercentage } = await (await host.api("GET", unit("NO"))).json();
+    await line.getByText(`${markupPercentage} %, from Norway`).waitFor();
+    await line.getByText(/^from Nordic Retail, \d levels up$/).waitFor();
+    await page.getByLabel("Filter rates").fill("nok");
+    await page.getByText(/^\d+ of \d+ pairs$/).waitFor();
+    assert.equal(await page.getByText("1 EUR = ").and(page.getByText("USD")).count(), 0);
+  }));
+
+  test("a reference rate that its source no longer has is marked", async () => {
+    const page = await open(context, host.url);
+    await page.route("**/business-units/nordic-retail/exchange-rates", async (route) => {
+      const answer = await route.fetch();
+      const rates = await answer.json();
+      for (const rate of rates) if (rate.reference && rate.currencyIdFrom === "USD") rate.reference = { source: "ECB", date: "2026-01-30", stale: true };
+      await route.fulfill({ response: answer, json: rates });
+    });
+    await page.goto(`${host.url}/#/rates/SE-002`);
+    await page.getByLabel("Client id").fill(host.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await row(page, /^1 EUR = [\d.]+ USD/).getByText("ECB has had none since 30 Jan 2026").waitFor();
+    await page.close();
+  });
+
+  test("a rate keeps every digit", visit("#/rates/FI-001", async (page) => {
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await enter(page, { rate: "1234567,123456", to: "IDR" });
+    await dialog(page).locator(".effect-values").getByText("1234567.123456 IDR").waitFor();
+    await press(page, "Save");
+    await row(page, "1 EUR = 1234567.123456 IDR").waitFor();
+    assert.match(await stored("FI-001"), /"rateValue":1234567\.123456[,}]/);
+    await unset("FI-001", "SALES/IDR/EUR");
+    await row(page, "IDR").waitFor({ state: "detached" });
+  }));
+
+  test("a rate is converted with and without its markup", visit("#/rates/NO-001/convert", async (page) => {
+    const rate = await used("NO-001", "SALES/NOK/EUR");
+    await page.getByLabel("Amount").fill("1.000,50");
+    await page.getByLabel("From").selectOption("EUR");
+    await page.getByLabel("To", { exact: true }).selectOption("NOK");
+    await page.getByText(`At 1 EUR = ${rate.rateValueWithMarkup} NOK with markup`).waitFor();
+    const asked = await host.api("POST", "/api/v1/exchange-rates/convert", { businessUnitId: "NO-001", exchangeRateType: "SALES", from: "EUR", to: "NOK", amount: 1000.5, withMarkup: true });
+    const [, amount] = /"amount":([\d.]+)/.exec(await asked.text());
+    const shown = await page.locator(".converted b").textContent();
+    assert.equal(Number(shown.replace(" NOK", "")), Number(amount), "as the host converts it");
+    await page.getByRole("switch", { name: "With markup" }).uncheck();
+    await page.getByText(`At 1 EUR = ${rate.rateValue} NOK. Set at`).waitFor();
+    await page.getByRole("button", { name: "Swap the currencies" }).click();
+    await page.getByText(/^1000\.50 NOK = /).waitFor();
+    await page.getByLabel("Amount").fill("ten");
+    await page.getByText("Enter an amount such as 100 or 99.50.").waitFor();
+  }));
+});
+
+describe("changing rates", () => {
+  test("a country’s rate is set after reading the dry run, arrives in a second page, and is taken back by the history", async () => {
+    const before = await used("SE-002", SEK);
+    const one = await signedIn(context, host, "#/rates/SE");
+    const other = await signedIn(context, host, "#/rates/SE-002");
+    await row(other, `1 EUR = ${before.rateValue} SEK`).waitFor();
+    await row(one, `1 EUR = ${before.rateValue} SEK`).getByRole("button", { name: "Set Sales, 1 EUR in SEK here" }).click();
+    const value = String(Number(before.rateValue) + 0.25);
+    await enter(one, { rate: value.replace(".", ",") });
+    const dryRun = await (await host.api("POST", `${unit("SE")}/exchange-rates?dryRun=true`, { set: [{ exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR", rateValue: Number(value) }] })).json();
+    const { total, affected, shielded } = dryRun.businessUnits;
+    assert.ok(shielded > 0, "the demo has shops with their own rate");
+    const kept = shielded === 1 ? "1 keeps its own rate" : `${shielded} keep their own rate`;
+    await dialog(one).getByText(`Changes ${affected} of ${total} shops; ${kept}.`).waitFor();
+    await dialog(one).getByText("Sweden then keeps its own rate: changes at Nordic Retail no longer reach it.").waitFor();
+    await dialog(one).getByText("What the shops get").click();
+    await one.screenshot({ path: `${OUTPUT}rates-dry-run.png` });
+    assert.equal((await used("SE", SEK)).rateValue, before.rateValue, "nothing is changed yet");
+    await press(one, "Save");
+    const arrived = row(other, `1 EUR = ${value} SEK`);
+    await arrived.waitFor();
+    assert.match(await arrived.getAttribute("class"), /changed/, "it flashes");
+    await arrived.getByText(/^from Sweden, \d/).waitFor();
+    await other.getByText(/rates? changed at \d\d:\d\d:\d\d/).waitFor();
+    await one.getByText(new RegExp(`Done: ${affected} messages sent to ${total} shops`)).first().waitFor();
+    await row(one, `1 EUR = ${value} SEK`).getByText("Set here", { exact: true }).waitFor();
+
+    await one.getByRole("link", { name: "History of Sales, 1 EUR in SEK" }).click();
+    await one.getByText("In force").waitFor();
+    await one.getByRole("button", { name: new RegExp(`^Go back to this: ${before.rateValue} of`) }).first().click();
+    await dialog(one).getByRole("radio", { name: `Follow Nordic Retail again, now ${before.rateValue}` }).and(one.locator(":checked")).waitFor({ state: "attached" });
+    await dialog(one).getByText(`Changes ${affected} of ${total} shops`).waitFor();
+    await press(one, "Save");
+    await row(other, `1 EUR = ${before.rateValue} SEK`).getByText("from Nordic Retail").waitFor();
+    assert.equal((await used("SE", SEK)).setAt, "nordic-retail");
+    for (const page of [one, other]) {
+      assert.deepEqual(page.faults, []);
+      await page.close();
+    }
+  });
+
+  test("an earlier value of a shop’s own rate is set again from the history", visit("#/rates/FI-002/history/SALES/SEK/EUR", async (page) => {
+    await set("FI-002", SEK, 11.5);
+    await set("FI-002", SEK, 12.5);
+    await page.getByRole("button", { name: /^Go back to this: 11\.5 of/ }).click();
+    await dialog(page).getByText("12.5 SEK").waitFor();
+    await press(page, "Save");
+    await until(async () => (await used("FI-002", SEK)).rateValue === 11.5, "the earlier rate is in force");
+    await page.getByRole("row", { name: /11\.5 .*In force/ }).waitFor();
+    await unset("FI-002", SEK);
+  }));
+
+  test("a large step is questioned, and what is wrong is said at its field", visit("#/rates/FI-003", async (page) => {
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await enter(page, { rate: "eleven", to: "XYZ" });
+    await dialog(page).getByText("The rate must be a decimal such as 11.05.").waitFor();
+    await dialog(page).getByText("The currency must be the three-letter code of a currency, such as EUR.").waitFor();
+    await enter(page, { rate: "1,1234567", to: "EUR" });
+    await dialog(page).getByText("The currency must differ from the other currency.").waitFor();
+    await dialog(page).getByText("The rate must have at most six decimals.").waitFor();
+    assert.doesNotMatch(await dialog(page).innerText(), /\$\./);
+    await enter(page, { rate: "110.5", to: "sek" });
+    await dialog(page).getByText("A large step. Is the decimal point right?").waitFor();
+    await press(page, "Back");
+    await dialog(page).getByText(/^Now 1 EUR = [\d.]+ SEK, from Nordic Retail: \+\d+\.\d\d %\.$/).waitFor();
+    assert.equal(await dialog(page).getByLabel("is worth").inputValue(), "110.5");
+  }));
+
+  test("rows from a spreadsheet are read back, corrected and saved together", visit("#/rates/FI-004", async (page) => {
+    await set("FI-004", "PURCHASE/USD/EUR", 1.2);
+    await page.getByRole("button", { name: "Paste rates" }).click();
+    const rows = dialog(page).getByLabel("Rows", { exact: true });
+    const good = "Type\tFrom\tTo\tRate\r\nSales\tSEK\tEUR\t11,25\r\nSALES\tNOK\tEUR\t11.9\r\npurchase\tusd\teur\tdelete";
+    await rows.fill(`${good}\r\nSales\tDKK\tEUR\t7.4x\r\nSales\tSEK\tEUR\t12`);
+    await dialog(page).getByText("5 rows, 2 with a fault").waitFor();
+    await dialog(page).getByText("“7.4x” is no rate.").waitFor();
+    await dialog(page).getByText("Row 2 has the same rate.").waitFor();
+    await press(page, "Review");
+    await dialog(page).getByText("Correct the 2 rows that are marked, or remove them.").waitFor();
+    await rows.fill(good);
+    await dialog(page).getByText("Sales: 1 EUR = 11.25 SEK").waitFor();
+    await press(page, "Review");
+    await dialog(page).getByText("Changes the rates of this shop.").waitFor();
+    await press(page, "Save");
+    await row(page, "1 EUR = 11.9 NOK").getByText("Set here", { exact: true }).waitFor();
+    const now = await stored("FI-004");
+    assert.match(now, /"rateValue":11\.25[,}]/);
+    assert.doesNotMatch(now, /USD/);
+    await unset("FI-004", SEK);
+    await unset("FI-004", "SALES/NOK/EUR");
+  }));
+
+  test("a shop’s own rate is deleted, and it follows the units above again", visit("#/rates/FI-005", async (page) => {
+    await set("FI-005", SEK, 13);
+    await row(page, "1 EUR = 13 SEK").getByRole("button", { name: "Delete Sales, 1 EUR in SEK" }).click();
+    await dialog(page).getByText("then follows the units above it again").waitFor();
+    await press(page, "Save");
+    await row(page, /SEK/).getByText("from Nordic Retail").first().waitFor();
+    assert.doesNotMatch(await stored("FI-005"), /SEK/);
+  }));
+
+  test("when someone else has changed the rate since the dry run, both are shown", visit("#/rates/FI-006", async (page) => {
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await enter(page, { rate: "11.7", to: "SEK" });
+    await dialog(page).getByText("Changes the rates of this shop.").waitFor();
+    await set("FI-006", SEK, 11.6);
+    await press(page, "Save");
+    await dialog(page).getByText("Someone else changed this while you were editing").waitFor();
+    await dialog(page).getByText("Sales: 1 EUR = 11.6 SEK.").waitFor();
+    await press(page, "Review mine again");
+    await dialog(page).getByText("11.6 SEK").waitFor();
+    await press(page, "Save");
+    await row(page, "1 EUR = 11.7 SEK").waitFor();
+    await unset("FI-006", SEK);
+  }));
+
+  test("what was typed is not discarded without asking", visit("#/rates/FI-007", async (page) => {
+    await page.getByRole("button", { name: "Paste rates" }).click();
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Paste rates" }).click();
+    await dialog(page).getByLabel("Rows", { exact: true }).fill("Sales\tSEK");
+    await page.keyboard.press("Escape");
+    await page.getByText("Discard what you entered?").waitFor();
+    await page.getByRole("dialog").last().getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await dialog(page).getByLabel("Rows", { exact: true }).inputValue(), "Sales\tSEK");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Discard", exact: true }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    assert.equal(await focused(page), "Paste rates", "the focus goes back to where it was");
+  }));
+});
+
+describe("history", () => {
+  test("the chart is read with the keyboard, and the table has the same values", visit("#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
+    const slider = page.getByRole("slider", { name: "1 EUR in USD over time" });
+    await slider.focus();
+    const reading = () => slider.getAttribute("aria-valuetext");
+    const latest = await reading();
+    const now = await used("nordic-retail", "SALES/USD/EUR");
+    assert.match(latest, new RegExp(`1 EUR = ${now.rateValue} USD`));
+    await page.keyboard.press("ArrowLeft");
+    assert.notEqual(await reading(), latest);
+    const [, value] = /= ([\d.]+) USD/.exec(await reading());
+    const second = page.getByRole("region", { name: "Values, newest first" }).getByRole("row").nth(2);
+    assert.equal(await second.locator("b").textContent(), value);
+    await page.keyboard.press("Home");
+    assert.match(await page.locator(".readout").textContent(), /1 EUR = [\d.]+ USD/);
+    await page.getByRole("radio", { name: "Everything" }).check();
+    await until(async () => Number(await slider.getAttribute("max")) > 200, "a year of days");
+    await page.getByRole("button", { name: "Other direction" }).click();
+    await page.waitForURL("**/history/SALES/EUR/USD");
+    await page.getByRole("slider", { name: "1 USD in EUR over time" }).waitFor();
+  }));
+
+  test("the pointer reads values, and the axes have marks", visit("#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
+    await page.locator(".plot svg .line").first().waitFor();
+    const box = await page.locator(".plot").boundingBox();
+    const readout = page.locator(".readout");
+    const before = await readout.textContent();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    assert.notEqual(await readout.textContent(), before);
+    assert.ok((await page.locator(".plot text").count()) >= 6);
+  }));
+});
+
+describe("business units", () => {
+  test("a shop is created, moved after reading the dry run, and deleted", visit("#/rates/SE-R1/details", async (page) => {
+    await page.getByRole("button", { name: "New unit below" }).click();
+    await dialog(page).getByLabel("Id", { exact: true }).fill("SE-001");
+    await dialog(page).getByLabel("Name").fill("Arlanda Airport");
+    await press(page, "Review");
+    await dialog(page).getByText("The id is taken: another business unit has it.").waitFor();
+    await dialog(page).getByLabel("Id", { exact: true }).fill("SE-900");
+    await press(page, "Review");
+    await press(page, "Save");
+    await title(page, "Arlanda Airport SE-900");
+    await item(page, /^Arlanda Airport/).waitFor();
+
+    await page.getByRole("button", { name: "Edit or move" }).click();
+    await dialog(page).getByLabel("Below").fill("SE-900");
+    await press(page, "Review");
+    await dialog(page).getByText("The unit above must be a company or group that is not below this unit.").waitFor();
+    await dialog(page).getByLabel("Below").fill("NO");
+    await dialog(page).getByText("Group “Norway”").waitFor();
+    await press(page, "Review");
+    await dialog(page).getByText("Arlanda Airport moves from", { exact: false }).waitFor();
+    await dialog(page).getByText("Changes the rates of this shop.").waitFor();
+    await press(page, "Save");
+    await page.getByRole("navigation", { name: "Units above" }).getByText("Norway").waitFor();
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    await press(page, "Delete");
+    await title(page, "Norway NO");
+    await item(page, /^Arlanda Airport/).waitFor({ state: "detached" });
+    assert.equal((await host.api("GET", unit("SE-900"))).status, 404);
+  }));
+
+  test("a markup is changed after reading the dry run, and a pair may have its own", visit("#/rates/FI/details", async (page) => {
+    const before = await (await host.api("GET", unit("FI"))).json();
+    await page.getByRole("button", { name: "Edit or move" }).click();
+    await dialog(page).getByLabel("General markup in percent").fill("150");
+    await press(page, "Review");
+    await dialog(page).getByText("The markup must be a number from 0 to less than 100, such as 2.5.").waitFor();
+    await dialog(page).getByLabel("General markup in percent").fill("1,5");
+    await dialog(page).getByRole("button", { name: "Add a markup for a pair" }).click();
+    await dialog(page).getByLabel("The other currency").fill("sek");
+    await dialog(page).getByLabel("Markup in percent", { exact: true }).fill("0.5");
+    await press(page, "Review");
+    await dialog(page).getByText(/^Changes \d+ of \d+ shops/).waitFor();
+    await press(page, "Save");
+    await page.getByText("1.5 %, set here").waitFor();
+    await page.getByText("Sales, 1 EUR in SEK and back: 0.5 %").waitFor();
+    await page.locator(".progress-list").getByText(/^Done: \d+ messages sent/).waitFor();
+    const { id, ...body } = before;
+    await host.api("PUT", unit("FI"), body);
+  }));
+
+  test("when someone else has saved a unit first, both versions are shown", visit("#/rates/FI/details", async (page) => {
+    const { id, ...before } = await (await host.api("GET", unit("FI"))).json();
+    await page.getByRole("button", { name: "Edit or move" }).click();
+    await dialog(page).getByLabel("Name").fill("Suomi");
+    await host.api("PUT", unit("FI"), { ...before, name: "Finland and Åland" });
+    await press(page, "Review");
+    await dialog(page).getByText("Group “Finland and Åland”").waitFor();
+    await dialog(page).getByText("Group “Suomi”").waitFor();
+    await press(page, "Keep theirs");
+    await host.api("PUT", unit("FI"), before);
+    expected(page, 412);
+  }));
+});
+
+describe("messages", () => {
+  test("the initial state is one click away, and each message is shown as subscribers get it", visit("#/rates/NO/messages", async (page) => {
+    await page.getByText("No messages yet").waitFor();
+    await page.getByRole("button", { name: "Send initial state" }).click();
+    await dialog(page).getByText(/^\d+ messages, one with all rates of each shop/).waitFor();
+    await press(page, "Send");
+    await page.locator(".progress-list").getByText(/^Done: \d+ messages sent/).waitFor();
+    const message = page.locator(".messages > li").first();
+    await message.locator("summary").first().click();
+    await message.getByRole("heading", { name: "Updated" }).waitFor();
+    await message.getByText("The message, for developers").click();
+    const text = await message.locator("pre").textContent();
+    assert.match(JSON.parse(text).data.businessUnitId, /^NO-/);
+    await page.screenshot({ path: `${OUTPUT}rates-messages.png` });
+  }));
+
+  test("the messages of the past days can be read again", visit("#/rates/NO-001/messages", async (page) => {
+    await set("NO-001", SEK, 11.1);
+    await page.getByRole("button", { name: "Read those of the past days" }).click();
+    await page.getByText(/2 (created|updated)/).first().waitFor();
+    await unset("NO-001", SEK);
+  }));
+});
+
+describe("permissions", () => {
+  const as = async (roles, hash) => {
+    const client = await clientWith(host, roles);
+    return { client, page: await signedIn(context, client, hash) };
+  };
+
+  test("a viewer of rates signs in without the rules, types a unit’s id, and sees no dead buttons", async () => {
+    const { page } = await as(["exr.viewer"], "#/rates");
+    assert.equal(await page.getByRole("navigation", { name: "Views" }).getByRole("link").count(), 1);
+    await page.getByText("You may not list business units: that needs the permission exr.business-unit.read").waitFor();
+    await page.getByText("Read every 20 s").waitFor();
+    await page.getByLabel("Id of a business unit").fill("SE-002");
+    await page.keyboard.press("Enter");
+    await row(page, /SEK/).getByText("from nordic-retail").first().waitFor();
+    for (const name of [/^Set/, /^Change/, /^Delete/, /^Paste/]) assert.equal(await page.locator("main").getByRole("button", { name }).count(), 0);
+    await page.getByRole("link", { name: "Messages" }).click();
+    await page.getByText("That needs the permission exr.rates-changed.subscribe").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send initial state" }).count(), 0);
+    await page.getByRole("link", { name: "Details" }).click();
+    await page.getByText("You may not see business units. That needs the permission exr.business-unit.read").waitFor();
+    await page.getByRole("link", { name: "History", exact: true }).click();
+    await page.getByRole("slider").waitFor();
+    assert.equal(await page.getByRole("button", { name: /Go back/ }).count(), 0);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
+  test("a permission that is withdrawn is named, and its buttons go", async () => {
+    const { client, page } = await as(["exr.editor"], "#/rates/SE-002");
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await host.api("PUT", `/v1/tenants/demo/clients/${client.clientId}/roles`, { roles: [{ roleId: "exr.viewer" }] });
+    await enter(page, { rate: "11.5", to: "SEK" });
+    await dialog(page).getByText("It needs the permission exr.rate.write.").waitFor();
+    assert.equal(await dialog(page).getByLabel("is worth").inputValue(), "11.5");
+    await press(page, "Cancel");
+    await page.getByRole("button", { name: "Discard", exact: true }).click();
+    await page.getByRole("button", { name: "Set a rate" }).waitFor({ state: "hidden" });
+    await page.close();
+  });
+
+  test("an editor of rules has no link to the rates", async () => {
+    const { page } = await as(["ecs.viewer"], "");
+    assert.equal(await page.getByRole("link", { name: "Rates" }).count(), 0);
+    await page.close();
+  });
+});
+
+test("a company is created where there are no business units yet", async () => {
+  const empty = await emptyHost();
+  const page = await signedIn(context, empty, "#/rates");
+  await page.getByText("No business units yet").waitFor();
+  await page.getByRole("button", { name: "New unit" }).click();
+  await dialog(page).getByLabel("Id", { exact: true }).fill("first");
+  await press(page, "Review");
+  await title(page, "first");
+  await page.getByRole("link", { name: "Rates", exact: true }).last().click();
+  await page.getByText("No rates yet").waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.close();
+  await empty.end();
+});
+
+describe("accessibility", () => {
+  const views = [
+    ["rates-tree", "#/rates", (page) => item(page, /^Nordic Retail/).waitFor()],
+    ["rates", "#/rates/SE-001", (page) => page.getByRole("table", { name: "Sales" }).waitFor()],
+    ["rates-set", "#/rates/SE", async (page) => {
+      await page.getByRole("button", { name: "Set a rate" }).click();
+      await enter(page, { rate: "12,5", to: "SEK" });
+      await dialog(page).getByText(/^Changes/).waitFor();
+    }],
+    ["rates-paste", "#/rates/SE", async (page) => {
+      await page.getByRole("button", { name: "Paste rates" }).click();
+      await dialog(page).getByLabel("Rows", { exact: true }).fill("Sales\tSEK\tEUR\t11,25\nSales\tNOK\tEUR\tx");
+      await dialog(page).getByText("2 rows, 1 with a fault").waitFor();
+    }],
+    ["rates-history", `#/rates/SE-001/history/${SEK}`, (page) => page.getByText("In force").waitFor()],
+    ["rates-restore", "#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
+      await page.getByRole("button", { name: /^Go back to/ }).first().click();
+      await dialog(page).getByText(/^Changes/).waitFor();
+    }],
+    ["rates-convert", "#/rates/SE-001/convert", (page) => page.getByText(/^At 1 EUR/).waitFor()],
+    ["rates-messages", "#/rates/FI-008/messages", async (page) => {
+      await page.getByRole("button", { name: "Send initial state" }).click();
+      await press(page, "Send");
+      await page.locator(".messages summary").first().click();
+    }],
+    ["rates-details", "#/rates/NO/details", (page) => page.getByText("General markup").waitFor()],
+    ["rates-unit", "#/rates/NO/details", (page) => page.getByRole("button", { name: "Edit or move" }).click()],
+  ];
+  for (const theme of ["light", "dark"]) {
+    for (const [width, height] of [[360, 740], [1280, 800]]) {
+      test(`axe finds nothing serious and nothing is too wide, ${theme} at ${width} px`, async () => {
+        for (const [name, hash, prepare] of views) {
+          const page = await signedIn(context, host, hash);
+          await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+          await page.setViewportSize({ width, height });
+          await prepare(page);
+          // Colours are checked once their transitions have ended.
+          await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
+          await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: true });
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `${name} is ${wide} px wide`);
+          await page.evaluate(readFileSync(AXE, "utf8"));
+          const found = await page.evaluate(() => window.axe.run());
+          const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+          const failures = serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
+          assert.deepEqual(failures, []);
+          assert.deepEqual(page.faults, []);
+          await page.close();
+        }
+      });
+    }
+  }
+
+  test("a rate is set with the keyboard alone", visit("#/rates/FI-009", async (page) => {
+    await page.getByRole("table", { name: "Sales" }).waitFor();
+    const tabTo = async (name) => {
+      for (let presses = 0; presses < 80; presses += 1) {
+        if ((await focused(page)) === name) return;
+        await page.keyboard.press("Tab");
+      }
+      assert.fail(`the keyboard does not reach ${name}`);
+    };
+    await tabTo("Set a rate");
+    await page.keyboard.press("Enter");
+    await tabTo("is worth");
+    await page.keyboard.type("11,9");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("SEK");
+    await page.keyboard.press("Enter");
+    await dialog(page).getByText("Changes the rates of this shop.").waitFor();
+    await tabTo("Save");
+    await page.keyboard.press("Enter");
+    await row(page, "1 EUR = 11.9 SEK").waitFor();
+    await dialog(page).waitFor({ state: "detached" });
+    assert.equal(await focused(page), "Set a rate", "the focus is back where it was");
+    await unset("FI-009", SEK);
+  }));
+
+  test("long ids and names push nothing wide", visit("#/rates", async (page) => {
+    const id = "X".repeat(128);
+    await host.api("PUT", unit(id), { type: "STORE", parentId: "FI", name: "W".repeat(256) });
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const tab of ["", "/history", "/messages", "/details"]) {
+      await page.goto(`${host.url}/#/rates/${id}${tab}`);
+      await page.locator(".unit-title").getByText(id).waitFor();
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 360, `${tab} is ${wide} px wide`);
+    }
+    await page.goto(`${host.url}/#/rates`);
+    const tree = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(tree <= 360, `the tree is ${tree} px wide`);
+    await host.api("DELETE", unit(id));
+  }));
+});

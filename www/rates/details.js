@@ -1,0 +1,74 @@
+/**
+ * What a business unit is: its name, its place in the tree, its markups, and what can be done with it.
+ */
+
+import { button, confirmed, h, keepFocus, notify } from "../dom.js";
+import { hrefOf } from "./address.js";
+import { createUnit, editUnit } from "./unit-editor.js";
+import { KINDS, TYPES, explain, pairText } from "./wording.js";
+
+const MAY_NOT = "You may not see business units. That needs the permission exr.business-unit.read, for example by the role exr.editor.";
+const OUTDATED = "It was not deleted, because someone else has just changed it. Check it again.";
+
+/** The tab; `show` draws the unit. */
+export function unitDetails(desk) {
+  const facts = h("dl", { class: "facts" });
+  const actions = h("div", { class: "inline" });
+  const about = h("p", { class: "hint" });
+  const element = h("div", { class: "card stack" }, facts, actions, about);
+
+  return {
+    element,
+    show({ id, units }) {
+      const unit = units?.get(id);
+      facts.hidden = actions.hidden = unit === undefined;
+      about.textContent = unit === undefined ? MAY_NOT : "";
+      if (unit === undefined) return;
+      facts.replaceChildren(...factsOf(unit, units).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+      const below = units.children(id).length;
+      const mayWrite = desk.may("exr.business-unit.write");
+      const offered = mayWrite && [
+        button("Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
+        unit.type !== "STORE" && button("New unit below", { image: "plus", onclick: () => createUnit(desk, id) }),
+        below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
+      ];
+      keepFocus(actions, () => actions.replaceChildren(...(offered || []).filter(Boolean)));
+      const others = below === 1 ? "the unit" : `the ${below.toLocaleString("en")} units`;
+      if (mayWrite && below > 0) about.textContent = `It can be deleted once nothing is below it: move or delete ${others} below first.`;
+    },
+  };
+}
+
+function factsOf(unit, units) {
+  const { id, type, parentId, markupPercentage, markups = [] } = unit;
+  const link = (to) => h("a", { href: hrefOf({ id: to }) }, units.name(to));
+  return [
+    ["Kind", KINDS[type].word],
+    ["Id", h("span", { class: "id" }, id)],
+    parentId !== undefined && ["Below", link(parentId)],
+    type !== "STORE" && ["Shops", units.shops(id).toLocaleString("en")],
+    ["General markup", markupPercentage === undefined ? inheritedMarkup(unit, units, link) : `${markupPercentage} %, set here`],
+    ["Markups of pairs", markups.length === 0 ? "none here" : h("ul", {}, markups.map((entry) => h("li", {}, markupText(entry))))],
+  ].filter(Boolean);
+}
+
+const markupText = (entry) => `${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back: ${entry.markupPercentage} %`;
+
+function inheritedMarkup({ id }, units, link) {
+  const above = units.path(id).slice(1).find(({ markupPercentage }) => markupPercentage !== undefined);
+  return above === undefined ? "none" : h("span", {}, `${above.markupPercentage} %, from `, link(above.id));
+}
+
+async function removeUnit(desk, { id, parentId }) {
+  const name = desk.name(id);
+  try {
+    const { etag } = await desk.host.unit(id);
+    const detail = `The rates that are set at ${name} are deleted with it. Subscribers of a shop that is deleted keep what they have.`;
+    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return;
+    await desk.host.removeUnit(id, etag);
+    notify(`${name} was deleted.`);
+    desk.go({ id: parentId, tab: "details" });
+  } catch (error) {
+    notify(error.code === "outdated" ? OUTDATED : explain(error));
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What a change would do, as it is shown before saving: each rate before and after, how many shops change, and what the
+ * first of them would be sent.
+ */
+
+import { h, icon } from "../dom.js";
+import { counted } from "../messages.js";
+import { growth, growthText } from "./decimal.js";
+import { unitName } from "./unit-name.js";
+import { TYPES, effectText, pairText, rateText } from "./wording.js";
+
+/** From this change on, in hundredths of a percent, a rate may be a slip of the keyboard: 10 %. */
+const LARGE = 1000;
+
+/** The most rates that are shown of a change, and of a shop. */
+const MAX_CHANGES = 50;
+const MAX_RATES = 8;
+
+/** The effect: `changes` are `{ rate, before?, after? }`, `notes` are sentences, `dryRun` is the host's answer. */
+export function effect({ changes = [], notes = [], dryRun, kind, units }) {
+  const shown = changes.slice(0, MAX_CHANGES);
+  const more = changes.length - shown.length;
+  return h(
+    "div",
+    { class: "stack effect" },
+    h("p", { class: "effect-sentence", role: "status" }, icon(kind === "STORE" ? "shop" : "group"), h("span", {}, effectText(dryRun, kind))),
+    shown.length > 0 && h("ul", { class: "effect-changes" }, shown.map(changeLine), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
+    notes.map((note) => h("p", { class: "hint" }, note)),
+    samples(dryRun, units),
+  );
+}
+
+function changeLine({ rate, before, after }) {
+  const isLarge = before !== undefined && after !== undefined && Math.abs(growth(before, after) ?? 0) >= LARGE;
+  const value = (rateValue) => (rateValue === undefined ? "not set" : `${rateValue} ${rate.currencyIdFrom}`);
+  const spoken = (word) => h("span", { class: "visually-hidden" }, word);
+  return h(
+    "li",
+    {},
+    h("span", { class: "effect-pair" }, `${TYPES[rate.exchangeRateType]}: ${pairText(rate)}`),
+    h("span", { class: "effect-values" }, h("s", {}, spoken("before: "), value(before)), " → ", h("b", {}, spoken("after: "), value(after))),
+    before !== undefined && after !== undefined && h("span", { class: isLarge ? "growth large" : "growth" }, growthText(before, after)),
+    isLarge && h("span", { class: "effect-warning" }, icon("alert"), "A large step. Is the decimal point right?"),
+  );
+}
+
+/** What the first shops would be sent. */
+function samples({ sample, businessUnits }, units) {
+  if (sample.length === 0) return undefined;
+  const isPart = Number(businessUnits.affected) > sample.length;
+  return h(
+    "details",
+    {},
+    h("summary", {}, sample.length === 1 ? "What the shop gets" : `What the shops get${isPart ? `, the first ${sample.length}` : ""}`),
+    h("ul", { class: "samples" }, sample.map((shop) => sampleOf(shop, units))),
+  );
+}
+
+function sampleOf({ businessUnitId, createdRates, updatedRates, deletedRates }, units) {
+  const lists = [["new", createdRates], ["changed", updatedRates], ["gone", deletedRates]];
+  const lines = lists.flatMap(([word, rates]) => (rates ?? []).map((rate) => sampleLine(word, rate)));
+  const more = lines.length - MAX_RATES;
+  return h(
+    "li",
+    {},
+    h("h3", {}, unitName(units?.name(businessUnitId) ?? businessUnitId, businessUnitId)),
+    h("ul", {}, lines.slice(0, MAX_RATES), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
+  );
+}
+
+/** A rate as messages have it. */
+function sampleLine(word, { exchangeRateType, sourceCurrencyCode, targetCurrencyCode, rateValue, rateValueWithMarkup }) {
+  const rate = rateText({ currencyIdFrom: sourceCurrencyCode, currencyIdTo: targetCurrencyCode, rateValue });
+  const markup = rateValueWithMarkup === rateValue ? "" : `, with markup ${rateValueWithMarkup} ${sourceCurrencyCode}`;
+  return h("li", {}, `${TYPES[exchangeRateType]}: ${rate}${word === "gone" ? " is gone" : markup}${word === "new" ? " (new)" : ""}`);
+}

@@ -1,0 +1,141 @@
+/**
+ * What the Rates view asks the host: business units, rates, changes with their dry runs, history and messages. Numbers
+ * are texts on both ways.
+ */
+
+import { parseExactly } from "../../js/src/rates-message.js";
+import { number, toExactJson } from "./exact.js";
+
+/** The most answers that are kept to be compared with the next ones. */
+const MAX_KEPT = 500;
+
+/** The most pages of a history: 100,000 values. */
+const MAX_PAGES = 100;
+
+const unitPath = (id) => `/api/v1/business-units/${encodeURIComponent(id)}`;
+const ratesPath = (id) => `${unitPath(id)}/exchange-rates`;
+
+export class RatesHost {
+  #session;
+  #kept = new Map();
+
+  constructor(session) {
+    this.#session = session;
+  }
+
+  /** Every business unit. */
+  async units() {
+    return this.#get("/api/v1/business-units");
+  }
+
+  /** The rates that a unit uses. An answer that has not changed is the same object again. */
+  async used(id) {
+    return this.#get(`/api/v1/exchange-rates?${new URLSearchParams({ businessUnit: id })}`);
+  }
+
+  /** The rates that are set at a unit. */
+  async setAt(id) {
+    return this.#get(ratesPath(id));
+  }
+
+  /** The rates that are set at a unit, and their version: `{ body, etag }`. */
+  async setAtWithVersion(id) {
+    const body = await this.setAt(id);
+    return { body, etag: this.#kept.get(ratesPath(id))?.etag };
+  }
+
+  /** A unit and its version: `{ body, etag }`. */
+  async unit(id) {
+    const response = await this.#request(unitPath(id));
+    return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
+  }
+
+  /** What a change of a unit would do. */
+  async tryUnit(id, unit) {
+    return this.#send("PUT", `${unitPath(id)}?dryRun=true`, writtenUnit(unit));
+  }
+
+  /** Writes a unit if it still has the version `etag`; without one, if it does not exist. Returns the id of the change. */
+  async writeUnit(id, unit, etag) {
+    const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
+    const response = await this.#request(unitPath(id), { method: "PUT", headers, body: toExactJson(writtenUnit(unit)) });
+    return response.headers.get("Correlation-Id");
+  }
+
+  async removeUnit(id, etag) {
+    await this.#request(unitPath(id), { method: "DELETE", headers: { "If-Match": etag } });
+  }
+
+  /** What a change of rates, `{ set, delete }`, would do. */
+  async tryRates(id, change) {
+    return this.#send("POST", `${ratesPath(id)}?dryRun=true`, writtenRates(change));
+  }
+
+  /**
+   * Changes rates, all or none, if those that are set still have the version `etag`; returns `{ correlationId, created,
+   * updated, deleted, unchanged }`.
+   */
+  async changeRates(id, change, etag) {
+    return this.#send("POST", ratesPath(id), writtenRates(change), { "If-Match": etag });
+  }
+
+  /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt? }`. */
+  async history(id, { exchangeRateType, currencyIdFrom, currencyIdTo }, since, limit = 1000) {
+    const query = { businessUnit: id, type: exchangeRateType, from: currencyIdFrom, to: currencyIdTo, since, limit };
+    const items = [];
+    let cursor;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const asked = new URLSearchParams({ ...query, ...(cursor !== undefined && { cursor }) });
+      const answer = await this.#send("GET", `/api/v1/exchange-rates/history?${asked}`);
+      items.push(...answer.items);
+      cursor = answer.next;
+      if (cursor === undefined || limit === 1) break;
+    }
+    return items;
+  }
+
+  /** How far a change has reached the shops. */
+  async progress(correlationId) {
+    return this.#send("GET", `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`);
+  }
+
+  /** Sends every rate of the shops at or below a unit to the subscribers; returns the id of the change. */
+  async sendInitialState(businessUnitId) {
+    return (await this.#send("POST", "/api/v1/initial-state", { tenantId: this.#session.tenant, businessUnitId })).correlationId;
+  }
+
+  async #send(method, path, body, headers = {}) {
+    const response = await this.#request(path, { method, headers, body: body && toExactJson(body) });
+    return parseExactly(await response.text());
+  }
+
+  async #get(path) {
+    const kept = this.#kept.get(path);
+    const response = await this.#request(path, { headers: kept?.etag ? { "If-None-Match": kept.etag } : {} });
+    if (response.status === 304) return kept.body;
+    const body = parseExactly(await response.text());
+    if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
+    this.#kept.set(path, { etag: response.headers.get("ETag"), body });
+    return body;
+  }
+
+  async #request(path, options) {
+    try {
+      return await this.#session.host.request(path, options);
+    } catch (error) {
+      this.#session.learn(error);
+      throw error;
+    }
+  }
+}
+
+const writtenRates = ({ set = [], delete: gone = [] }) => ({
+  ...(set.length > 0 && { set: set.map((rate) => ({ ...rate, rateValue: number(rate.rateValue) })) }),
+  ...(gone.length > 0 && { delete: gone }),
+});
+
+const writtenUnit = ({ markupPercentage, markups, ...unit }) => ({
+  ...unit,
+  ...(markupPercentage !== undefined && { markupPercentage: number(markupPercentage) }),
+  ...(markups?.length > 0 && { markups: markups.map((entry) => ({ ...entry, markupPercentage: number(entry.markupPercentage) })) }),
+});

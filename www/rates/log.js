@@ -1,0 +1,147 @@
+/**
+ * The messages of the topic as subscribers get them, for a shop or for all shops below a unit, newest first. The initial
+ * state is sent from here.
+ */
+
+import { button, confirmed, h, icon, notify } from "../dom.js";
+import { counted } from "../messages.js";
+import { unitName } from "./unit-name.js";
+import { TYPES, explain, rateText, secondText, timeText } from "./wording.js";
+
+/** The most messages that are kept, and shown. */
+const MAX_KEPT = 500;
+const MAX_SHOWN = 200;
+
+const LISTS = [["createdRates", "created"], ["updatedRates", "updated"], ["deletedRates", "deleted"]];
+
+/** The messages that were received while the view is open: `{ message, text }`, newest first. */
+export class Received {
+  #list = [];
+  #ids = new Set();
+
+  /** Adds a message; returns whether it was not there. A message may arrive more than once. */
+  add(entry) {
+    const { messageId } = entry.message;
+    if (this.#ids.has(messageId)) return false;
+    this.#ids.add(messageId);
+    const at = this.#list.findIndex(({ message }) => message.publishTime <= entry.message.publishTime);
+    this.#list.splice(at < 0 ? this.#list.length : at, 0, entry);
+    for (const { message } of this.#list.splice(MAX_KEPT)) this.#ids.delete(message.messageId);
+    return true;
+  }
+
+  all() {
+    return this.#list;
+  }
+}
+
+/** The tab; `received` are the messages, `refresh` draws new ones. */
+export function messageLog(desk, received) {
+  const list = h("ol", { class: "messages" });
+  const about = h("p", { class: "hint", role: "status" });
+  const send = button("Send initial state", { image: "send", class: "primary", onclick: () => sendInitialState(desk) });
+  const read = button("Read those of the past days", { class: "plain", onclick: () => desk.topic?.follow(desk.id, "earliest") });
+  const empty = h("div", { class: "empty-state" });
+  const element = h("div", { class: "stack" }, h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, read, send)), list, empty);
+  const drawn = new Map();
+  let drawnFor;
+  let isAsked = false;
+
+  /** Draws new messages beside those that are there, which may be open. */
+  function refresh() {
+    isAsked = false;
+    if (drawnFor !== desk.id) drawn.clear();
+    drawnFor = desk.id;
+    const found = received.all().filter(({ message }) => desk.concerns(message.data.businessUnitId));
+    const shown = found.slice(0, MAX_SHOWN);
+    for (const entry of shown) if (!drawn.has(entry.message.messageId)) drawn.set(entry.message.messageId, messageLine(desk, entry));
+    const lines = shown.map(({ message }) => drawn.get(message.messageId));
+    for (const line of [...list.children]) if (!lines.includes(line)) line.remove();
+    lines.forEach((line, at) => list.children[at] === line || list.insertBefore(line, list.children[at] ?? null));
+    list.hidden = found.length === 0;
+    empty.hidden = found.length > 0;
+    about.textContent = aboutText(desk, found.length);
+    empty.replaceChildren(...emptyTexts(desk));
+    send.hidden = !desk.may("exr.initial-state.create") || !desk.may("exr.rate.read");
+    read.hidden = desk.topic === undefined || !desk.isShop();
+  }
+
+  return {
+    element,
+    show: refresh,
+    /** Draws at most once for each frame of the screen: a large change brings many messages at once. */
+    refresh() {
+      if (isAsked) return;
+      isAsked = true;
+      requestAnimationFrame(() => isAsked && refresh());
+    },
+  };
+}
+
+function aboutText(desk, count) {
+  if (desk.topic === undefined || count === 0) return "";
+  return count > MAX_SHOWN ? `The last ${MAX_SHOWN} of ${counted(count, "message")} received` : `${counted(count, "message")} received`;
+}
+
+function emptyTexts(desk) {
+  if (desk.topic === undefined) {
+    const why = "That needs the permission exr.rates-changed.subscribe, for example by the role exr.subscriber.";
+    return [icon("lock"), h("h2", {}, "You may not follow the messages"), h("p", {}, why)];
+  }
+  const whom = desk.isShop() ? "this shop" : "a shop below this unit";
+  const what = `Each change of the rates of ${whom} appears here, as every subscriber gets it.`;
+  return [h("h2", {}, "No messages yet"), h("p", {}, `${what} The initial state is a message with all of a shop’s rates.`)];
+}
+
+async function sendInitialState(desk) {
+  const shops = desk.units?.shops(desk.id);
+  const whom = desk.isShop() || shops === undefined ? "One message with all rates of this shop" : `${counted(shops, "message")}, one with all rates of each shop,`;
+  const detail = `${whom} will go to every subscriber of this tenant. No rate changes.`;
+  if (!(await confirmed("Send the initial state?", detail, "Send"))) return;
+  try {
+    desk.track(await desk.host.sendInitialState(desk.id), `Initial state of ${desk.name(desk.id)}`);
+    notify("The initial state is being sent.");
+  } catch (error) {
+    notify(explain(error));
+  }
+}
+
+function messageLine(desk, { message, text }) {
+  const { businessUnitId } = message.data;
+  const lists = LISTS.map(([name, word]) => [word, message.data[name] ?? []]).filter(([, rates]) => rates.length > 0);
+  const counts = lists.map(([word, rates]) => `${rates.length} ${word}`).join(", ") || "no rates";
+  const body = h("div", { class: "stack tight" });
+  const fill = () => body.childElementCount === 0 && body.append(...content(lists, message, text));
+  return h(
+    "li",
+    { class: "changed" },
+    h(
+      "details",
+      { ontoggle: fill },
+      h(
+        "summary",
+        {},
+        h("time", { datetime: message.publishTime, title: timeText(message.publishTime) }, secondText(message.publishTime)),
+        h("span", { class: "message-shop" }, unitName(desk.name(businessUnitId), businessUnitId)),
+        h("span", { class: "hint" }, counts),
+      ),
+      body,
+    ),
+  );
+}
+
+function content(lists, message, text) {
+  const line = (rate) => {
+    const { exchangeRateType, sourceCurrencyCode, targetCurrencyCode, rateValue, rateValueWithMarkup } = rate;
+    const sentence = rateText({ currencyIdFrom: sourceCurrencyCode, currencyIdTo: targetCurrencyCode, rateValue });
+    const markup = rateValueWithMarkup === rateValue ? "" : `, with markup ${rateValueWithMarkup}`;
+    return h("li", {}, `${TYPES[exchangeRateType] ?? exchangeRateType}: ${sentence}`, h("span", { class: "hint" }, markup));
+  };
+  const capital = (word) => word.replace(/^./, (first) => first.toUpperCase());
+  const correlation = message.attributes["Correlation-Id"] ?? "";
+  return [
+    ...lists.map(([word, rates]) => h("div", { class: "message-rates" }, h("h3", {}, capital(word)), h("ul", {}, rates.map(line)))),
+    h("p", { class: "hint" }, `Published ${timeText(message.publishTime)} (${message.publishTime}) by change `, h("span", { class: "id" }, correlation)),
+    h("details", { class: "exchange" }, h("summary", {}, "The message, for developers"), h("pre", { tabindex: "0" }, text)),
+  ];
+}

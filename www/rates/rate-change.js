@@ -1,0 +1,123 @@
+/**
+ * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that someone else has changed in
+ * the meantime is not overwritten unseen.
+ */
+
+import { TillgateError, calculate, oppositeRate } from "../../js/src/browser.js";
+import { h } from "../dom.js";
+import { edit } from "../editor.js";
+import { isSame } from "./decimal.js";
+import { effect } from "./effect.js";
+import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";
+
+/**
+ * Opens the dialog and returns whether something was saved. `fields` is a form whose value is a change, `{ set?, delete? }`,
+ * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once.
+ */
+export async function changeRates(desk, { id, title, fields, reviewed, wide }) {
+  const kind = desk.units?.get(id)?.type;
+  let seen;
+
+  const review = async () => {
+    fields.check?.();
+    const change = fields.value();
+    check(change);
+    const above = desk.units?.get(id)?.parentId;
+    const usedAbove = above !== undefined && change.delete?.length > 0 ? desk.host.used(above) : [];
+    const asked = [desk.host.setAt(id), desk.host.used(id), usedAbove, desk.host.tryRates(id, change)];
+    const [set, used, inherited, dryRun] = await Promise.all(asked);
+    seen = touched(set, change);
+    const changes = changesOf(change, { set, used, inherited });
+    return effect({ changes, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
+  };
+
+  /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
+  const save = async (change, attempts = 5) => {
+    const { body, etag } = await desk.host.setAtWithVersion(id);
+    if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
+    try {
+      const { correlationId } = await desk.host.changeRates(id, change, etag);
+      desk.track(correlationId, title);
+      desk.reread();
+    } catch (error) {
+      if (error.code !== "outdated" || attempts === 1) throw error;
+      await save(change, attempts - 1);
+    }
+  };
+
+  const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
+  return edit({ title, fields, review, reviewed, save: (change) => save(change), latest, describe, explain, wide, saved: savedText(kind) });
+}
+
+/** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */
+function check({ set = [] }) {
+  if (set.length === 0) return;
+  try {
+    calculate([{ op: "check", rates: set }]);
+  } catch (error) {
+    if (error.code !== "invalid") throw error;
+    // Whether the opposite is set at the unit is known to the host.
+    const faults = error.faults.filter(({ message }) => !message.startsWith("has an opposite"));
+    if (faults.length === 0) return;
+    const placed = faults.map(({ path, message }) => ({ path: path.replace("$.calls[0].rates", "$.set"), message }));
+    throw new TillgateError({ code: "invalid", ...placed[0], faults: placed });
+  }
+}
+
+/** A form without controls, for a change that is given. */
+export const given = (change) => ({ element: h("div", {}), value: () => change, showFaults: () => false });
+
+const savedText = (kind) => (kind === "STORE" || kind === undefined ? "Saved. The rate is in force." : "Saved. The shops are getting it now.");
+
+/** The rates that are set now and that a change would write or delete, as a change. */
+function touched(set, { set: written = [], delete: gone = [] }) {
+  const now = new Map(set.map((rate) => [keyOf(rate), rate]));
+  const all = [...written, ...gone];
+  return { set: all.flatMap((rate) => now.get(keyOf(rate)) ?? []), delete: all.filter((rate) => !now.has(keyOf(rate))) };
+}
+
+/** Each rate of a change with its values before and after; those that stay as they are set are left out. */
+function changesOf({ set = [], delete: gone = [] }, now) {
+  const usedNow = valuesOf(now.used);
+  const setNow = valuesOf(now.set);
+  const inherited = valuesOf(now.inherited);
+  const isGone = new Set(gone.map(keyOf));
+  const remaining = new Map([...setNow, ...valuesOf(set)].filter(([key]) => !isGone.has(key)));
+  const isUnchanged = (rate) => setNow.has(keyOf(rate)) && isSame(setNow.get(keyOf(rate)), rate.rateValue);
+  const written = set.filter((rate) => !isUnchanged(rate)).map((rate) => ({ rate, before: usedNow.get(keyOf(rate)), after: rate.rateValue }));
+  const removed = gone
+    .filter((rate) => setNow.has(keyOf(rate)))
+    .map((rate) => {
+      const opposite = remaining.get(keyOf(oppositeOf(rate)));
+      return { rate, before: usedNow.get(keyOf(rate)), after: opposite === undefined ? inherited.get(keyOf(rate)) : oppositeRate(opposite) };
+    });
+  return [...removed, ...written];
+}
+
+const valuesOf = (rates) => new Map(rates.map((rate) => [keyOf(rate), rate.rateValue]));
+
+/** What changes beside the values: where rates come from. */
+function notesOf(units, id, { set = [], delete: gone = [] }, now) {
+  const own = new Set(now.set.map(pairKeyOf));
+  const from = new Map(now.used.map((rate) => [pairKeyOf(rate), rate.setAt]));
+  const name = (unit) => units?.name(unit) ?? unit;
+  const left = new Set(set.map(pairKeyOf).filter((pair) => !own.has(pair) && from.has(pair)).map((pair) => name(from.get(pair))));
+  const above = units?.get(id)?.parentId;
+  const follows = gone.some((rate) => own.has(pairKeyOf(rate))) && set.length === 0 && above !== undefined;
+  return [
+    left.size > 0 && `${name(id)} then keeps its own rate: changes at ${[...left].join(" or ")} no longer reach it.`,
+    follows && `${name(id)} then follows the units above it again.`,
+  ].filter(Boolean);
+}
+
+const versionOf = ({ set, delete: gone }) => JSON.stringify([set.map((rate) => [keyOf(rate), rate.rateValue]), gone.map(keyOf)]);
+
+/** Rates in a sentence. */
+function describe({ set = [], delete: gone = [] }) {
+  const lines = [
+    ...set.map((rate) => `${TYPES[rate.exchangeRateType]}: ${rateText(rate)}`),
+    ...gone.map((rate) => `${TYPES[rate.exchangeRateType]}: ${pairText(rate)} is not set here`),
+  ];
+  const more = lines.length - 6;
+  return `${lines.slice(0, 6).join("; ")}${more > 0 ? `; and ${more} more` : ""}.`;
+}

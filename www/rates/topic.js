@@ -1,0 +1,69 @@
+/**
+ * Follows the topic of rate changes for one shop or for the whole tenant. Keeps no rates, unlike the package's
+ * `RatesClient`: a manager looks at many units, groups among them, and at where their rates come from. What is shown is
+ * read again when a message concerns it.
+ */
+
+import { events } from "../../js/src/event-stream.js";
+import { Follower, emit } from "../../js/src/follower.js";
+import { parseExactly } from "../../js/src/rates-message.js";
+
+const PATH = "/api/v1/topics/cer.public.event.rates-changed.v1";
+
+const REFUSALS = new Set(["denied", "unauthenticated"]);
+
+/** Events: those of a follower, `message` with `message` and its `text`, `reset` when messages may have been missed. */
+export class Topic extends Follower {
+  #filter = {};
+  #cursor;
+  #isPaused = true;
+
+  /** Is paused at first. */
+  constructor({ url, token }) {
+    super({ url, token, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
+    super.pause();
+  }
+
+  pause() {
+    this.#isPaused = true;
+    super.pause();
+  }
+
+  resume() {
+    this.#isPaused = false;
+    super.resume();
+  }
+
+  /** Follows one shop, or all without an id; `after` is `latest`, or `earliest` for all messages that are kept. */
+  follow(businessUnitId, after = "latest") {
+    this.#filter = { ...(businessUnitId !== undefined && { businessUnitId }), after };
+    this.#cursor = undefined;
+    super.pause();
+    if (!this.#isPaused) super.resume();
+  }
+
+  async #listen({ signal, upToDate }) {
+    const headers = { Accept: "text/event-stream", ...(this.#cursor !== undefined && { "Last-Event-ID": this.#cursor }) };
+    const response = await this.#open(headers, signal);
+    upToDate();
+    for await (const { id, event, data } of events(response)) {
+      if (signal.aborted) return;
+      this.#cursor = id ?? this.#cursor;
+      if (event === "reset") emit(this, "reset", {});
+      else if (data !== undefined) emit(this, "message", { message: parseExactly(data), text: data });
+    }
+  }
+
+  async #open(headers, signal) {
+    try {
+      return await this.host.request(`${PATH}?${new URLSearchParams(this.#filter)}`, { headers, signal });
+    } catch (error) {
+      if (error.code === "invalid" && this.#cursor !== undefined) {
+        // A cursor that the host does not know any more: from now on, and what was missed is read again.
+        this.#cursor = undefined;
+        emit(this, "reset", {});
+      }
+      throw error;
+    }
+  }
+}

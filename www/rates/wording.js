@@ -1,0 +1,84 @@
+/**
+ * The words of the Rates view: rates, business units, times and the effect of a change as a price manager says them.
+ */
+
+import { counted, errorText } from "../messages.js";
+
+/** The types of rates, in the order of every list. */
+export const TYPES = { SALES: "Sales", PURCHASE: "Purchase", INTERCOMPANY: "Intercompany" };
+
+/** The kinds of business units: their word, and their icon. */
+export const KINDS = {
+  COMPANY: { word: "Company", image: "company" },
+  GROUP: { word: "Group", image: "group" },
+  STORE: { word: "Shop", image: "shop" },
+};
+
+/** A rate from S to T of R: one T is worth R S. */
+export const rateText = ({ currencyIdFrom, currencyIdTo, rateValue }) => `1 ${currencyIdTo} = ${rateValue} ${currencyIdFrom}`;
+
+/** The pair without its value. */
+export const pairText = ({ currencyIdFrom, currencyIdTo }) => `1 ${currencyIdTo} in ${currencyIdFrom}`;
+
+/** What identifies a rate of a business unit. */
+export const keyOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => `${exchangeRateType}/${currencyIdFrom}/${currencyIdTo}`;
+
+/** What identifies both directions of a pair. */
+export const pairKeyOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => [exchangeRateType, ...[currencyIdFrom, currencyIdTo].sort()].join("/");
+
+/** The other direction. */
+export const oppositeOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => ({
+  exchangeRateType,
+  currencyIdFrom: currencyIdTo,
+  currencyIdTo: currencyIdFrom,
+});
+
+/** Only what identifies a rate. */
+export const identityOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => ({ exchangeRateType, currencyIdFrom, currencyIdTo });
+
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+const DAY_AND_TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const SECOND = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
+/** A day: 20 Nov 2026. */
+export const dayText = (time) => DAY.format(new Date(time));
+
+/** A time of day and its day: 20 Nov 2026, 17:40. */
+export const timeText = (time) => DAY_AND_TIME.format(new Date(time));
+
+/** A time of today to the second. */
+export const secondText = (time) => SECOND.format(new Date(time));
+
+/**
+ * Who changed something. The id of a client holds the software that it runs (`tokens.md`, "client_id"), which says more than
+ * the id; users and what is not a client's id are shown as they are.
+ */
+export function whoText(by) {
+  try {
+    const [, software] = /^sfw: ?"?([^@"\n]+)@/m.exec(atob(by.replaceAll("-", "+").replaceAll("_", "/"))) ?? [];
+    return software ?? by;
+  } catch {
+    return by;
+  }
+}
+
+/** Where a unit stands above another: `1 level up`. */
+export const levelsText = (levels) => `${counted(levels, "level")} up`;
+
+/** The effect of a change, from the answer to a dry run. */
+export function effectText({ businessUnits }, kind) {
+  const [total, affected, shielded] = [businessUnits.total, businessUnits.affected, businessUnits.shielded ?? 0].map(Number);
+  const own = shielded === 1 ? "1 keeps its own rate" : `${shielded.toLocaleString("en")} keep their own rate`;
+  if (total === 0) return "No shop is below this unit, so no shop changes.";
+  if (affected === 0 && shielded > 0) return `Changes no shop: ${own}.`;
+  if (affected === 0) return "Changes no shop’s rates.";
+  if (kind === "STORE") return "Changes the rates of this shop.";
+  return `Changes ${affected.toLocaleString("en")} of ${counted(total, "shop")}${shielded > 0 ? `; ${own}` : ""}.`;
+}
+
+/** An error of the host in words. */
+export function explain(error) {
+  if (error.code === "conflict") return `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
+  if (error.code === "not_found") return "This business unit no longer exists, or has no such rate.";
+  return errorText(error);
+}
