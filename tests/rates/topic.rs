@@ -1,5 +1,6 @@
 //! The topic over HTTP: where a subscriber begins, what it is sent, and how it goes on after it was away.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,48 +141,50 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
     assert_eq!(one.await.unwrap().shops(1).await, ["S"]);
 
     // From the oldest message on it reads one tenant after the other. Wherever it stops, it has missed nothing: neither
-    // of the one that it has read to the end nor of the other, whose messages are older.
+    // of the one that it has read to the end nor of the other, whose first messages are older.
     shop.clock.advance(Duration::from_secs(600));
     shop.set("SE-1", "SEK", "EUR", "11").await;
-    for stop_after in 1..=5 {
-        let mut heard = Vec::new();
+    set_as(&shop, &other, 13).await;
+    for stop_after in 1..=6 {
+        let mut heard = BTreeSet::new();
         let first = Listener::ask(&shop, &operator, "after=earliest", None);
         let mut listener = first.await.unwrap();
         let mut last = String::new();
         for _ in 0..stop_after {
             let event = listener.next().await.unwrap();
-            heard.push(format!(
-                "{} {}",
-                event.json()["data"]["tenantId"].as_str().unwrap(),
-                event.shop()
-            ));
+            heard.insert(told(&event.json()));
             last = event.id;
         }
         let resumed = Listener::ask(&shop, &operator, "", Some(&last));
         let mut resumed = resumed.await.unwrap();
         // What is published now comes after all that was there.
         shop.clock.advance(Duration::from_secs(60));
-        set_as(&shop, &other, 100 + u32::try_from(stop_after).unwrap()).await;
-        let value = json!(100 + stop_after);
-        loop {
-            let event = resumed.next().await.unwrap().json();
-            if event["data"]["updatedRates"][1]["rateValue"] == value {
-                break;
-            }
-            heard.push(format!(
-                "{} {}",
-                event["data"]["tenantId"].as_str().unwrap(),
-                event["data"]["businessUnitId"].as_str().unwrap()
-            ));
+        let newest = 100 + stop_after;
+        set_as(&shop, &other, newest).await;
+        while !heard.contains(&format!("zeta S {newest}")) {
+            heard.insert(told(&resumed.next().await.unwrap().json()));
         }
-        heard.sort();
-        heard.dedup();
-        assert_eq!(
-            heard,
-            ["acme C-1", "acme SE-1", "acme SE-2", "zeta S"],
-            "{stop_after}"
-        );
+        heard.retain(|told| !told.starts_with("zeta S 10"));
+        let expected = [
+            "acme C-1 10",
+            "acme SE-1 10",
+            "acme SE-1 11",
+            "acme SE-2 10",
+            "zeta S 12",
+            "zeta S 13",
+        ];
+        assert_eq!(heard.iter().collect::<Vec<_>>(), expected, "{stop_after}");
     }
+}
+
+/// Tenant, shop, and what an EUR is worth there.
+fn told(message: &Value) -> String {
+    let data = &message["data"];
+    let text = |member: &str| data[member].as_str().unwrap().to_owned();
+    let rates = [&data["createdRates"], &data["updatedRates"]];
+    let rates = rates.into_iter().find_map(Value::as_array).unwrap();
+    let value = &rates[1]["rateValue"];
+    format!("{} {} {value}", text("tenantId"), text("businessUnitId"))
 }
 
 #[tokio::test]
@@ -396,4 +399,23 @@ async fn a_change_says_how_far_it_has_come() {
     another.run_due().await;
     let token = shop.host.token("acme", super::fixture::ROLES).await;
     assert_eq!(shop.host.get(&path, &token).await.0, 404);
+}
+
+#[tokio::test]
+async fn changes_are_forgotten_in_time_even_where_nothing_is_published() {
+    let shop = Shop::start().await;
+    shop.unit("C", json!({ "type": "COMPANY" })).await;
+    let set = json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 10 });
+    let path = "business-units/C/exchange-rates";
+    let (_, made) = shop
+        .send(Method::POST, path, &json!({ "set": [set] }))
+        .await;
+    shop.host.run_due().await;
+    let id = made["correlationId"].as_str().unwrap();
+    let change = format!("/api/v1/exchange-rates/changes/{id}");
+    assert_eq!(shop.host.get(&change, &shop.token).await.0, 200);
+    shop.clock.advance(Duration::from_secs(8 * 24 * 3600));
+    shop.host.run_due().await;
+    let token = shop.host.token("acme", super::fixture::ROLES).await;
+    assert_eq!(shop.host.get(&change, &token).await.0, 404);
 }

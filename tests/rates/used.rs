@@ -1,7 +1,10 @@
 //! Which rates a shop uses, and what its messages say.
 
+use std::time::Duration;
+
 use serde_json::json;
-use tillgate::store::Position;
+use tillgate::identity::TenantId;
+use tillgate::store::{Position, Store};
 
 use super::fixture::Shop;
 
@@ -83,5 +86,36 @@ async fn markups_and_moves_change_what_shops_use() {
     assert_eq!(
         shop.used("SE-2").await,
         ["EUR/SEK 0.1 0.099 C", "SEK/EUR 10 9.9 C"]
+    );
+}
+
+#[tokio::test]
+async fn what_shops_use_is_kept_however_old_it_is_and_what_nobody_uses_is_not() {
+    let mut shop = Shop::with_units().await;
+    for value in ["10", "11", "12"] {
+        shop.set("C", "SEK", "EUR", value).await;
+    }
+    shop.set("SE-1", "SEK", "EUR", "13").await;
+    let partition = TenantId::new(shop.tenant).unwrap().partition();
+    for _ in 0..30 {
+        shop.clock.advance(Duration::from_secs(24 * 3600));
+        shop.host.run_due().await;
+    }
+    shop.token = shop.host.token(shop.tenant, super::fixture::ROLES).await;
+    for (unit, expected) in [("SE-1", "SEK/EUR 13 13 SE-1"), ("SE-2", "SEK/EUR 12 12 C")] {
+        assert_eq!(shop.used(unit).await[1], expected);
+    }
+    let kept = shop.store.scan(&partition, "used-rates/", None, 100);
+    let kept = kept.await.unwrap().entries;
+    assert_eq!(kept.len(), 2, "one of two shops, and one of SE-1: {kept:?}");
+    // A change is compared with what was kept.
+    let mut at = Position::default();
+    shop.messages(&mut at).await;
+    shop.set("C", "SEK", "EUR", "14").await;
+    let messages = shop.messages(&mut at).await;
+    assert_eq!(messages.len(), 2);
+    assert_eq!(
+        messages[0]["updatedRates"][1]["createdDate"],
+        "2026-11-20T12:00:00.000Z"
     );
 }
