@@ -6,12 +6,12 @@
 //! them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::retention;
 use super::tree::Walk;
 use super::unit::{UnitId, UnitType};
 use crate::clock::Timestamp;
@@ -23,6 +23,13 @@ pub(super) const CHANGES: &str = "rates-change/";
 
 /// The queue of the changes that have shops left to visit.
 pub(super) const FAN_OUT: &str = "rates-fan-out";
+
+/// The queue of what changes leave behind, to be removed in time (`retention.rs`): one job a tenant.
+pub(super) const RETENTION: &str = "rates-retention";
+const RETENTION_JOB: &str = "retention";
+
+/// How often that job looks while there are changes.
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// The key of a change's record.
 pub(super) fn change_key(correlation: Uuid) -> String {
@@ -152,6 +159,13 @@ pub(super) async fn record(
         let due = Timestamp(0);
         change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
     }
-    retention::schedule(change, made_at);
+    schedule_retention(change, made_at);
     change.put(&key, &progress)
+}
+
+/// Has the job of what is to be removed look at the end of the hour. Whoever changes something within an hour asks for the same.
+pub(super) fn schedule_retention(change: &mut Change, now: Timestamp) {
+    let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
+    let due = Timestamp((now.0 / hour + 1) * hour);
+    change.enqueue(RETENTION, RETENTION_JOB, due, Bytes::new());
 }

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::change::{Pass, Progress, Task, change_key};
+use super::math;
 use super::shop::{Differences, Outcome, Sender, Shared, read_used};
 use super::tree::{Node, Path, Tree, Walk};
-use super::{math, retention};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -167,9 +167,6 @@ impl Turn {
             let mut next = next.clone();
             next.published += published;
             change.put(&self.key, &next)?;
-            if published > 0 {
-                retention::schedule(&mut change, self.app.clock.now());
-            }
             let ends_turn = is_pass_done || is_last;
             if next.passes.is_empty() {
                 self.work.settle(&mut change);

@@ -90,7 +90,7 @@ impl Rates {
             ..Queue::new(change::FAN_OUT, Scope::AllPartitions)
         };
         register(app, fan_out, fan_out::run);
-        let retention = Queue::new(retention::QUEUE, Scope::AllPartitions);
+        let retention = Queue::new(change::RETENTION, Scope::AllPartitions);
         register(app, retention, retention::run);
         register(
             app,

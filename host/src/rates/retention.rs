@@ -21,24 +21,10 @@ use crate::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::runner::{CLOCK_SKEW, Work};
 use crate::store::{Entry, Position, Revision};
 
-/// The queue of what is to be removed.
-pub(super) const QUEUE: &str = "rates-retention";
-
-/// The one job of a tenant.
-const JOB: &str = "retention";
-
-const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many messages are dropped at once.
 const TRIMMED_AT_ONCE: usize = 1_000;
-
-/// Has the job look at the end of the hour. Whoever changes something within an hour asks for the same.
-pub(super) fn schedule(change: &mut Change, now: Timestamp) {
-    let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
-    let due = Timestamp((now.0 / hour + 1) * hour);
-    change.enqueue(QUEUE, JOB, due, Bytes::new());
-}
 
 /// Removes what is old.
 ///
