@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
 import { clientWith, demo, emptyHost, until } from "./support/program.mjs";
+import { RatesClient } from "../js/src/rates-client.node.js";
 import { growthText, readDecimal } from "../www/rates/decimal.js";
 
 const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
@@ -189,8 +190,12 @@ describe("the rates of a unit", () => {
 });
 
 describe("changing rates", () => {
-  test("a country’s rate is set after reading the dry run, arrives in a second page, and is taken back by the history", async () => {
+  test("a country’s rate is set after reading the dry run, arrives in a second page and in a till, and is taken back by the history", async () => {
     const before = await used("SE-002", SEK);
+    const till = new RatesClient({ url: host.url, token: host.token, businessUnitId: "SE-002" });
+    const atTheTill = () => till.rate({ exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR" })?.rateValue;
+    await till.ready();
+    assert.equal(atTheTill(), String(before.rateValue));
     const one = await signedIn(context, host, "#/rates/SE");
     const other = await signedIn(context, host, "#/rates/SE-002");
     await row(other, `1 EUR = ${before.rateValue} SEK`).waitFor();
@@ -212,6 +217,7 @@ describe("changing rates", () => {
     assert.match(await arrived.getAttribute("class"), /changed/, "it flashes");
     await arrived.getByText(/^from Sweden, \d/).waitFor();
     await other.getByText(/rates? changed at \d\d:\d\d:\d\d/).waitFor();
+    await until(() => atTheTill() === value, "the till has the rate");
     await one.getByText(new RegExp(`Done: ${affected} messages sent to ${total} shops`)).first().waitFor();
     await row(one, `1 EUR = ${value} SEK`).getByText("Set here", { exact: true }).waitFor();
 
@@ -223,6 +229,8 @@ describe("changing rates", () => {
     await press(one, "Save");
     await row(other, `1 EUR = ${before.rateValue} SEK`).getByText("from Nordic Retail").waitFor();
     assert.equal((await used("SE", SEK)).setAt, "nordic-retail");
+    await until(() => atTheTill() === String(before.rateValue), "the till has the former rate");
+    till.close();
     for (const page of [one, other]) {
       assert.deepEqual(page.faults, []);
       await page.close();

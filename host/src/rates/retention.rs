@@ -7,8 +7,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use super::change::{CHANGES, Progress};
 use super::history::{HISTORY, time_of};
 use super::shop::SHARED;
