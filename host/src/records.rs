@@ -229,7 +229,8 @@ impl Records {
     }
 
     /// Plans a change and commits it; plans again when a version that it expects is not the current one any more, or when
-    /// the plan fails with [`Error::Busy`]. A plan without operations is not committed. Answers what the plan that took effect answered.
+    /// the plan fails with [`Error::Busy`]. A plan without operations is not committed. Answers what the plan that took
+    /// effect answered.
     ///
     /// # Errors
     /// What the plan fails with; [`Error::Busy`] when other writers were faster every time;
