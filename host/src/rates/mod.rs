@@ -1,10 +1,10 @@
 //! Exchange rates: business units, the rates that are set at them, what each shop uses, and the topic that tells of every
 //! change of it (`rates.md`).
 //!
-//! A change is an [edit](edit) of one unit, in one commit. What shops below it use follows in the [background](fan_out).
-//! The math is the [module's](math). Read them in this order: [`unit`], [`set_rate`], [`tree`], [`shop`], [`edit`],
-//! [`fan_out`], [`topic`]; [`used`], [`history`] and [`dry_run`] read what these have written, [`reference`] and
-//! [`import`] bring rates from elsewhere.
+//! A change is an edit (`edit.rs`) of one unit, in one commit. What shops below it use follows in the background
+//! (`fan_out.rs`). The math is the module's (`math.rs`). Read them in this order: `unit`, `set_rate`, `tree`, `shop`,
+//! `edit`, `fan_out`, [`topic`]; `used`, `history` and `dry_run` read what these have written, [`reference`] and `import`
+//! bring rates from elsewhere.
 
 mod body;
 mod change;
