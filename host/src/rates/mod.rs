@@ -3,8 +3,8 @@
 //!
 //! A change is an edit (`edit.rs`) of one unit, in one commit. What shops below it use follows in the background
 //! (`fan_out.rs`). The math is the module's (`math.rs`). Read them in this order: `unit`, `set_rate`, `tree`, `shop`,
-//! `edit`, `fan_out`, [`topic`]; `used`, `history` and `dry_run` read what these have written, [`reference`] and `import`
-//! bring rates from elsewhere.
+//! `edit`, `fan_out`, [`topic`]; `used`, `history` and `dry_run` read what these have written,
+//! [`reference`](mod@reference) and `import` bring rates from elsewhere.
 
 mod body;
 mod change;
