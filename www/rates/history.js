@@ -144,6 +144,6 @@ function rowOf(desk, { item, previous, isLast, mayWrite, onrestore }) {
     cell("value-markup", rateValueWithMarkup ?? ""),
     cell("value-step", step),
     cell("value-origin", setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
-    mayWrite && cell("value-actions", isRestorable && button("Go back to this", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
+    mayWrite && cell("value-actions", isRestorable && button("Go back", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }
