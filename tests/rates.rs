@@ -9,6 +9,7 @@ mod exact;
 mod fixture;
 mod history;
 mod import;
+mod large;
 mod laws;
 mod listener;
 mod model;

@@ -134,6 +134,17 @@ impl Change {
         });
     }
 
+    /// How many bytes of values and bodies it has.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let content = |op: &Op| match op {
+            Op::Put { value, .. } => value.len(),
+            Op::Append { body, .. } | Op::Enqueue { body, .. } => body.len(),
+            Op::Delete { .. } | Op::Settle { .. } => 0,
+        };
+        self.ops.iter().map(content).sum()
+    }
+
     /// Whether nothing would change.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::records::Records;
 
 /// How many shops are planned at once.
-const PAGE: usize = 1_000;
+const PAGE: usize = 100;
 
 /// How many shops a dry run shows.
 const SAMPLE: usize = 20;

@@ -22,8 +22,13 @@ use crate::records::{Change, Records, Versioned};
 use crate::runner::Work;
 use crate::store::Revision;
 
-/// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most.
+/// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most: as few at first,
+/// and as many as long as they are small.
+const FIRST_PAGE: usize = 16;
 const PAGE: usize = 100;
+
+/// How large a page may become: shops that are not alike each have all of their rates in it.
+const MAX_BYTES: usize = 8 << 20;
 
 /// How many pages are visited before the other changes of the tenant have their turn.
 const PAGES_PER_TURN: usize = 16;
@@ -80,10 +85,11 @@ impl Turn {
         let at = pass.at;
         let mut tree = Tree::new(&self.records);
         let mut differences = Differences::new(&self.app, &self.records, at);
+        let mut size = FIRST_PAGE;
         for page in 1..=PAGES_PER_TURN {
             let is_last = page == PAGES_PER_TURN;
             let after = self
-                .visit_page(&progress, is_last, &mut tree, &mut differences)
+                .visit_page(&progress, is_last, &mut size, &mut tree, &mut differences)
                 .await?;
             let Some(after) = after else { return Ok(()) };
             progress = after;
@@ -118,28 +124,30 @@ impl Turn {
         Ok(Some(read))
     }
 
-    /// Visits the next page of shops. Answers the record of the change from then on, unless the turn is over.
+    /// Visits the next page of shops, as many as `size` says, which is made to fit. Answers the record of the change from
+    /// then on, unless the turn is over.
     async fn visit_page(
         &self,
         progress: &Versioned<Progress>,
         is_last: bool,
+        size: &mut usize,
         tree: &mut Tree<'_>,
         differences: &mut Differences<'_>,
     ) -> Result<Option<Versioned<Progress>>> {
-        let mut next = progress.record.clone();
-        let Some(pass) = next.passes.front_mut() else {
-            return Ok(None);
-        };
-        let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
-        let ids = pass.walk.next(&self.records, PAGE).await?;
-        let is_pass_done = pass.walk.is_done();
-        if is_pass_done {
-            next.passes.pop_front();
-        }
-        next.done += u64::try_from(ids.len()).unwrap_or(0);
-        // A walk may meet shops that were created since they were counted.
-        next.total = next.total.max(next.done);
         for _ in 0..MAX_ATTEMPTS {
+            let mut next = progress.record.clone();
+            let Some(pass) = next.passes.front_mut() else {
+                return Ok(None);
+            };
+            let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
+            let ids = pass.walk.next(&self.records, *size).await?;
+            let is_pass_done = pass.walk.is_done();
+            if is_pass_done {
+                next.passes.pop_front();
+            }
+            next.done += u64::try_from(ids.len()).unwrap_or(0);
+            // A walk may meet shops that were created since they were counted.
+            next.total = next.total.max(next.done);
             let mut change = Change::default();
             change.expect(&self.key, Some(progress));
             let shops = tree.shops(&ids).await?;
@@ -164,7 +172,11 @@ impl Turn {
                 }
                 published => published?,
             };
-            let mut next = next.clone();
+            let bytes = change.bytes();
+            if bytes > MAX_BYTES && ids.len() > 1 {
+                *size = ids.len() / 2;
+                continue;
+            }
             next.published += published;
             change.put(&self.key, &next)?;
             let ends_turn = is_pass_done || is_last;
@@ -175,6 +187,9 @@ impl Turn {
                 self.work.continue_at(&mut change, now, Bytes::new());
             }
             if let Some(committed) = self.records.commit(change).await? {
+                if bytes < MAX_BYTES / 4 {
+                    *size = (*size * 2).min(PAGE);
+                }
                 return Ok((!ends_turn).then_some(Versioned {
                     revision: committed.revision,
                     record: next,

@@ -22,13 +22,16 @@ use super::unit::{MAX_DEPTH, UnitId, UnitSettings, no_unit};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::records::{Change, PAGE, Records};
+use crate::records::{Change, Records, decode_entry};
 
 /// The records of the history.
 pub(super) const HISTORY: &str = "rates-history/";
 
 /// How many moments are computed at once.
 const AT_ONCE: usize = 1_000;
+
+/// How many entries are read at once: one of an import has all of its rates.
+const READ_AT_ONCE: usize = 32;
 
 /// What a change of a unit changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -271,13 +274,14 @@ async fn read_units(records: &Records, question: &Question) -> Result<HashMap<Un
     if tree.node(&question.unit).await?.is_none() {
         return Err(no_unit());
     }
+    let pair = [question.key, question.key.opposite()].map(KeyText::of);
     let mut units = HashMap::new();
     let mut open = vec![question.unit.clone()];
     while let Some(id) = open.pop() {
         if units.contains_key(&id) {
             continue;
         }
-        let entries = read_entries(records, &id).await?;
+        let entries = read_entries(records, &id, &pair).await?;
         let node = tree.node(&id).await?;
         let settings_now = node.as_ref().map(|node| node.unit().settings.clone());
         let rates_now = match &node {
@@ -312,16 +316,26 @@ async fn read_units(records: &Records, question: &Question) -> Result<HashMap<Un
     Ok(units)
 }
 
-/// All that is kept of a unit: the state at a time is what the entry before it says, and only the oldest has none.
-async fn read_entries(records: &Records, id: &UnitId) -> Result<Vec<(Timestamp, Entry)>> {
+/// All that is kept of a unit and a pair: the state at a time is what the entry before it says, and only the oldest has
+/// none.
+async fn read_entries(
+    records: &Records,
+    id: &UnitId,
+    pair: &[KeyText; 2],
+) -> Result<Vec<(Timestamp, Entry)>> {
     let prefix = prefix(id);
     let mut entries = Vec::new();
     let mut after = None;
     loop {
-        let page = records.scan(&prefix, after.as_deref(), PAGE).await?;
+        let page = records.scan(&prefix, after.as_deref(), READ_AT_ONCE);
+        let page = page.await?;
         for (key, entry) in &page.entries {
             let at = time_of(key).ok_or_else(|| Error::Bug(format!("{key} has no time")))?;
-            entries.push((at, crate::records::decode_entry(key, entry)?.record));
+            let mut entry: Entry = decode_entry(key, entry)?.record;
+            entry.rates.retain(|rate| pair.contains(&rate.key));
+            if !entry.is_empty() {
+                entries.push((at, entry));
+            }
         }
         after = page.entries.last().map(|(key, _)| key.clone());
         if !page.more || after.is_none() {

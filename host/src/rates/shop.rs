@@ -6,6 +6,7 @@
 //! commit, so that one that seems unused is removed only while nobody has referred to it since (`retention.rs`).
 
 use std::collections::{HashMap, HashSet};
+use std::mem::take;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -59,8 +60,11 @@ struct Group {
     parent: Option<UnitId>,
 }
 
-/// At how many groups what is known is forgotten: shops with rates of their own are alike to nobody.
-const MAX_KNOWN: usize = 200;
+/// At how many bytes what is known is forgotten: shops with rates of their own are alike to nobody.
+const MAX_KNOWN: usize = 16 << 20;
+
+/// How many bytes of calls are gathered before the module is asked.
+const MAX_CALLS: usize = 2 << 20;
 
 impl<'a> Differences<'a> {
     pub(super) fn new(app: &'a Arc<App>, records: &'a Records, at: Timestamp) -> Self {
@@ -84,7 +88,7 @@ impl<'a> Differences<'a> {
         tree: &mut Tree<'_>,
         shops: Vec<Arc<Node>>,
     ) -> Result<Vec<Outcome>> {
-        if self.known.len() > MAX_KNOWN {
+        if self.bytes() > MAX_KNOWN {
             self.known.clear();
             self.before.clear();
         }
@@ -107,9 +111,19 @@ impl<'a> Differences<'a> {
         outcomes.collect()
     }
 
+    /// How much is known, in bytes.
+    fn bytes(&self) -> usize {
+        let known = self.known.values().map(|known| {
+            let lists = known.lists.as_ref().map_or(0, Bytes::len);
+            known.rates.len() + lists
+        });
+        let before = self.before.values().map(Bytes::len);
+        known.chain(before).sum()
+    }
+
     async fn compute(&mut self, placed: &[(Group, Arc<Node>, Arc<Path>)]) -> Result<()> {
         let (mut groups, mut calls, mut befores) = (Vec::new(), Vec::new(), Vec::new());
-        let mut asked = HashSet::new();
+        let (mut asked, mut bytes) = (HashSet::new(), 0);
         for (group, shop, path) in placed {
             if self.known.contains_key(group) || !asked.insert(group) {
                 continue;
@@ -117,10 +131,27 @@ impl<'a> Differences<'a> {
             let before = self.used(group.before.as_deref()).await?;
             let levels = levels(shop, path);
             let at = self.at.max(path.changed_at()).to_millis_text();
-            calls.push(math::difference_call(&before, &levels, &at));
+            let call = math::difference_call(&before, &levels, &at);
+            bytes += call.len();
+            calls.push(call);
             groups.push(group.clone());
             befores.push(before);
+            if bytes > MAX_CALLS {
+                let gathered = (take(&mut groups), take(&mut calls), take(&mut befores));
+                self.ask(gathered.0, gathered.1, gathered.2).await?;
+                bytes = 0;
+            }
         }
+        self.ask(groups, calls, befores).await
+    }
+
+    /// Asks the module what has changed for groups of shops.
+    async fn ask(
+        &mut self,
+        groups: Vec<Group>,
+        calls: Vec<String>,
+        befores: Vec<Bytes>,
+    ) -> Result<()> {
         if groups.is_empty() {
             return Ok(());
         }
