@@ -13,6 +13,7 @@ mod support {
     pub mod ecb;
     pub mod host;
     pub mod issuer;
+    pub mod receiver;
     pub mod redis;
     pub mod script;
     pub mod sources;
@@ -46,3 +47,4 @@ mod tail;
 mod tokens;
 mod vectors;
 mod vectors_http;
+mod webhooks;

@@ -29,6 +29,7 @@ pub mod routes;
 pub mod runner;
 pub mod store;
 pub mod tokens;
+pub mod webhooks;
 
 /// What a commit allocates on a caller's thread is freed on the store's, which glibc's allocator makes wait for each
 /// other: with this one 64 committers get a fifth more done.

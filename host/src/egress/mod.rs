@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::timeout;
 
@@ -59,6 +59,17 @@ pub struct Answer {
     pub status: StatusCode,
     /// The body.
     pub body: Bytes,
+}
+
+/// What was answered, of whose body only the beginning matters.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The beginning of the body.
+    pub beginning: Bytes,
 }
 
 /// What was opened.
@@ -126,6 +137,37 @@ impl Client {
     /// Why there is no answer.
     pub async fn send(&self, request: RequestBuilder) -> Result<Answer, EgressError> {
         let answer = async { self.read(self.execute(request).await?).await };
+        self.in_time(answer).await
+    }
+
+    /// Sends a request and reads its answer as far as it may, so that the connection can be used again; keeps the
+    /// beginning. An answer that is larger is cut off.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn send_for_head(
+        &self,
+        request: RequestBuilder,
+        kept: usize,
+    ) -> Result<Head, EgressError> {
+        let answer = async {
+            let mut response = self.execute(request).await?;
+            let failed = |cause: reqwest::Error| failure(&cause, self.limits.deadline);
+            let (mut beginning, mut read) = (Vec::new(), 0);
+            while let Some(chunk) = response.chunk().await.map_err(failed)? {
+                read += chunk.len();
+                let room = kept.saturating_sub(beginning.len()).min(chunk.len());
+                beginning.extend_from_slice(chunk.get(..room).unwrap_or_default());
+                if read > self.limits.max_answer {
+                    break;
+                }
+            }
+            Ok(Head {
+                status: response.status(),
+                headers: std::mem::take(response.headers_mut()),
+                beginning: beginning.into(),
+            })
+        };
         self.in_time(answer).await
     }
 

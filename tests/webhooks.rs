@@ -1,0 +1,7 @@
+//! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
+
+mod certificates;
+mod deliveries;
+mod journal;
+mod resource;
+mod shop;
