@@ -127,6 +127,20 @@ async fn keys_are_listed_and_renewed() {
 }
 
 #[tokio::test]
+async fn the_keys_of_webhooks_are_listed_and_renewed_apart() {
+    let shop = Shop::open().await;
+    let first = shop.json(&["keys", "list", "--of", "webhooks"]);
+    assert_eq!(first.as_array().unwrap().len(), 1);
+    let tokens = shop.json(&["keys", "list", "--of", "tokens"]);
+    assert_ne!(first[0]["kid"], tokens[0]["kid"]);
+    let new = shop.json(&["keys", "rotate", "--of", "webhooks"]);
+    assert_eq!(new["status"], "published");
+    let both = shop.json(&["keys", "list", "--of", "webhooks"]);
+    assert_eq!(both[1]["kid"], new["kid"]);
+    assert_eq!(shop.json(&["keys", "list"]), tokens);
+}
+
+#[tokio::test]
 async fn clients_are_listed_authorized_and_revoked() {
     let shop = Shop::open().await;
     assert_eq!(
@@ -331,6 +345,7 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["clients", "authorize"],
         &["clients", "list", "--status", "asleep"],
         &["keys", "list", "--colour"],
+        &["keys", "list", "--of", "clients"],
         &["tail"],
         &["import-rates", "--unit", "eu", "--type", "SALES"],
         &["import-rates", "eurofxref.csv", "--unit", "eu"],

@@ -62,6 +62,17 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("rates.message_retention", r#""36days 12h""#, "36days 12h"),
     ("rates.max_messages", "1000000", "1000000"),
     ("rates.history_retention", r#""1day""#, "1day"),
+    (
+        "webhooks.issuer",
+        r#""https://id.shop.example""#,
+        "https://id.shop.example",
+    ),
+    (
+        "webhooks.service_account_email",
+        r#""sender@shop.example""#,
+        "sender@shop.example",
+    ),
+    ("webhooks.service_account_id", r#""4711""#, "4711"),
 ];
 
 const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.json", audiences = ["shop", "till"], tenant_claim = "/realm/tenant", permissions_claim = "rights", groups_claim = "teams", groups = { "shop-editors" = ["ecs.viewer"] }, tenants = ["shop-9"] }]"#;
@@ -69,7 +80,7 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 3] = ["log", "tokens", "rates"];
+const TABLES: [&str; 4] = ["log", "tokens", "rates", "webhooks"];
 const LISTS: [(&str, &str); 2] = [
     ("trusted_issuers", ISSUERS),
     ("reference_rates", REFERENCE_RATES),
@@ -375,6 +386,19 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "\"ever\"",
         "ever",
         "history_retention",
+    ),
+    ("webhooks.issuer", "\"\"", "", "webhooks.issuer"),
+    (
+        "webhooks.issuer",
+        "\"id.shop.example\"",
+        "id.shop.example",
+        "webhooks.issuer",
+    ),
+    (
+        "webhooks.service_account_email",
+        "\"sender\"",
+        "sender",
+        "webhooks.service_account_email",
     ),
 ];
 

@@ -46,3 +46,4 @@ mod tail;
 mod tokens;
 mod vectors;
 mod vectors_http;
+mod webhooks;

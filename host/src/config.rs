@@ -1,9 +1,10 @@
 //! Configuration: the only reader of files and of the environment. `config.default.toml` is its manual.
 //!
 //! Values that are more than a text or a number are read in `config/written.rs`, the tables of `[[reference_rates]]` in
-//! `config/reference_rates.rs`.
+//! `config/reference_rates.rs`, `[webhooks]` in `config/webhooks.rs`.
 
 mod reference_rates;
+mod webhooks;
 mod written;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use self::written::{duration, text};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::webhooks::Webhooks;
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("config.default.toml");
@@ -43,6 +45,7 @@ pub struct Config {
     pub log: Log,
     pub tokens: Tokens,
     pub rates: Rates,
+    pub webhooks: Webhooks,
     pub trusted_proxies: Vec<ipnet::IpNet>,
     pub trusted_issuers: Vec<TrustedIssuer>,
     pub reference_rates: Vec<ReferenceRates>,
@@ -271,6 +274,8 @@ impl Config {
         }
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
+        let webhooks = self.webhooks.check();
+        webhooks.map_err(|fault| format!("webhooks.{fault}"))?;
         ReferenceRates::check_all(&self.reference_rates)?;
         for (index, trusted) in self.trusted_issuers.iter().enumerate() {
             let at = format!("trusted_issuers[{index}]");

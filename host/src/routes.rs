@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::http::{Route, Server, Table};
 use crate::rates::Rates;
 use crate::tokens::Tokens;
-use crate::{conditions, page, rates, tokens};
+use crate::webhooks::Webhooks;
+use crate::{conditions, page, rates, tokens, webhooks};
 
 /// The features, started on what they share.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Features {
     pub conditions: Arc<Conditions>,
     /// Exchange rates.
     pub rates: Arc<Rates>,
+    /// Webhooks and their identity provider.
+    pub webhooks: Arc<Webhooks>,
 }
 
 impl Features {
@@ -31,6 +34,7 @@ impl Features {
             tokens: Arc::new(Tokens::start(app).await?),
             conditions: Arc::new(Conditions::start(app).await?),
             rates: Arc::new(Rates::start(app).await?),
+            webhooks: Arc::new(Webhooks::start(app).await?),
         })
     }
 
@@ -41,6 +45,7 @@ impl Features {
         routes.extend(bind(conditions::http::routes(), &self.conditions));
         routes.extend(bind(rates::http::routes(), &self.rates));
         routes.extend(bind(tokens::http::routes(), &self.tokens));
+        routes.extend(bind(webhooks::http::routes(), &self.webhooks));
         routes.extend(bind(page::routes(), app));
         routes
     }

@@ -1,6 +1,6 @@
 //! `tillgate keys`: lists and rotates the signing keys of a running host.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -11,8 +11,29 @@ use super::session::{HostOptions, Session};
 pub(super) struct Keys {
     #[command(flatten)]
     options: HostOptions,
+    /// Which keys
+    #[arg(long, global = true, value_name = "SIGNER", default_value = "tokens")]
+    of: Signer,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Whose keys.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Signer {
+    /// The keys that sign access tokens
+    Tokens,
+    /// The keys that sign the bearer tokens of webhook deliveries
+    Webhooks,
+}
+
+impl Signer {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Tokens => "/v1/keys",
+            Self::Webhooks => "/v1/webhook-keys",
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -20,21 +41,33 @@ enum Command {
     /// List the keys with their status: published, signing or retiring
     #[command(after_help = "Examples:
   tillgate keys list
+  tillgate keys list --of webhooks
   tillgate keys list --json --url https://tillgate.example --credentials operator.json")]
     List,
-    /// Publish a new key, which signs five minutes later; the old key is removed an hour after that
-    #[command(after_help = "Example:
-  tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
+    /// Publish a new key, which signs once every cache has it; the old key is removed an hour after that
+    #[command(
+        after_help = "A new key signs after five minutes, a new key of webhooks after an hour: that is how long the published keys may be
+cached.
+
+Examples:
+  tillgate keys rotate --of webhooks
+  tillgate keys rotate --credentials /var/lib/tillgate/operator.json"
+    )]
     Rotate,
 }
 
 pub(super) async fn run(arguments: Keys) -> Result<(), String> {
-    let Keys { options, command } = arguments;
+    let Keys {
+        options,
+        of,
+        command,
+    } = arguments;
     let session = Session::open(&options).await?;
     let answer = match command {
-        Command::List => session.get("/v1/keys").await?,
+        Command::List => session.get(of.path()).await?,
         Command::Rotate => {
-            let rotated = session.ask(Method::POST, "/v1/keys/rotate").await?;
+            let path = format!("{}/rotate", of.path());
+            let rotated = session.ask(Method::POST, &path).await?;
             rotated.body()?
         }
     };

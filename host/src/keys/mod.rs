@@ -4,6 +4,7 @@
 //! so has an identity provider. The record is shared by all hosts; which key signs and which are accepted follows from it
 //! and the time (`stored.rs`), and each host keeps it ready for use in memory (`ring.rs`).
 
+mod new_key;
 mod ring;
 mod signer;
 mod stored;
@@ -14,10 +15,11 @@ use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
 use serde::Serialize;
 
+pub use self::new_key::NewKey;
 pub use self::ring::{KeyRing, PublicDocument, SigningKey};
 use self::signer::SigningPool;
-pub use self::stored::{KeyState, NewKey, Phase, Retired, Schedule, StoredKeys};
-use crate::clock::Clock;
+pub use self::stored::{KeyState, Phase, Retired, Schedule, StoredKeys};
+use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::records::{Change, Records};
 use crate::runner::{CLOCK_SKEW, Work};
@@ -31,6 +33,8 @@ pub struct RingConfig {
     pub queue: &'static str,
     /// How long its keys wait and stay.
     pub schedule: Schedule,
+    /// The common name of its keys' certificates; `None` for a ring that publishes none.
+    pub certificate_name: Option<&'static str>,
 }
 
 /// The signing keys of one signer. Its change notices carry the key of its record.
@@ -53,7 +57,7 @@ impl Keys {
         clock: Arc<dyn Clock>,
         config: RingConfig,
     ) -> Result<Arc<Self>> {
-        let stored = read_or_create(&records, clock.as_ref(), config.record).await?;
+        let stored = read_or_create(&records, clock.as_ref(), config).await?;
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Arc::new(Self {
             ring: ArcSwap::from_pointee(KeyRing::new(&stored, config.schedule)?),
@@ -100,13 +104,42 @@ impl Keys {
         published.ok_or_else(|| Error::Bug("no key is published".to_owned()))
     }
 
+    /// The certificates that are published now: a JSON object, by key id.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when no key is valid.
+    pub fn certificates(&self) -> Result<PublicDocument> {
+        let published = self.ring().certificates(self.clock.now()).cloned();
+        published.ok_or_else(|| Error::Bug("no key is published".to_owned()))
+    }
+
+    /// The key that signs now.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when there is none.
+    pub fn signing(&self) -> Result<Arc<SigningKey>> {
+        let key = self.ring().signing(self.clock.now()).cloned();
+        key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))
+    }
+
     /// A JWT with this `typ` and these claims, signed with the key that signs now.
     ///
     /// # Errors
     /// [`Error::Bug`].
     pub async fn sign(&self, typ: &'static str, claims: &impl Serialize) -> Result<String> {
-        let key = self.ring().signing(self.clock.now()).cloned();
-        let key = key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))?;
+        self.sign_with(self.signing()?, typ, claims).await
+    }
+
+    /// The same, signed with a key of this ring.
+    ///
+    /// # Errors
+    /// [`Error::Bug`].
+    pub async fn sign_with(
+        &self,
+        key: Arc<SigningKey>,
+        typ: &'static str,
+        claims: &impl Serialize,
+    ) -> Result<String> {
         let claims = serde_json::to_vec(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
         self.pool.sign(key, typ, claims).await
     }
@@ -129,8 +162,9 @@ impl Keys {
             record,
             queue,
             schedule,
+            ..
         } = self.config;
-        let key = generate().await?;
+        let key = generate(self.config, self.clock.now()).await?;
         let plan = async || {
             let mut change = Change::default();
             let read = self.records.get::<StoredKeys>(record).await?;
@@ -202,12 +236,13 @@ impl Keys {
 async fn read_or_create(
     records: &Records,
     clock: &dyn Clock,
-    record: &'static str,
+    config: RingConfig,
 ) -> Result<StoredKeys> {
+    let record = config.record;
     if let Some(stored) = records.get::<StoredKeys>(record).await? {
         return Ok(stored.record);
     }
-    let key = generate().await?;
+    let key = generate(config, clock.now()).await?;
     let plan = async || {
         let mut change = Change::default();
         if let Some(stored) = records.get::<StoredKeys>(record).await? {
@@ -226,9 +261,13 @@ async fn read_or_create(
     Ok(stored)
 }
 
-/// Generates a key off the threads that serve.
-async fn generate() -> Result<NewKey> {
-    let generated = tokio::task::spawn_blocking(NewKey::generate).await;
+/// Generates a key of a ring off the threads that serve.
+async fn generate(config: RingConfig, now: Timestamp) -> Result<NewKey> {
+    let generated = tokio::task::spawn_blocking(move || match config.certificate_name {
+        Some(name) => NewKey::certified(name, now),
+        None => NewKey::generate(),
+    });
+    let generated = generated.await;
     generated.map_err(|cause| Error::Bug(cause.to_string()))?
 }
 

@@ -1,4 +1,5 @@
-//! A ring's keys, ready for use: the one that signs, those whose tokens are accepted, and the published JWK set.
+//! A ring's keys, ready for use: the one that signs, those whose tokens are accepted, and what is published of them, as a
+//! JWK set and as certificates.
 //!
 //! Made from the stored record whenever that changes; which key does what follows from the time.
 
@@ -11,9 +12,10 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use jsonwebtoken::{Algorithm, DecodingKey};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::stored::{Schedule, StoredKey, StoredKeys, bug};
+use super::new_key::bug;
+use super::stored::{Schedule, StoredKey, StoredKeys};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::etag::{self, Etag};
@@ -23,8 +25,16 @@ use crate::etag::{self, Etag};
 pub struct KeyRing {
     /// The newest last; never empty.
     keys: Vec<Arc<SigningKey>>,
-    /// The JWK set at each stage: the set at index `n` holds the keys from `n` on.
-    jwk_sets: Vec<PublicDocument>,
+    /// What is published at each stage: at index `n` the keys from `n` on.
+    published: Vec<Published>,
+}
+
+/// The keys of one stage, as verifiers read them.
+#[derive(Debug)]
+struct Published {
+    jwk_set: PublicDocument,
+    /// A map from key id to certificate.
+    certificates: PublicDocument,
 }
 
 /// A signing key, ready for use.
@@ -54,19 +64,17 @@ impl KeyRing {
     /// # Errors
     /// [`crate::error::Error::Bug`] when a key is damaged, or there is no key.
     pub fn new(stored: &StoredKeys, schedule: Schedule) -> Result<Self> {
-        let (mut keys, mut jwks) = (Vec::new(), Vec::new());
+        let mut keys = Vec::new();
         for (key, removal) in stored.iter(schedule) {
             keys.push(Arc::new(SigningKey::new(key, removal)?));
-            jwks.push(key.public.to_json(&key.kid));
         }
         if keys.is_empty() {
             return Err(bug("there is no signing key"));
         }
-        let stages = (0..jwks.len()).map(|first| jwks.iter().skip(first).collect::<Vec<_>>());
-        let jwk_sets = stages
-            .map(|keys| PublicDocument::new(&json!({ "keys": keys })))
-            .collect();
-        Ok(Self { keys, jwk_sets })
+        let stored: Vec<_> = stored.iter(schedule).map(|(key, _)| key).collect();
+        let stages = (0..stored.len()).filter_map(|first| stored.get(first..));
+        let published = stages.map(Published::new).collect();
+        Ok(Self { keys, published })
     }
 
     /// The key that signs now: the newest one whose time has come.
@@ -88,15 +96,40 @@ impl KeyRing {
     /// The JWK set that is published now.
     #[must_use]
     pub fn jwk_set(&self, now: Timestamp) -> Option<&PublicDocument> {
+        Some(&self.published(now)?.jwk_set)
+    }
+
+    /// The certificates that are published now, by key id.
+    #[must_use]
+    pub fn certificates(&self, now: Timestamp) -> Option<&PublicDocument> {
+        Some(&self.published(now)?.certificates)
+    }
+
+    fn published(&self, now: Timestamp) -> Option<&Published> {
         let first = self.keys.iter().position(|key| key.is_valid(now))?;
-        self.jwk_sets.get(first)
+        self.published.get(first)
+    }
+}
+
+impl Published {
+    fn new(keys: &[&StoredKey]) -> Self {
+        let jwks = keys.iter().map(|key| key.public.to_json(&key.kid));
+        let jwk_set = json!({ "keys": jwks.collect::<Vec<_>>() });
+        let certified = keys.iter().filter_map(|key| {
+            let certificate = key.certificate.as_deref()?;
+            Some((key.kid.clone(), certificate.into()))
+        });
+        Self {
+            jwk_set: PublicDocument::new(&jwk_set),
+            certificates: PublicDocument::new(&Value::Object(certified.collect())),
+        }
     }
 }
 
 impl PublicDocument {
     /// Encodes a document.
     #[must_use]
-    pub fn new(document: &serde_json::Value) -> Self {
+    pub fn new(document: &Value) -> Self {
         let json = Bytes::from(document.to_string());
         let etag = etag::of_text(&json);
         Self { json, etag }

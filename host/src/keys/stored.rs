@@ -7,15 +7,9 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
-use aws_lc_rs::rsa::{KeyPair, KeySize};
-use aws_lc_rs::signature::KeyPair as _;
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use sha2::{Digest, Sha256};
 
+use super::new_key::{Jwk, NewKey};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
@@ -43,6 +37,9 @@ pub(super) struct StoredKey {
     /// PKCS #8, base64url; `None` once it does not sign any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) private: Option<String>,
+    /// PEM; `None` in a ring that publishes no certificates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) certificate: Option<String>,
     pub(super) signs_from: Timestamp,
 }
 
@@ -51,48 +48,6 @@ impl std::fmt::Debug for StoredKey {
         f.debug_struct("StoredKey")
             .field("kid", &self.kid)
             .finish_non_exhaustive()
-    }
-}
-
-/// A key pair that is not stored yet. Generating one takes about a tenth of a second.
-pub struct NewKey {
-    kid: String,
-    public: Jwk,
-    private: String,
-}
-
-impl std::fmt::Debug for NewKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewKey")
-            .field("kid", &self.kid)
-            .finish_non_exhaustive()
-    }
-}
-
-impl NewKey {
-    /// Generates a key pair.
-    ///
-    /// # Errors
-    /// When the system has no random numbers.
-    pub fn generate() -> Result<Self> {
-        let pair =
-            KeyPair::generate(KeySize::Rsa2048).map_err(|_| bug("generating a key failed"))?;
-        let private: Pkcs8V1Der<'_> = pair
-            .as_der()
-            .map_err(|_| bug("a generated key cannot be encoded"))?;
-        let private = BASE64_URL_SAFE_NO_PAD.encode(private.as_ref());
-        let public = Jwk::of(&pair);
-        Ok(Self {
-            kid: public.thumbprint(),
-            public,
-            private,
-        })
-    }
-
-    /// The key's id.
-    #[must_use]
-    pub fn kid(&self) -> &str {
-        &self.kid
     }
 }
 
@@ -163,6 +118,7 @@ impl StoredKeys {
             kid: key.kid.clone(),
             public: key.public.clone(),
             private: Some(key.private.clone()),
+            certificate: key.certificate.clone(),
             signs_from,
         });
     }
@@ -247,43 +203,4 @@ impl StoredKeys {
         let next = self.0.get(index + 1)?;
         Some(next.signs_from.plus(schedule.token_lifetime).plus(MARGIN))
     }
-}
-
-/// The public half of a key: modulus and exponent, unpadded base64url.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Jwk {
-    pub(super) n: String,
-    pub(super) e: String,
-}
-
-impl Jwk {
-    fn of(pair: &KeyPair) -> Self {
-        let public = pair.public_key();
-        let text = |number: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(number);
-        Self {
-            n: text(public.modulus().big_endian_without_leading_zero()),
-            e: text(public.exponent().big_endian_without_leading_zero()),
-        }
-    }
-
-    /// RFC 7638: the required members, in order, without white space.
-    fn thumbprint(&self) -> String {
-        let members = format!(r#"{{"e":"{}","kty":"RSA","n":"{}"}}"#, self.e, self.n);
-        BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(members))
-    }
-
-    pub(super) fn to_json(&self, kid: &str) -> serde_json::Value {
-        json!({
-            "kty": "RSA",
-            "use": "sig",
-            "alg": "RS256",
-            "kid": kid,
-            "n": self.n,
-            "e": self.e,
-        })
-    }
-}
-
-pub(super) fn bug(what: &str) -> Error {
-    Error::Bug(what.to_owned())
 }

@@ -92,6 +92,7 @@ const KEYS: RingConfig = RingConfig {
         max_age: JWKS_MAX_AGE,
         token_lifetime: TOKEN_LIFETIME,
     },
+    certificate_name: None,
 };
 
 /// The token service.

@@ -1,0 +1,3 @@
+//! Webhooks: who deliveries are from.
+
+mod certificates;
