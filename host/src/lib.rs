@@ -1,11 +1,11 @@
 //! Tillgate's host: serves the module's decisions, with the token service and the store around it.
 //!
 //! Read it in this order: [`app`] (what all features share), [`routes`] (the features and their routes), [`http`] (the
-//! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`rates`], [`tokens`]. Below them: [`identity`] (who
-//! may do what), [`keys`] (signing keys), [`records`] (typed records), [`outbox`] (events in the commit of
-//! their cause), [`feed`] (how memory stays fresh), [`runner`]
-//! (background jobs), [`egress`] (outgoing HTTP), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and
-//! the promises). [`page`] is what browsers get.
+//! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`rates`], [`tokens`], [`webhooks`].
+//! Below them: [`identity`] (who may do what), [`keys`] (signing keys), [`records`] (typed records), [`outbox`] (events in
+//! the commit of their cause), [`feed`] (how memory stays fresh), [`runner`] (background jobs), [`egress`] (outgoing
+//! HTTP), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and the promises). [`page`] is what
+//! browsers get.
 
 pub mod app;
 pub mod cli;

@@ -81,7 +81,7 @@ fn signs(certificate: &Certificate, text: &[u8], signature: &[u8]) -> bool {
 }
 
 async fn rotated(host: &Host) -> String {
-    let token = host.token("platform", &["operator"]).await;
+    let token = host.token("platform", &["platform.operator"]).await;
     let path = "/v1/webhook-keys/rotate";
     let (status, key) = host.send(Method::POST, path, &token, &Value::Null).await;
     assert_eq!((status, &key["status"]), (201, &json!("published")));
@@ -251,7 +251,7 @@ async fn the_service_account_is_as_configured_and_its_id_follows_from_its_addres
 async fn the_keys_are_the_platforms() {
     let host = Shop::open().host().await;
     let admin = host.token("acme", &["iam.admin"]).await;
-    let operator = host.token("platform", &["operator"]).await;
+    let operator = host.token("platform", &["platform.operator"]).await;
     let path = "/v1/webhook-keys";
     assert_eq!(host.get(path, &admin).await.0, 403);
     let (status, keys) = host.get(path, &operator).await;

@@ -114,6 +114,15 @@ impl Subscriber for Cache {
     }
 }
 
+/// The webhooks that an event is sent to. A disabled one gets it once it is enabled, if that is soon.
+pub(super) fn wanting<'w>(
+    all: impl Iterator<Item = &'w Arc<Webhook>>,
+    event_type: &str,
+) -> impl Iterator<Item = Uuid> {
+    all.filter(move |webhook| webhook.settings.enabled && webhook.wants(event_type))
+        .map(|webhook| webhook.id)
+}
+
 fn id_of(key: &str) -> Option<Uuid> {
     Uuid::try_parse(key.strip_prefix(WEBHOOK)?).ok()
 }

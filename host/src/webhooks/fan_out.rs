@@ -7,9 +7,9 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::Webhooks;
+use super::cache::wanting;
 use super::delivery::DeliveryId;
 use super::event::{FAN_OUT, NewEvent, Stored, deliver, event_key, put};
-use super::publish::wanting;
 use crate::clock::Timestamp;
 use crate::config;
 use crate::error::{Error, Result};

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::cache::wanting;
 use super::event::{self, Accepted, NewEvent, REMEMBERED, accepted_key};
-use super::webhook::Webhook;
 use super::{PING, Webhooks, fan_out};
 use crate::app::App;
 use crate::clock::Timestamp;
@@ -97,15 +97,6 @@ impl Webhooks {
         self.records(tenant).commit(change).await?;
         Ok((id, delivery.0))
     }
-}
-
-/// The webhooks that an event is sent to. A disabled one gets it once it is enabled, if that is soon.
-pub(super) fn wanting<'w>(
-    all: impl Iterator<Item = &'w Arc<Webhook>>,
-    event_type: &str,
-) -> impl Iterator<Item = Uuid> {
-    all.filter(move |webhook| webhook.settings.enabled && webhook.wants(event_type))
-        .map(|webhook| webhook.id)
 }
 
 /// A test event.
