@@ -41,7 +41,7 @@ use self::outcomes::Outcomes;
 use self::send::{Message, Outcome, Sender};
 use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
 use crate::app::App;
-use crate::egress::Limits;
+use crate::egress::Names;
 use crate::error::{Error, Result};
 use crate::etag::{self, Etag, Preconditions};
 use crate::identity::TenantId;
@@ -76,25 +76,17 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Starts the queues of the feature.
+    /// Starts the queues of the feature. `names` finds the addresses of receivers.
     ///
     /// # Errors
     /// When the store is away, or a setting is wrong.
-    pub async fn start(app: &Arc<App>) -> Result<Arc<Self>> {
-        Self::start_with(app, Sender::limits(&app.config.webhooks)).await
-    }
-
-    /// The same, with other bounds on the requests to receivers.
-    ///
-    /// # Errors
-    /// When the store is away, or a setting is wrong.
-    pub async fn start_with(app: &Arc<App>, limits: Limits) -> Result<Arc<Self>> {
+    pub async fn start(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Arc<Self>> {
         let settings = &app.config.webhooks;
         let webhooks = Arc::new(Self {
             identity: IdentityProvider::start(app).await?,
             caches: Caches::default(),
             lanes: Lanes::new(settings.max_in_flight),
-            sender: Sender::new(settings, limits)?,
+            sender: Sender::new(settings, names)?,
             outcomes: Outcomes::new(),
             app: Arc::clone(app),
         });

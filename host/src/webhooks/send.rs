@@ -1,5 +1,6 @@
 //! One attempt: the request that a receiver gets (`webhooks.md`, "A delivery"), and what its answer means.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -16,7 +17,7 @@ use super::identity_provider::IdentityProvider;
 use super::webhook::{Authentication, Settings};
 use crate::clock::{Clock, Timestamp};
 use crate::config;
-use crate::egress::{Client, EgressError, Head, Limits};
+use crate::egress::{Client, Destinations, EgressError, Head, Limits, Names};
 use crate::error::{Error, Result};
 
 /// The most bytes of an answer that are read.
@@ -64,8 +65,16 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(settings: &config::Webhooks, limits: Limits) -> Result<Self> {
-        let client = Client::new(limits).map_err(|cause| Error::Bug(cause.to_string()))?;
+    pub(super) fn new(settings: &config::Webhooks, names: Arc<dyn Names>) -> Result<Self> {
+        let limits = Limits {
+            deadline: settings.deadline,
+            max_answer: MAX_ANSWER,
+            destinations: Destinations::Public {
+                besides: settings.allow_private.clone(),
+            },
+        };
+        let client = Client::with_names(limits, names);
+        let client = client.map_err(|cause| Error::Bug(cause.to_string()))?;
         let user_agent = match settings.user_agent.as_str() {
             "" => concat!("Tillgate-Webhooks/", env!("CARGO_PKG_VERSION")),
             configured => configured,
@@ -79,17 +88,6 @@ impl Sender {
                 .map(|name| name.parse().map_err(|cause| bug(&cause)))
                 .collect::<Result<_>>()?,
         })
-    }
-
-    /// What bounds the requests to receivers.
-    pub(super) fn limits(settings: &config::Webhooks) -> Limits {
-        Limits {
-            deadline: settings.deadline,
-            max_answer: MAX_ANSWER,
-            destinations: crate::egress::Destinations::Public {
-                besides: settings.allow_private.clone(),
-            },
-        }
     }
 
     /// Sends a message, and says what has come of it.
