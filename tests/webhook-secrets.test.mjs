@@ -112,10 +112,11 @@ describe("secrets", () => {
     }
     await ask("GET", "webhooks/health");
     const { url } = await receive(() => 204);
-    const { status, value: webhook } = await ask("POST", "webhooks", { ...webhooks[0], callbackUrl: url, ...BASIC });
+    const settings = { name: "ERP", callbackUrl: url, eventTypes: ["exe.events.v1"], ...BASIC };
+    const { status, value: webhook } = await ask("POST", "webhooks", settings);
     assert.equal(status, 201);
-    assert.equal((await ask("PUT", `webhooks/${webhook.id}`, { ...webhook, ...BASIC, sharedKey: `${SHARED_KEY}-2` })).status, 200);
-    const { value: tried } = await ask("POST", "webhooks/ping", { ...webhook, ...BASIC });
+    assert.equal((await ask("PUT", `webhooks/${webhook.id}`, { ...settings, sharedKey: `${SHARED_KEY}-2` })).status, 200);
+    const { value: tried } = await ask("POST", "webhooks/ping", settings);
     assert.equal(tried.delivered, true);
     const { value: pinged } = await ask("POST", `webhooks/${webhook.id}/ping`);
     await host.attempted(webhook, pinged);

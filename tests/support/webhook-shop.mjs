@@ -5,8 +5,10 @@ import { buffer } from "node:stream/consumers";
 
 import { clientWith, configuredHost, until } from "./program.mjs";
 
-export const ISSUER = "https://identity.till.example";
-export const EMAIL = "events@till.example";
+/** Who the host says that it is, by default. */
+export const ISSUER = "https://identity.tillgate.example";
+export const EMAIL = "dispatcher@tillgate.example";
+
 export const SIGNATURE_HEADERS = ["X-Service-Signature", "X-Existing-Signature"];
 
 /** The data of events. */
@@ -17,8 +19,6 @@ const CONFIG = `
 allow_http = true
 allow_private = ["127.0.0.0/8"]
 signature_headers = ${JSON.stringify(SIGNATURE_HEADERS)}
-issuer = ${JSON.stringify(ISSUER)}
-service_account_email = ${JSON.stringify(EMAIL)}
 `;
 
 /** Starts a host and registers an integrator; `settings` are environment variables of the host. */
