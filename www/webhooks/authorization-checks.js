@@ -133,7 +133,7 @@ export function basicChecks(credentials, { username, password }) {
   const text = bytes && new TextDecoder().decode(bytes);
   if (text === undefined || !text.includes(":")) return [fail(title, "They cannot be read: they must be base64 of the user name, a colon and the password.")];
   const [name, secret] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
-  if (!username && !password) return [open(title, `The user name is ${shown(name)}. Enter what you expect.`)];
+  if (!username || !password) return [open(title, `The user name is ${shown(name)}. Enter the user name and the password that you expect.`)];
   if (name !== username) return [fail(title, `The user name is ${shown(name)}.`)];
   return [secret === password ? pass(title, "Both are the expected ones.") : fail(title, "The password is another one.")];
 }

@@ -4,19 +4,21 @@
  */
 
 /**
- * Runs `read` until it is closed, with a pause of `pauseMs()` while `isVisible()`. `read` throws only what keeps the page
+ * Runs `read` until it is closed, with a pause of `pauseMs` while `isVisible()`. `read` throws only what keeps the page
  * from knowing the present state, and `onstate` is called when that begins or ends.
  */
 export function polling(read, { pauseMs, isVisible, onstate }) {
   let state = "READY";
   let running;
   let isWanted = false;
+  let isAsleep = false;
   let isClosed = false;
   let timer;
 
   /** Reads at once, or once more after the reading that is under way. */
   async function now() {
     clearTimeout(timer);
+    isAsleep = false;
     isWanted = true;
     running ??= run().finally(() => (running = undefined));
     return running;
@@ -30,7 +32,7 @@ export function polling(read, { pauseMs, isVisible, onstate }) {
         () => show("STALE"),
       );
     }
-    if (!isClosed) timer = setTimeout(() => isVisible() && now(), pauseMs());
+    if (!isClosed) timer = setTimeout(() => (isVisible() ? now() : (isAsleep = true)), pauseMs);
   }
 
   function show(next) {
@@ -41,6 +43,10 @@ export function polling(read, { pauseMs, isVisible, onstate }) {
 
   return {
     now,
+    /** Goes on when it stopped because nobody looked. */
+    wake() {
+      if (isAsleep && !isClosed) now();
+    },
     get state() {
       return state;
     },

@@ -116,6 +116,9 @@ export function stateOf(webhook, health) {
 /** What was delivered and what failed in a time. */
 export const countsText = ({ delivered, failed }) => `${delivered.toLocaleString("en")} delivered, ${counted(failed, "failed attempt")}`;
 
+/** A count of deliveries. */
+export const deliveriesText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "delivery" : "deliveries"}`;
+
 /** The event types of a webhook. */
 export function eventTypesText(types) {
   if (types.includes(ALL)) return "all events";
