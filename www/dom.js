@@ -110,6 +110,13 @@ export function keepFocus(element, draw) {
   if (focused && !focused.isConnected) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
 }
 
+/** Makes these elements the children of another, in this order. Those that are in their place are not touched. */
+export function arrange(parent, elements) {
+  const kept = new Set(elements);
+  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  elements.forEach((element, at) => parent.children[at] === element || parent.insertBefore(element, parent.children[at] ?? null));
+}
+
 /** Runs only the last of several calls, once none has come for `ms`. */
 export function debounce(ms, run) {
   let timer;

@@ -19,11 +19,11 @@ export async function demo() {
   return { ...host, ...api(host), end };
 }
 
-/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. */
-export async function emptyHost() {
+/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. `settings` are `TILLGATE_*`. */
+export async function emptyHost(settings = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-empty-`);
   const file = `${folder}/operator.json`;
-  const { printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file], "listening");
+  const { printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file], "listening", settings);
   const { clientId, clientSecret } = JSON.parse(readFileSync(file, "utf8"));
   rmSync(folder, { recursive: true });
   const host = { url: printed["listening on"], clientId, clientSecret };
@@ -31,8 +31,8 @@ export async function emptyHost() {
 }
 
 /** Starts the program and reads its output up to a line that begins with `until`. */
-async function start(args, until) {
-  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "ignore"] });
+async function start(args, until, settings = {}) {
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, ...settings } });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const printed = {};
   for await (const line of createInterface({ input: child.stdout })) {

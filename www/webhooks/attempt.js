@@ -4,7 +4,7 @@
 
 import { h, icon } from "../dom.js";
 import { recentText } from "../time.js";
-import { answerText, failureText, tookText } from "./wording.js";
+import { answerText, detailText, failureText, tookText } from "./wording.js";
 
 /** The element of an attempt; `number` is its place among all. */
 export function attemptLine(attempt, number) {
@@ -18,7 +18,7 @@ export function attemptLine(attempt, number) {
       "div",
       { class: "stack tight" },
       h("p", {}, text),
-      h("p", { class: "hint" }, `Attempt ${number}, `, h("time", { datetime: at, title: at }, recentText(at)), `, ${tookText(durationMs)}${error?.message ? `. In detail: ${error.message}` : ""}`),
+      h("p", { class: "hint" }, `Attempt ${number}, `, h("time", { datetime: at, title: at }, recentText(at)), `, ${[tookText(durationMs), error && detailText(error)].filter(Boolean).join(". ")}`),
       answer && h("details", { class: "exchange" }, h("summary", {}, "What it answered"), h("pre", { tabindex: "0" }, answer)),
     ),
   );

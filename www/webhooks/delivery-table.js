@@ -3,7 +3,7 @@
  * page is lost when something changes; what is new or has changed flashes.
  */
 
-import { h, icon } from "../dom.js";
+import { arrange, h, icon } from "../dom.js";
 import { recentText, secondText } from "../time.js";
 import { deliveryHref } from "./address.js";
 import { STATUSES, failureText } from "./wording.js";
@@ -25,13 +25,9 @@ export function deliveryTable(desk) {
     element,
     show(deliveries) {
       const next = new Map(deliveries.map((delivery) => [delivery.id, rows.get(delivery.id) ?? deliveryRow(desk)]));
-      for (const [id, { row }] of rows) if (!next.has(id)) row.remove();
-      deliveries.forEach((delivery, at) => {
-        const { row, draw } = next.get(delivery.id);
-        const isChanged = draw(delivery);
-        if (body.children[at] !== row) body.insertBefore(row, body.children[at] ?? null);
-        if (isChanged && !isFirst) flash(row);
-      });
+      const changed = deliveries.map((delivery) => next.get(delivery.id)).filter(({ draw }, at) => draw(deliveries[at]));
+      arrange(body, [...next.values()].map(({ row }) => row));
+      if (!isFirst) for (const { row } of changed) flash(row);
       rows = next;
       isFirst = isFirst && deliveries.length === 0;
     },

@@ -49,8 +49,8 @@ export function deliveryPage(desk) {
     once("facts", [delivery, desk.name(delivery.webhookId)], () => facts.replaceChildren(...factsOf(desk, delivery)));
     once("actions", [delivery.request, mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...actionsOf())));
     once("sent", delivery.request, () => sent.replaceChildren(...sentParts(delivery.request)));
-    delivery.attempts.slice(attempts.children.length).forEach((attempt, at) => attempts.append(attemptLine(attempt, attempts.children.length + at + 1)));
-    none.hidden = attempts.children.length > 0;
+    for (const attempt of delivery.attempts.slice(attempts.childElementCount)) attempts.append(attemptLine(attempt, attempts.childElementCount + 1));
+    none.hidden = attempts.childElementCount > 0;
   }
 
   function drawState() {
@@ -120,7 +120,7 @@ export function deliveryPage(desk) {
         const answer = await desk.host.delivery(asked);
         if (asked !== id) return;
         // A delivery that is sent again from its beginning has none of its former attempts.
-        if (answer.attempts.length < attempts.children.length) attempts.replaceChildren();
+        if (answer.attempts.length < attempts.childElementCount) attempts.replaceChildren();
         delivery = answer;
         readAt = Date.now();
         draw();

@@ -10,11 +10,11 @@ import { countsText } from "./wording.js";
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 240;
 const ABOVE = 40;
-const BELOW = 20;
+const BELOW = 24;
 const GAP = 2;
 
 /** The least height of a bar, so that one failure among thousands is seen. */
-const LEAST = 2;
+const LEAST = 3;
 
 const HOUR = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
@@ -26,15 +26,16 @@ export function healthChart(health) {
 
 function bars(health) {
   const { hours } = health;
-  const most = { delivered: mostOf(hours, "delivered"), failed: mostOf(hours, "failed") };
+  // Both have the same scale, which leaves room for the highest bar on either side.
+  const scale = Math.min(ABOVE / mostOf(hours, "delivered"), BELOW / mostOf(hours, "failed"));
   const step = WIDTH / Math.max(1, hours.length);
   const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${ABOVE + BELOW}`, preserveAspectRatio: "none", role: "img", "aria-label": summaryOf(health) });
   hours.forEach((hour, at) => {
-    const [up, down] = [heightOf(hour.delivered, most.delivered, ABOVE), heightOf(hour.failed, most.failed, BELOW)];
+    const [up, down] = [heightOf(hour.delivered, scale), heightOf(hour.failed, scale)];
     const place = { x: at * step + GAP / 2, width: step - GAP };
     const group = svg("g", {}, titleOf(hour), svg("rect", { class: "room", x: at * step, width: step, y: 0, height: ABOVE + BELOW }));
     if (up > 0) group.append(svg("rect", { class: "delivered", ...place, y: ABOVE - up, height: up }));
-    if (down > 0) group.append(svg("rect", { class: "failed", ...place, y: ABOVE + 1, height: down - 1 }));
+    if (down > 0) group.append(svg("rect", { class: "failed", ...place, y: ABOVE + 1, height: down }));
     chart.append(group);
   });
   chart.append(svg("line", { x1: 0, x2: WIDTH, y1: ABOVE + 0.5, y2: ABOVE + 0.5 }));
@@ -43,7 +44,7 @@ function bars(health) {
 
 const mostOf = (hours, name) => Math.max(1, ...hours.map((hour) => hour[name]));
 
-const heightOf = (count, most, room) => (count === 0 ? 0 : Math.max(LEAST, (count / most) * room));
+const heightOf = (count, scale) => (count === 0 ? 0 : Math.max(LEAST, count * scale));
 
 function titleOf({ hour, delivered, failed }) {
   const title = svg("title", {});

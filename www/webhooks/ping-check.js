@@ -4,7 +4,7 @@
  */
 
 import { button, h, icon } from "../dom.js";
-import { answerText, explain, failureText, tookText } from "./wording.js";
+import { answerText, detailText, explain, failureText, tookText } from "./wording.js";
 
 /** The button and its result; `id` is that of the webhook, whose secrets are used where none are entered. */
 export function pingCheck(desk, { fields, id }) {
@@ -22,6 +22,7 @@ export function pingCheck(desk, { fields, id }) {
       fields.check();
       fields.showFaults([]);
       result.replaceChildren(attemptResult(await desk.host.tryPing({ ...fields.value(), ...(id && { id }) })));
+      result.firstChild.scrollIntoView({ block: "nearest" });
     } catch (error) {
       const isShown = error.code === "invalid" && fields.showFaults(error.faults);
       result.replaceChildren(h("p", { class: "message" }, icon("alert"), isShown ? "Nothing was sent. Correct what is marked first." : explain(error)));
@@ -40,7 +41,7 @@ function attemptResult(attempt) {
     "div",
     { class: "ping-result", "data-tone": delivered ? "allow" : "deny" },
     h("p", {}, icon(delivered ? "check" : "alert"), h("span", {}, `${text} It took ${tookText(durationMs)}.`)),
-    !delivered && error?.message && h("p", { class: "hint" }, `In detail: ${error.message}`),
+    error && detailText(error) && h("p", { class: "hint" }, detailText(error)),
     answer && h("pre", { tabindex: "0", "aria-label": "The answer" }, answer),
   );
 }

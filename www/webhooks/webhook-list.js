@@ -3,7 +3,7 @@
  * changed flashes.
  */
 
-import { button, h, icon, keepFocus } from "../dom.js";
+import { arrange, button, h, icon, keepFocus } from "../dom.js";
 import { counted } from "../messages.js";
 import { deliveriesHref, deliveryHref } from "./address.js";
 import { healthChart } from "./health-chart.js";
@@ -32,7 +32,7 @@ export function webhookList(desk) {
     const wanted = filter.value.trim().toLowerCase();
     const found = all.filter((webhook) => textOf(webhook).toLowerCase().includes(wanted));
     const next = new Map(found.map((webhook) => [webhook.id, rowOf(webhook)]));
-    keepFocus(rows, () => rows.replaceChildren(...[...next.values()].map(({ row }) => row)));
+    keepFocus(rows, () => arrange(rows, [...next.values()].map(({ row }) => row)));
     drawn = next;
     count.textContent = found.length === all.length ? counted(all.length, "webhook") : `${found.length} of ${counted(all.length, "webhook")}`;
     create.hidden = !desk.may("exe.webhook.write");
@@ -89,7 +89,7 @@ function webhookRow(desk, webhook, health, isChanged) {
       { class: "webhook-text" },
       h("h2", {}, name, !enabled && h("span", { class: "tag" }, "Off")),
       h("p", { class: "id" }, callbackUrl),
-      h("p", { class: "hint" }, about.replace(/^./, (first) => first.toUpperCase())),
+      h("p", { class: "hint" }, about.replace(/^all /, "All ")),
       state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
     ),
     health && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, `24 hours: ${countsText(health)}`), healthChart(health)),

@@ -87,6 +87,9 @@ export function failureText({ status, error }) {
   }
 }
 
+/** What the host says about a failure, where that tells more than the sentence. */
+export const detailText = ({ kind, message }) => (message && kind !== "STATUS" && kind !== "GONE" ? `In detail: ${message}` : "");
+
 /** How long an attempt took. */
 export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
 
