@@ -110,7 +110,7 @@ const PLACES = [
   [/^\$\.(set|delete)/, "The list of rates"],
   [/^\$\.callbackUrl/, "The address"],
   [/^\$\.eventTypes$/, "The list of events"],
-  [/^\$\.eventTypes/, "Each event type"],
+  [/^\$\.eventTypes/, "An event type"],
   [/^\$\.authentication\.username/, "The user name"],
   [/^\$\.authentication\.password/, "The password"],
   [/^\$\.authentication/, "How it signs in"],
@@ -133,6 +133,13 @@ const RULES = [
   ["has an opposite that rounds to 0.000000: set the opposite too", "is so large that its opposite would be zero: set the opposite too"],
   ["must be SALES, PURCHASE or INTERCOMPANY", "must be sales, purchase or intercompany"],
   ["is set twice", "is listed twice"],
+  ["must be an absolute URL", "must be a whole address, such as https://erp.example/events"],
+  ["must be an https or http URL", "must begin with https:// or http://"],
+  ["must be an https URL", "must begin with https://"],
+  ["must not have a fragment", "must not have a # and what follows it"],
+  [": use authentication BASIC", ": enter them below"],
+  [/^must be an event type such as ([^,]*).*$/, "must have names in lower case with dots between them and a version at the end, such as $1"],
+  [/^must be "generate" or /, "must be "],
 ];
 
 /** A fault of a request as a sentence, which names the place and not its JSON path. */

@@ -107,7 +107,7 @@ class Instance {
     return this.#call("tillgate_rates", "", text);
   }
 
-  /** Makes or verifies a signature. */
+  /** A webhook's signature, made or verified. */
   signature(text) {
     return this.#call("tillgate_signature", "", text);
   }

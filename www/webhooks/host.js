@@ -36,7 +36,7 @@ export class WebhooksHost {
     return this.#ask("POST", WEBHOOKS, webhook);
   }
 
-  /** Replaces a webhook if it still has the version `etag`. */
+  /** Replaces a webhook if it still has the version `etag`. The answer has its shared key if the host has generated one. */
   async replace(id, webhook, etag) {
     return this.#ask("PUT", webhookPath(id), webhook, { "If-Match": etag });
   }

@@ -36,17 +36,14 @@ export async function editWebhook(desk, id) {
     return notify(explain(error));
   }
   const fields = webhookFields(desk, read.body, { isNew: false });
-  let sharedKey;
-  const save = async ({ sharedKey: wanted, ...webhook }, version) => {
+  let saved;
+  const save = async (webhook, version) => {
     fields.check();
-    const isGenerated = wanted === "generate";
-    await desk.host.replace(id, { ...webhook, ...(wanted !== undefined && !isGenerated && { sharedKey: wanted }) }, required(version));
-    // Generating a key is a request of its own, because only its answer tells it.
-    if (isGenerated) sharedKey = await desk.host.rotateSharedKey(id);
+    saved = await desk.host.replace(id, webhook, required(version));
   };
   const isSaved = await editFields(desk, { title: `Edit ${read.body.name}`, fields, save, etag: read.etag, id, latest: () => desk.host.webhook(id).catch(ignoreNotFound) });
   desk.reread();
-  if (isSaved && sharedKey !== undefined) await showSharedKey(fields.value().name, sharedKey);
+  if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved.sharedKey);
 }
 
 /** Opens the form with a ping below it. */
