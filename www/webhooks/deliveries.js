@@ -10,7 +10,7 @@ const PAGE = 50;
 const MAX_PAGES = 20;
 
 /** The most deliveries that are asked for one by one in a reading, because they are no longer on the first page. */
-const MAX_SINGLE = 5;
+const MAX_SINGLE = 10;
 
 /** When the last reading is older than this, more may have come than a page holds. */
 const GAP_MS = 15_000;
@@ -32,6 +32,7 @@ export class Deliveries {
   #host;
   #filter;
   #known = new Map();
+  #suspects = new Set();
   #older;
   #readAt;
   #turn = 0;
@@ -63,6 +64,7 @@ export class Deliveries {
     const isGap = page.items.length >= PAGE && !page.items.some(({ id }) => this.#known.has(id));
     if (isGap) return this.#readNewest();
     this.#merge(page.items);
+    for (const { id } of page.items) this.#suspects.delete(id);
     await this.#readSingly(new Set(page.items.map(({ id }) => id)));
     this.#readAt = Date.now();
   }
@@ -75,9 +77,9 @@ export class Deliveries {
     return items.length;
   }
 
-  /** Takes note of what a delivery has become. */
-  learn(delivery) {
-    if (this.#known.has(delivery.id)) this.#merge([delivery]);
+  /** Reads each of those that are known again, one after another: also what is settled can be sent again. */
+  suspect() {
+    for (const id of this.#known.keys()) this.#suspects.add(id);
   }
 
   /** Begins anew: what is older than the answer is asked for again when it is wanted. */
@@ -108,10 +110,11 @@ export class Deliveries {
 
   /** Reads some of those that may have changed without being on the first page any more, in turn. */
   async #readSingly(fresh) {
-    const due = this.all().filter((delivery) => isUnsettled(delivery) && !fresh.has(delivery.id));
+    const due = this.all().filter((delivery) => (isUnsettled(delivery) || this.#suspects.has(delivery.id)) && !fresh.has(delivery.id));
     const some = Array.from({ length: Math.min(MAX_SINGLE, due.length) }, (_, at) => due[(this.#turn + at) % due.length]);
     this.#turn += some.length;
     const read = await Promise.all(some.map(({ id }) => this.#host.delivery(id).catch(ignoreNotFound)));
+    for (const { id } of some) this.#suspects.delete(id);
     this.#merge(read.filter(Boolean).map(({ attempts, request, ...delivery }) => delivery));
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { copy } from "../copy.js";
-import { button, h, icon, keepFocus, notify } from "../dom.js";
+import { arrange, button, h, icon, keepFocus, notify } from "../dom.js";
 import { durationText, recentText, secondText, timeText } from "../time.js";
 import { deliveriesHref, deliveryHref, signatureHref } from "./address.js";
 import { attemptLine } from "./attempt.js";
@@ -38,6 +38,7 @@ export function deliveryPage(desk) {
   let id;
   let delivery;
   let drawn = {};
+  let lines = new Map();
   let readAt;
 
   /** Draws what has changed: an answer that was opened stays open. */
@@ -49,8 +50,15 @@ export function deliveryPage(desk) {
     once("facts", [delivery, desk.name(delivery.webhookId)], () => facts.replaceChildren(...factsOf(desk, delivery)));
     once("actions", [delivery.request, mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...actionsOf())));
     once("sent", delivery.request, () => sent.replaceChildren(...sentParts(delivery.request)));
-    for (const attempt of delivery.attempts.slice(attempts.childElementCount)) attempts.append(attemptLine(attempt, attempts.childElementCount + 1));
-    none.hidden = attempts.childElementCount > 0;
+    drawAttempts();
+  }
+
+  /** An attempt never changes, but of a delivery that is sent again and again the oldest ones are forgotten. */
+  function drawAttempts() {
+    const next = new Map(delivery.attempts.map((attempt, at) => [`${at} ${attempt.at}`, () => attemptLine(attempt, at + 1)]));
+    lines = new Map([...next].map(([key, make]) => [key, lines.get(key) ?? make()]));
+    arrange(attempts, [...lines.values()]);
+    none.hidden = lines.size > 0;
   }
 
   function drawState() {
@@ -61,8 +69,8 @@ export function deliveryPage(desk) {
       state.dataset.tone = tone ?? "";
       state.replaceChildren(h("span", { class: "dot" }, icon(image)), h("span", {}, h("b", {}, `${word}. `), [why, sentence].filter(Boolean).join(" ")));
     });
-    next.hidden = nextAttemptAt === undefined;
-    if (nextAttemptAt !== undefined) next.textContent = nextText(nextAttemptAt);
+    next.hidden = status !== "RETRYING" || nextAttemptAt === undefined;
+    if (!next.hidden) next.textContent = nextText(nextAttemptAt);
   }
 
   /** Runs `make` when what it depends on has changed. */
@@ -85,6 +93,7 @@ export function deliveryPage(desk) {
     try {
       const made = await desk.host.replay(id);
       notify("It is being sent again.");
+      readAt = 0;
       if (made.id === id) await desk.reread();
       else desk.go(deliveryHref(made.id));
     } catch (error) {
@@ -107,6 +116,7 @@ export function deliveryPage(desk) {
       id = place.id;
       delivery = readAt = undefined;
       drawn = {};
+      lines = new Map();
       title.textContent = "A delivery";
       back.href = deliveriesHref();
       attempts.replaceChildren();
@@ -119,8 +129,6 @@ export function deliveryPage(desk) {
       try {
         const answer = await desk.host.delivery(asked);
         if (asked !== id) return;
-        // A delivery that is sent again from its beginning has none of its former attempts.
-        if (answer.attempts.length < attempts.childElementCount) attempts.replaceChildren();
         delivery = answer;
         readAt = Date.now();
         draw();

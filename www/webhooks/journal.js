@@ -16,7 +16,7 @@ import { deliveriesText, filterText } from "./wording.js";
 export function journal(desk) {
   const filter = deliveryFilter(desk, (next) => desk.go(deliveriesHref(next)));
   const table = deliveryTable(desk);
-  const replays = replayList(desk);
+  const replays = replayList(desk, () => deliveries.suspect());
   const about = h("p", { class: "hint", role: "status" });
   const publish = button("Send an event", { image: "plus", onclick: () => publishEvent(desk) });
   const again = button("Send these again", { image: "retry", onclick: () => replayThose(desk, replays, filter.value()) });
@@ -69,7 +69,7 @@ export function journal(desk) {
     open(place) {
       const isOther = deliveries === undefined || JSON.stringify(place.filter) !== JSON.stringify(filter.value());
       filter.show(place.filter);
-      if (!isOther) return;
+      if (!isOther) return deliveries.suspect();
       deliveries = new Deliveries(desk.host, place.filter);
       table.clear();
       draw();

@@ -14,7 +14,7 @@ export async function replayThose(desk, replays, filter) {
   let status = filter.status ?? "FAILED";
   const sentence = h("p", { id: "replay-detail" });
   const show = () => {
-    sentence.textContent = `${filterText({ ...filter, status: status || undefined }, desk.name)}: each is sent again as a new delivery of the same event. Receivers that have it already get it twice.`;
+    sentence.textContent = `${filterText({ ...filter, status: status || undefined }, desk.name)}: each is sent again. Those who have it already get it twice, with the same event id.`;
   };
   const which = choice("Which ones", [["FAILED", "Only those that failed"], ["", "All of them"]], status, (chosen) => ((status = chosen), show()));
   const dialog = h(
@@ -40,8 +40,8 @@ export async function replayThose(desk, replays, filter) {
   }
 }
 
-/** The replays that were begun here; `track` follows one to its end. */
-export function replayList(desk) {
+/** The replays that were begun here; `track` follows one to its end, and then calls `ondone`. */
+export function replayList(desk, ondone) {
   const list = h("ul", { class: "progress-list" });
   const status = h("p", { class: "visually-hidden", role: "status" });
   const element = h("div", { hidden: true }, list, status);
@@ -66,6 +66,7 @@ export function replayList(desk) {
       }
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
+    ondone();
     desk.reread();
   }
 
