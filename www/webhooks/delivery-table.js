@@ -23,11 +23,12 @@ export function deliveryTable(desk) {
 
   return {
     element,
-    show(deliveries) {
+    /** With `isQuiet` nothing flashes: those that were asked for are no news. */
+    show(deliveries, isQuiet) {
       const next = new Map(deliveries.map((delivery) => [delivery.id, rows.get(delivery.id) ?? deliveryRow(desk)]));
       const changed = deliveries.map((delivery) => next.get(delivery.id)).filter(({ draw }, at) => draw(deliveries[at]));
       arrange(body, [...next.values()].map(({ row }) => row));
-      if (!isFirst) for (const { row } of changed) flash(row);
+      if (!isFirst && !isQuiet) for (const { row } of changed) flash(row);
       rows = next;
       isFirst = isFirst && deliveries.length === 0;
     },

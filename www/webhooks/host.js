@@ -60,9 +60,10 @@ export class WebhooksHost {
     return this.#ask("POST", `${WEBHOOKS}/ping`, webhook);
   }
 
-  /** Publishes an event: `{ id, deliveries }`. */
-  async publish(event) {
-    return this.#ask("POST", "/api/v1/events", event);
+  /** Publishes an event, given as JSON: `{ id, deliveries }`. */
+  async publish(json) {
+    const response = await this.#request("/api/v1/events", { method: "POST", body: json });
+    return response.json();
   }
 
   /** A page of deliveries, newest first: `{ items, next? }`. A page may have no items and still be followed by others. */

@@ -35,9 +35,9 @@ export function journal(desk) {
   let deliveries;
   let isSearching = false;
 
-  function draw() {
+  function draw({ isQuiet = false } = {}) {
     const all = deliveries.all();
-    table.show(all);
+    table.show(all, isQuiet);
     table.element.hidden = all.length === 0;
     about.textContent = !deliveries.isRead ? "Reading…" : all.length === 0 ? "" : `${deliveriesText(all.length)} shown`;
     older.hidden = !deliveries.hasOlder;
@@ -59,7 +59,7 @@ export function journal(desk) {
       // The connection shows that the host cannot be reached, and the button is still there.
     }
     isSearching = false;
-    if (asked === deliveries) draw();
+    if (asked === deliveries) draw({ isQuiet: true });
   }
 
   return {

@@ -33,10 +33,11 @@ function eventFields(desk) {
   return {
     element: h("div", { class: "stack" }, fields.type, types, fields.data),
     value: () => ({ type: type.value.trim(), data: data.value }),
-    /** The event, or an error that names its field. */
+    /** The event as JSON, with its data exactly as it was typed, or an error that names its field. */
     event() {
       try {
-        return { type: type.value.trim(), data: JSON.parse(data.value) };
+        JSON.parse(data.value);
+        return `{"type":${JSON.stringify(type.value.trim())},"data":${data.value}}`;
       } catch (cause) {
         throw new TillgateError({ code: "invalid", path: "$.data", message: `The data is not JSON: ${cause.message}.`, cause });
       }

@@ -87,7 +87,7 @@ function webhookRow(desk, webhook, health, isChanged) {
     h(
       "div",
       { class: "webhook-text" },
-      h("h2", {}, name, !enabled && h("span", { class: "tag" }, "Off")),
+      h("div", { class: "webhook-name" }, h("h2", {}, name), !enabled && h("span", { class: "tag" }, "Off")),
       h("p", { class: "id" }, callbackUrl),
       h("p", { class: "hint" }, about.replace(/^all /, "All ")),
       state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
