@@ -217,7 +217,7 @@ describe("webhooks", () => {
       await edit(() => dialog(page).getByRole("radio", { name: "Generate", exact: true }).check());
       await dialog(page).getByRole("heading", { name: `The shared key of ${made.name}` }).waitFor();
       await press(page, "Done");
-      await page.getByRole("button", { name: `New shared key of ${made.name}` }).click();
+      await page.getByRole("button", { name: `New key for ${made.name}` }).click();
       await dialog(page).getByText("Until the receiver knows it, it will reject them.").waitFor();
       await press(page, "Replace");
       assert.match(await dialog(page).getByLabel("Shared key").inputValue(), /^.{16,128}$/);

@@ -98,14 +98,14 @@ function webhookRow(desk, webhook, health, isChanged) {
 }
 
 function actionsOf(desk, webhook) {
-  const { id, name, enabled, hasSharedKey } = webhook;
+  const { id, name, enabled } = webhook;
   const mayWrite = desk.may("exe.webhook.write");
   const plain = (text, image, onclick, label) => button(text, { image, class: "plain", "aria-label": label, onclick });
   return [
     desk.may("exe.delivery.read") && h("a", { class: "button plain", href: deliveriesHref({ webhookId: id }), "aria-label": `Deliveries of ${name}` }, icon("eye"), "Deliveries"),
     mayWrite && plain("Edit", "pencil", () => editWebhook(desk, id), `Edit ${name}`),
     mayWrite && enabled && plain("Ping", "send", () => pingNow(desk, webhook, (to) => desk.go(deliveryHref(to))), `Ping ${name}`),
-    mayWrite && plain("New key", "key", () => rotate(desk, webhook), `${hasSharedKey ? "New" : "Generate a"} shared key of ${name}`),
+    mayWrite && plain("New key", "key", () => rotate(desk, webhook), `New key for ${name}`),
     mayWrite && button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(desk, webhook) }),
   ];
 }
