@@ -20,11 +20,11 @@ export async function demo() {
   return { ...host, ...api(host), end };
 }
 
-/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. */
-export async function emptyHost() {
+/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. `settings` are `TILLGATE_*`. */
+export async function emptyHost(settings = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-empty-`);
   const file = `${folder}/operator.json`;
-  const { printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file], "listening");
+  const { printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file], "listening", { env: { ...process.env, ...settings } });
   const { clientId, clientSecret } = JSON.parse(readFileSync(file, "utf8"));
   rmSync(folder, { recursive: true });
   const host = { url: printed["listening on"], clientId, clientSecret };
