@@ -62,6 +62,38 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("rates.message_retention", r#""36days 12h""#, "36days 12h"),
     ("rates.max_messages", "1000000", "1000000"),
     ("rates.history_retention", r#""1day""#, "1day"),
+    ("webhooks.allow_http", "true", "true"),
+    (
+        "webhooks.allow_private",
+        r#"["127.0.0.0/8", "::1/128"]"#,
+        r#"["127.0.0.0/8","::1/128"]"#,
+    ),
+    (
+        "webhooks.retry_delays",
+        r#"["5s", "1m 30s"]"#,
+        r#"["5s","1m 30s"]"#,
+    ),
+    ("webhooks.deadline", r#""3s""#, "3s"),
+    ("webhooks.max_in_flight", "3", "3"),
+    ("webhooks.disable_after", r#""2days""#, "2days"),
+    ("webhooks.hold", r#""3days""#, "3days"),
+    ("webhooks.journal_retention", r#""9days""#, "9days"),
+    (
+        "webhooks.signature_headers",
+        r#"["X-Service-Signature", "X-Old"]"#,
+        r#"["X-Service-Signature","X-Old"]"#,
+    ),
+    ("webhooks.user_agent", r#""Old-Sender/1""#, "Old-Sender/1"),
+    (
+        "webhooks.source",
+        r#""dispatcher.shop.example""#,
+        "dispatcher.shop.example",
+    ),
+    (
+        "webhooks.deprecations",
+        r#"{ "x.events.v1" = { removed_after = "2027-06-30" } }"#,
+        r#"{"x.events.v1"={removed_after="2027-06-30"}}"#,
+    ),
     (
         "webhooks.issuer",
         r#""https://id.shop.example""#,

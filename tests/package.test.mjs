@@ -18,6 +18,7 @@ import { PROGRAM, demo } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { ratesHost } from "./support/rates-host.mjs";
 import { serve } from "./support/serve.mjs";
+import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, delivery, identity, token } from "./support/webhook-sender.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TOOLS = fileURLToPath(new URL("node_modules/.bin/", import.meta.url));
@@ -62,13 +63,20 @@ describe("the tarball", () => {
     const { exports } = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
     const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
     assert.deepEqual(targets.filter((target) => !existsSync(join(packed, target))), []);
-    for (const entry of ["./client", "./rates"]) assert.deepEqual(Object.keys(exports[entry]), Object.keys(exports["."]));
+    for (const entry of ["./client", "./rates", "./webhook"]) assert.deepEqual(Object.keys(exports[entry]), Object.keys(exports["."]));
   });
 
-  test("has no dependency and leaves the repository as it was", () => {
+  test("has one dependency, which only tillgate/webhook uses, and leaves the repository as it was", async () => {
     const manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
-    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"]) assert.equal(manifest[kind], undefined);
-    assert.deepEqual(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith(".")), ["tillgate"]);
+    assert.deepEqual(Object.keys(manifest.dependencies), ["jose"]);
+    for (const kind of ["peerDependencies", "optionalDependencies"]) assert.equal(manifest[kind], undefined);
+    assert.deepEqual(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith(".")), ["jose", "tillgate"]);
+    for (const entry of ["tillgate", "tillgate/client", "tillgate/rates", "tillgate/webhook"]) {
+      const stdin = { contents: `import "${entry}"`, resolveDir: home };
+      const { metafile } = await build({ stdin, bundle: true, write: false, metafile: true, format: "esm", ignoreAnnotations: true, logLevel: "error" });
+      const usesJose = Object.keys(metafile.inputs).some((name) => name.includes("node_modules/jose/"));
+      assert.equal(usesJose, entry === "tillgate/webhook", entry);
+    }
     assert.equal(readFileSync(join(place, "js/package.json"), "utf8"), STATE);
     assert.equal(readdirSync(join(place, "js")).includes("LICENSE"), false);
   });
@@ -111,9 +119,9 @@ describe("five minutes", () => {
   });
 
   test("require works too", () => {
-    const program = 'const { Catalog } = require("tillgate"); const { CatalogClient } = require("tillgate/client"); const { RatesClient } = require("tillgate/rates");';
-    const ask = 'console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog, typeof CatalogClient, typeof RatesClient)';
-    assert.equal(run("node", ["-e", program + ask], home), "true function function\n");
+    const program = 'const { Catalog } = require("tillgate"); const { CatalogClient } = require("tillgate/client"); const { RatesClient } = require("tillgate/rates"); const { WebhookVerifier } = require("tillgate/webhook");';
+    const ask = 'console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog, typeof CatalogClient, typeof RatesClient, typeof WebhookVerifier)';
+    assert.equal(run("node", ["-e", program + ask], home), "true function function function\n");
   });
 });
 
@@ -277,11 +285,58 @@ describe("examples", () => {
   });
 });
 
+test("a receiver of webhooks in the runtime that workers run in", async () => {
+  const folder = join(home, "receiver-worker");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "worker.js"), `
+    import { WebhookError, WebhookVerifier } from "tillgate/webhook";
+    let verifier;
+    export default {
+      async fetch(request, { OPTIONS }) {
+        verifier ??= new WebhookVerifier(OPTIONS);
+        try {
+          const { id, data } = await verifier.verify({ headers: request.headers, body: await request.arrayBuffer() });
+          return Response.json({ id, data });
+        } catch (error) {
+          if (!(error instanceof WebhookError)) throw error;
+          return new Response(error.code, { status: error.status });
+        }
+      },
+    };
+  `);
+  const outdir = join(folder, "out");
+  await build({ entryPoints: [join(folder, "worker.js")], bundle: true, format: "esm", conditions: ["workerd"], outdir, loader: { ".wasm": "copy" }, logLevel: "error" });
+  const modules = readdirSync(outdir).map((name) => ({ type: name.endsWith(".wasm") ? "CompiledWasm" : "ESModule", path: join(outdir, name) }));
+  modules.sort((one) => (one.type === "ESModule" ? -1 : 1));
+  const sender = identity("k-1");
+  const certificates = await certificateServer([sender]);
+  const OPTIONS = { scheme: "BEARER", audience: CALLBACK_URL, email: EMAIL, issuer: ISSUER, sharedKey: SHARED_KEY, certificatesUrl: certificates.url };
+  const worker = new Miniflare({ modules, modulesRoot: outdir, compatibilityDate: "2025-01-01", bindings: { OPTIONS } });
+  try {
+    const send = ({ headers, body }) => worker.dispatchFetch(CALLBACK_URL, { method: "POST", headers, body });
+    const request = delivery({ authorization: `Bearer ${token(sender)}` });
+    assert.deepEqual(await (await send(request)).json(), { id: "e-1", data: { action: "CREATED", id: "beer" } });
+    for (const [code, refused] of [
+      ["wrong_audience", delivery({ authorization: `Bearer ${token(sender, { claims: { aud: "x" } })}` })],
+      ["bad_signature", delivery({ authorization: `Bearer ${token(sender, { signature: () => "AAAA" })}` })],
+      ["signature_mismatch", delivery({ authorization: request.headers.authorization, key: "another shared key" })],
+    ]) {
+      const answer = await send(refused);
+      assert.deepEqual([answer.status, await answer.text()], [401, code]);
+    }
+    assert.equal(certificates.asked, 1);
+  } finally {
+    await worker.dispose();
+    certificates.end();
+  }
+});
+
 describe("TypeScript", () => {
   const program = `
     import { Catalog, TillgateError, calculate, convert, describe, init, oppositeRate, type CatalogDocument, type ItemDecision } from "tillgate";
     import { CatalogClient, Host, clientCredentials } from "tillgate/client";
     import { RatesClient, type RatesSnapshot, type ShopRate, type TokenSource } from "tillgate/rates";
+    import { WebhookError, WebhookVerifier, type WebhookEvent } from "tillgate/webhook";
 
     await init();
     const document: CatalogDocument = { global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] };
@@ -318,6 +373,20 @@ describe("TypeScript", () => {
     later.rates({ businessUnitId: later.businessUnitIds[0] }).map(({ rateValueWithMarkup }) => rateValueWithMarkup.length);
     void [rate.createdBy?.length, money, age, later.host];
 
+    const verifier = new WebhookVerifier({ scheme: "BEARER", audience: "a", email: "b", issuer: "c", certificatesUrl: new URL("https://a/certs"), sharedKey: ["a", "b"] });
+    const request = new Request("https://a", { method: "POST" });
+    const event = await verifier.verify<{ action: string }>({ headers: request.headers, body: await request.arrayBuffer() });
+    const kept: Map<string, WebhookEvent> = new Map([[event.id, event]]);
+    event.data.action.toUpperCase();
+    try {
+      const headers: { [name: string]: string | string[] | undefined } = {};
+      await new WebhookVerifier({ scheme: "BASIC", username: "a", password: "b", signatureHeader: "c" }).verify({ headers, body: new Uint8Array() });
+      await new WebhookVerifier({ scheme: "BASIC", credentials: [{ username: "a", password: "b" }] }).verify({ headers: ["a", "b"], body: "" });
+    } catch (error) {
+      if (error instanceof WebhookError && error.code === "expired") error.status satisfies 400 | 401 | 413 | 503;
+      if (error instanceof TillgateError && error.code === "unknown_kid") kept.clear();
+    }
+
     // @ts-expect-error a rate is not a float
     oppositeRate(11.05);
     // @ts-expect-error a request needs a context
@@ -332,6 +401,12 @@ describe("TypeScript", () => {
     rates.convert({ amount: 1.5, from: "EUR", to: "SEK", exchangeRateType: "SALES" });
     // @ts-expect-error there is no such type
     rates.rate({ exchangeRateType: "RENT", currencyIdFrom: "SEK", currencyIdTo: "EUR" });
+    // @ts-expect-error an audience must be there
+    new WebhookVerifier({ scheme: "BEARER", email: "b", issuer: "c", certificatesUrl: "https://a/certs" });
+    // @ts-expect-error a parsed body cannot be verified
+    verifier.verify({ headers: request.headers, body: {} });
+    // @ts-expect-error a shared key is left out or there
+    new WebhookVerifier({ scheme: "BASIC", username: "a", password: "b", sharedKey: undefined });
     // @ts-expect-error the decimals are given twice
     convert("1", "2", { currency: "SEK", minorUnit: 2 });
   `;

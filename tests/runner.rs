@@ -10,6 +10,7 @@ use tillgate::clock::{StoppedClock, Timestamp};
 use tillgate::records::{Change, Records};
 use tillgate::runner::{Queue, Runner, Scope, Work};
 use tillgate::store::{MemoryStore, Partition, Store};
+use tokio::runtime::Handle;
 
 const QUEUE: &str = "deliveries";
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
@@ -27,7 +28,7 @@ impl Shop {
         let clock = Arc::new(StoppedClock::at(START));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
         Self {
-            runner: Runner::new(store.clone(), clock.clone()),
+            runner: Runner::new(store.clone(), clock.clone(), Handle::current()),
             records: Records::new(store, Partition::new("shop").unwrap()),
             clock,
         }

@@ -13,6 +13,7 @@ mod support {
     pub mod ecb;
     pub mod host;
     pub mod issuer;
+    pub mod receiver;
     pub mod redis;
     pub mod script;
     pub mod sources;

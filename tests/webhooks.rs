@@ -1,3 +1,9 @@
-//! Webhooks: who deliveries are from.
+//! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
 
+mod bad_input;
 mod certificates;
+mod deliveries;
+mod journal;
+mod resource;
+mod shop;
+mod ssrf;

@@ -2,8 +2,10 @@
 //!
 //! Knows neither HTTP nor any feature: features are started on it (`routes.rs`).
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
@@ -12,7 +14,7 @@ use crate::engine::{EnginePool, MODULE};
 use crate::error::{Error, Result};
 use crate::outbox::Outbox;
 use crate::records::Records;
-use crate::runner::Runner;
+use crate::runner::{Background, Runner};
 use crate::store::{Partition, Store};
 
 /// The shared parts.
@@ -33,8 +35,11 @@ pub struct App {
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
-    /// As many permits as there are processors, for work that keeps one busy.
+    /// As many permits as there are processors, for work of requests that keeps one busy.
     blocking: Arc<Semaphore>,
+    /// The same for work of background jobs: no request waits for these.
+    background_blocking: Arc<Semaphore>,
+    background: Background,
 }
 
 impl App {
@@ -47,19 +52,25 @@ impl App {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>> {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from);
-        let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, threads + 2));
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let instances = 2 * threads.get() + 2;
+        let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, instances));
         let engine = engine.await.map_err(|cause| bug(&cause))??;
+        let background = Background::start(threads)?;
+        let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
+        let permits = || Arc::new(Semaphore::new(threads.get()));
         Ok(Arc::new(Self {
             config,
             engine,
             outbox: Outbox::default(),
-            runner: Runner::new(Arc::clone(&store), Arc::clone(&clock)),
+            runner,
             records: Records::new(Arc::clone(&store), Partition::named("app")),
             clock,
             store,
             stopping: watch::Sender::new(false),
-            blocking: Arc::new(Semaphore::new(threads)),
+            blocking: permits(),
+            background_blocking: permits(),
+            background,
         }))
     }
 
@@ -70,7 +81,7 @@ impl App {
     }
 
     /// Runs work that keeps a processor busy off the threads that serve, at most as many at once as there are
-    /// processors.
+    /// processors. Work of a background job runs at low priority.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
@@ -78,7 +89,11 @@ impl App {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T> {
-        let permit = Arc::clone(&self.blocking).acquire_owned().await;
+        let permits = match Handle::current().id() == self.background.handle().id() {
+            true => &self.background_blocking,
+            false => &self.blocking,
+        };
+        let permit = Arc::clone(permits).acquire_owned().await;
         let permit = permit.map_err(|cause| bug(&cause))?;
         let app = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {

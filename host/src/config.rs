@@ -24,6 +24,9 @@ pub use self::webhooks::Webhooks;
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("config.default.toml");
 
+/// Settings that are tables with keys of the operator's own.
+const MAPS: [&str; 1] = ["webhooks.deprecations"];
+
 /// All settings. See `config.default.toml`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -177,8 +180,9 @@ impl Loaded {
 
     fn describe_table(&self, prefix: &str, table: &serde_json::Value, text: &mut String) {
         let members = table.as_object().into_iter().flatten();
+        let is_table = |key: &str| !MAPS.contains(&format!("{prefix}{key}").as_str());
         let (tables, settings): (Vec<_>, Vec<_>) =
-            members.partition(|(_, value)| value.is_object());
+            members.partition(|(key, value)| value.is_object() && is_table(key));
         for (key, value) in settings {
             let path = format!("{prefix}{key}");
             let source = self

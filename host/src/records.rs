@@ -51,7 +51,7 @@ pub struct Versioned<T> {
 }
 
 /// What a commit is to change, and the versions that it expects.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Change {
     checks: Vec<Check>,
     ops: Vec<Op>,
@@ -132,6 +132,12 @@ impl Change {
             lease: job.lease,
             next,
         });
+    }
+
+    /// Adds all that another change is to change.
+    pub fn add(&mut self, other: Self) {
+        self.checks.extend(other.checks);
+        self.ops.extend(other.ops);
     }
 
     /// How many bytes of values and bodies it has.

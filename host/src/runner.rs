@@ -9,16 +9,19 @@
 //! [`Queue::max_attempts`] it is set aside as a record under [`DEAD_LETTERS`], and an error in the log names it.
 
 mod attempt;
+mod background;
 mod queue;
 mod schedule;
 mod worker;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use self::attempt::{Attempts, Counters};
+pub use self::background::Background;
 pub use self::queue::{CLOCK_SKEW, DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Scope, Work};
 use self::worker::{Command, Worker};
 use crate::clock::Clock;
@@ -30,6 +33,7 @@ use crate::store::Store;
 pub struct Runner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    runtime: Handle,
     queues: Mutex<Vec<Registered>>,
 }
 
@@ -42,12 +46,13 @@ struct Registered {
 }
 
 impl Runner {
-    /// A runner without queues.
+    /// A runner without queues, whose jobs run on a runtime.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Handle) -> Self {
         Self {
             store,
             clock,
+            runtime,
             queues: Mutex::default(),
         }
     }
@@ -70,7 +75,7 @@ impl Runner {
             queue,
         };
         let worker = Worker::new(attempts, received);
-        let task = tokio::spawn(worker.run()).abort_handle();
+        let task = self.runtime.spawn(worker.run()).abort_handle();
         self.lock().push(Registered {
             name,
             counters,

@@ -107,6 +107,11 @@ class Instance {
     return this.#call("tillgate_rates", "", text);
   }
 
+  /** A webhook's signature, made or verified. */
+  signature(text) {
+    return this.#call("tillgate_signature", "", text);
+  }
+
   /** The sentence for a reason, or undefined. The C ABI does not have this call, so it uses wasm-bindgen's. */
   describe(text) {
     const { describe, __wbindgen_malloc: allocate, __wbindgen_free: free } = this.exports;

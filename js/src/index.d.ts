@@ -1,6 +1,8 @@
 // The requests and answers of the host's HTTP API, and the package. Written by hand; `tests/package.test.mjs` compiles
 // programs against it.
 
+import type { WebhookErrorCode } from "./webhook.js";
+
 /** May it be sold? A soft denial means that asking the customer may change the decision. */
 export type Decision = "ALLOW" | "SOFT_DENY" | "HARD_DENY";
 
@@ -181,7 +183,9 @@ export type ErrorCode =
   | "unavailable"
   /** The host rejected the request for another reason. */
   | "refused"
-  | "unknown_handle";
+  | "unknown_handle"
+  /** Of `tillgate/webhook`: a delivery is not to be accepted. */
+  | WebhookErrorCode;
 
 /** The error that this package throws. */
 export class TillgateError extends Error {

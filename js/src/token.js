@@ -13,7 +13,7 @@ const MARGIN_MS = 60_000;
  * Keeps browsers from prompting for a password when a secret is refused. Other runtimes do not, and some reject the
  * option.
  */
-const FETCH_OPTIONS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
+export const FETCH_OPTIONS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
 
 /** A token source that exchanges the credentials of a client at the token endpoint when a token is needed. */
 export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) }) {

@@ -13,6 +13,7 @@ use tillgate::error::{Error, Result};
 use tillgate::records::{Change, Records};
 use tillgate::runner::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
 use tillgate::store::{Op, Partition, Store};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 const QUEUE: &str = "deliveries";
@@ -21,7 +22,11 @@ const QUEUE: &str = "deliveries";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn runner(on: &Opened) -> Arc<Runner> {
-    Arc::new(Runner::new(on.store.clone(), on.clock.clone()))
+    Arc::new(Runner::new(
+        on.store.clone(),
+        on.clock.clone(),
+        Handle::current(),
+    ))
 }
 
 fn everywhere() -> Queue {

@@ -20,9 +20,6 @@ const isOf = (call, name) => ["", "Text", "Base64"].some((ending) => name + endi
 export const isText = (call) =>
   ["document", "request", "rates", "signature"].every((name) => !isOf(call, name) || sent(call, name) !== NO_STRING);
 
-/** Whether the package has this call. Signatures belong to its webhook part, which does not exist yet. */
-export const isOfPackage = (call) => !isOf(call, "signature");
-
 /** The expected answer in the framing of every face: `0` and the JSON of `ok`, or `1` and that of the error. */
 export const expected = (answer) => ("ok" in answer ? `0${JSON.stringify(answer.ok)}` : `1${JSON.stringify(answer.error)}`);
 
@@ -44,6 +41,7 @@ export function throughInstance(instance, call) {
   let handle;
   try {
     if (isOf(call, "rates")) return `0${JSON.stringify(instance.rates(sent(call, "rates")))}`;
+    if (isOf(call, "signature")) return `0${JSON.stringify(instance.signature(sent(call, "signature")))}`;
     handle = instance.prepare(`${call.prepare}\n`, sent(call, "document"));
     if (!("evaluate" in call)) return "0null";
     return `0${JSON.stringify(instance.evaluate(handle, `${call.evaluate}\n`, sent(call, "request")))}`;

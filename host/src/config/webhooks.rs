@@ -1,14 +1,37 @@
 //! The settings of webhooks, and what is required of them.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use super::written::text;
+use super::written::{duration, durations, text};
 
 /// Webhooks and their identity provider.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "config.default.toml documents every setting")]
 pub struct Webhooks {
+    pub allow_http: bool,
+    pub allow_private: Vec<ipnet::IpNet>,
+    #[serde(with = "durations")]
+    pub retry_delays: Vec<Duration>,
+    #[serde(with = "duration")]
+    pub deadline: Duration,
+    pub max_in_flight: usize,
+    #[serde(with = "duration")]
+    pub disable_after: Duration,
+    #[serde(with = "duration")]
+    pub hold: Duration,
+    #[serde(with = "duration")]
+    pub journal_retention: Duration,
+    pub signature_headers: Vec<String>,
+    #[serde(deserialize_with = "text")]
+    pub user_agent: String,
+    #[serde(deserialize_with = "text")]
+    pub source: String,
+    pub deprecations: BTreeMap<String, Deprecation>,
     #[serde(deserialize_with = "text")]
     pub issuer: String,
     #[serde(deserialize_with = "text")]
@@ -17,8 +40,47 @@ pub struct Webhooks {
     pub service_account_id: String,
 }
 
+/// An event type that will be removed.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deprecation {
+    /// The day after which it will be.
+    pub removed_after: jiff::civil::Date,
+}
+
+/// The most retries, so that what is stored of a delivery stays small.
+const MAX_RETRIES: usize = 20;
+
+/// How long an attempt may take at most: it must end before its lease does.
+const MAX_DEADLINE: Duration = Duration::from_secs(15);
+
 impl Webhooks {
     pub(super) fn check(&self) -> Result<(), &'static str> {
+        if self.retry_delays.len() > MAX_RETRIES {
+            return Err("retry_delays must have at most 20 delays");
+        }
+        if self.deadline.is_zero() || self.deadline > MAX_DEADLINE {
+            return Err("deadline must be longer than 0s and at most 15s");
+        }
+        if !(1..=256).contains(&self.max_in_flight) {
+            return Err("max_in_flight must be 1 to 256");
+        }
+        if self.disable_after.is_zero() || self.hold.is_zero() || self.journal_retention < self.hold
+        {
+            return Err(
+                "disable_after and hold must be longer than 0s, and journal_retention at least as long as hold",
+            );
+        }
+        let is_name = |name: &String| name.parse::<HeaderName>().is_ok();
+        if self.signature_headers.is_empty() || !self.signature_headers.iter().all(is_name) {
+            return Err("signature_headers must name at least one header");
+        }
+        if HeaderValue::from_str(&self.user_agent).is_err() {
+            return Err("user_agent must be the value of a header");
+        }
+        if self.source.is_empty() {
+            return Err("source must not be empty");
+        }
         let issuer = self.issuer.parse::<http::Uri>();
         if !issuer.is_ok_and(|url| url.scheme().is_some() && url.host().is_some()) {
             return Err("issuer must be a URL such as https://identity.tillgate.example");

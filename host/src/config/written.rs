@@ -76,6 +76,29 @@ pub(super) mod duration {
     }
 }
 
+/// Durations as texts, such as `["1m", "2m"]`.
+pub(super) mod durations {
+    use super::*;
+
+    #[derive(Deserialize, serde::Serialize)]
+    #[serde(transparent)]
+    struct Span(#[serde(with = "duration")] Duration);
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        spans: &[Duration],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(spans.iter().map(|span| Span(*span)))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Duration>, D::Error> {
+        let spans = Vec::<Span>::deserialize(from)?;
+        Ok(spans.into_iter().map(|Span(span)| span).collect())
+    }
+}
+
 /// A time of the day in UTC, such as `15:30`.
 pub(super) mod time_of_day {
     use jiff::civil::Time;

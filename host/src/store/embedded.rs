@@ -102,6 +102,8 @@ impl EmbeddedStore {
         let (journal, flusher) = recover(&folder, meta, files, limits)?;
         let (state, commits) = load(&folder, &flusher)?;
         let shared = Arc::new(Shared::new(state, folder, clock));
+        // Of those that will submit, most are on the runtime that opens the store.
+        shared.capture_runtime();
         let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
         let writer = Writer::new(Arc::clone(&shared), (journal, flusher), commits, limits);
         let writer = std::thread::Builder::new()

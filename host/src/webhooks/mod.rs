@@ -1,33 +1,124 @@
-//! Webhooks: what a tenant's receivers are told (`webhooks.md`).
+//! Webhooks: events that a customer's endpoint has asked for, delivered with proof of who sent them, and never lost once
+//! they were accepted (`webhooks.md`).
 //!
-//! Every delivery names its sender: [`IdentityProvider`] signs the bearer tokens and publishes the certificates that
-//! verify them.
+//! An event is accepted in one commit with its deliveries and their jobs (`event.rs`, `delivery.rs`). A job is one
+//! attempt (`deliver.rs`): the lane of its webhook lets it pass (`lane.rs`), it is sent (`send.rs`), and what has come of
+//! it is written in one commit (`outcomes.rs`). `journal.rs` and `health.rs` read what these have written; `replay.rs`,
+//! `release.rs` and `retention.rs` go through it in the background.
 
 mod bearer_cache;
+mod body;
+mod cache;
+mod deliver;
+mod delivery;
+mod event;
+mod fan_out;
+mod health;
 pub mod http;
 mod identity_provider;
+mod journal;
+mod lane;
+mod outcomes;
+mod publish;
+mod release;
+mod replay;
+mod retention;
+mod send;
+mod webhook;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use uuid::Uuid;
+
+use self::body::{KeyWish, NewWebhook, generate_key};
+use self::cache::Caches;
+use self::deliver::failing_key;
+use self::event::NewEvent;
 pub use self::identity_provider::IdentityProvider;
+use self::lane::Lanes;
+use self::outcomes::Outcomes;
+use self::send::{Message, Outcome, Sender};
+use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
 use crate::app::App;
-use crate::error::Result;
+use crate::egress::Names;
+use crate::error::{Error, Result};
+use crate::etag::{self, Etag, Preconditions};
+use crate::identity::TenantId;
+use crate::records::{Change, Records, Versioned};
+use crate::runner::{Queue, Scope, Work};
+
+/// The type of the events of webhooks themselves.
+const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
+
+/// The type of test events.
+const PING: &str = "exe.events.v1";
+
+/// How many webhooks a tenant may have.
+const MAX_WEBHOOKS: usize = 1_000;
+
+/// How many deliveries are worked at: first attempts and later ones, on this host and of one tenant.
+const FIRST_AT_ONCE: (usize, usize) = (256, 128);
+const LATER_AT_ONCE: (usize, usize) = (128, 64);
+
+/// How long an attempt may take together with what is written of it.
+const LEASE: Duration = Duration::from_secs(30);
 
 /// The webhooks of every tenant.
 #[derive(Debug)]
 pub struct Webhooks {
+    app: Arc<App>,
     identity: IdentityProvider,
+    caches: Caches,
+    lanes: Lanes,
+    sender: Sender,
+    outcomes: Outcomes,
 }
 
 impl Webhooks {
-    /// Starts the identity provider.
+    /// Starts the queues of the feature. `names` finds the addresses of receivers.
     ///
     /// # Errors
-    /// When the store is away.
-    pub async fn start(app: &Arc<App>) -> Result<Self> {
-        Ok(Self {
+    /// When the store is away, or a setting is wrong.
+    pub async fn start(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Arc<Self>> {
+        let settings = &app.config.webhooks;
+        let webhooks = Arc::new(Self {
             identity: IdentityProvider::start(app).await?,
-        })
+            caches: Caches::default(),
+            lanes: Lanes::new(settings.max_in_flight),
+            sender: Sender::new(settings, names)?,
+            outcomes: Outcomes::new(),
+            app: Arc::clone(app),
+        });
+        webhooks.register(attempts(delivery::FIRST, FIRST_AT_ONCE), deliver::run);
+        webhooks.register(attempts(delivery::LATER, LATER_AT_ONCE), deliver::run);
+        let queue = |name| Queue {
+            per_partition: 1,
+            ..Queue::new(name, Scope::AllPartitions)
+        };
+        webhooks.register(queue(event::FAN_OUT), fan_out::run);
+        webhooks.register(queue(replay::QUEUE), replay::run);
+        webhooks.register(queue(release::QUEUE), release::run);
+        webhooks.register(queue(retention::QUEUE), retention::run);
+        publish::follow_outbox(app);
+        Ok(webhooks)
+    }
+
+    /// Has the runner do the jobs of a queue, for as long as the feature is there.
+    fn register<A>(self: &Arc<Self>, queue: Queue, run: fn(Arc<Self>, Work) -> A)
+    where
+        A: Future<Output = Result<()>> + Send + 'static,
+    {
+        let weak = Arc::downgrade(self);
+        self.app.runner.register(queue, move |work| {
+            let running = weak.upgrade().map(|webhooks| run(webhooks, work));
+            async move {
+                match running {
+                    Some(running) => running.await,
+                    None => Ok(()),
+                }
+            }
+        });
     }
 
     /// Who this service is to receivers.
@@ -35,4 +126,262 @@ impl Webhooks {
     pub const fn identity(&self) -> &IdentityProvider {
         &self.identity
     }
+
+    fn records(&self, tenant: &TenantId) -> Records {
+        self.app.records(tenant.partition())
+    }
+
+    /// A tenant's webhooks, by name.
+    ///
+    /// # Errors
+    /// When the store is away.
+    async fn list(&self, tenant: &TenantId) -> Result<Vec<Arc<Webhook>>> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        let mut all: Vec<_> = all.values().cloned().collect();
+        all.sort_by(|a, b| (&a.settings.name, a.id).cmp(&(&b.settings.name, b.id)));
+        Ok(all)
+    }
+
+    /// A webhook.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; when the store is away.
+    async fn get(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Webhook>> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        all.get(&id).cloned().ok_or_else(no_webhook)
+    }
+
+    /// Creates a webhook; answers the shared key too when it was made here.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::Conflict`] when there are too many; when the store is away.
+    async fn create(&self, tenant: &TenantId, new: NewWebhook) -> Result<(Webhook, bool)> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        if all.len() >= MAX_WEBHOOKS {
+            let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
+            return Err(Error::Conflict(detail));
+        }
+        let (settings, is_made) = with_secrets(new, None)?;
+        let now = self.app.clock.now();
+        let webhook = Webhook {
+            id: Uuid::new_v4(),
+            settings,
+            disabled: None,
+            created_at: now,
+            last_modified: now,
+        };
+        let key = webhook_key(webhook.id);
+        let mut change = Change::default();
+        change.put(&key, &webhook)?;
+        change.notify(&key);
+        retention::begin(&mut change, now);
+        self.records(tenant).commit(change).await?;
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok((webhook, is_made))
+    }
+
+    /// Replaces a webhook.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`]; when the store is away.
+    async fn replace(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        new: NewWebhook,
+        preconditions: &Preconditions,
+    ) -> Result<(Webhook, bool)> {
+        let (settings, is_made) = {
+            let stored = self.get(tenant, id).await?;
+            with_secrets(new, Some(&stored.settings))?
+        };
+        let edit = |webhook: &mut Webhook| {
+            preconditions.check(Some(&etag_of(webhook)?))?;
+            if settings.enabled {
+                webhook.disabled = None;
+            }
+            webhook.settings = settings.clone();
+            Ok(())
+        };
+        Ok((self.edit(tenant, id, edit).await?, is_made))
+    }
+
+    /// Gives a webhook a new shared key.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; when the store is away.
+    async fn rotate_key(&self, tenant: &TenantId, id: Uuid) -> Result<Webhook> {
+        let key = generate_key()?;
+        let edit = |webhook: &mut Webhook| {
+            webhook.settings.shared_key = Some(key.clone());
+            Ok(())
+        };
+        self.edit(tenant, id, edit).await
+    }
+
+    async fn edit(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        edit: impl Fn(&mut Webhook) -> Result<()>,
+    ) -> Result<Webhook> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let plan = async || {
+            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            let mut change = Change::default();
+            change.expect(&key, Some(&read));
+            let before = read.record.clone();
+            edit(&mut read.record)?;
+            if read.record == before {
+                return Ok((Change::default(), before));
+            }
+            let now = self.app.clock.now();
+            read.record.last_modified = now;
+            change.put(&key, &read.record)?;
+            change.notify(&key);
+            if read.record.is_enabled() && !before.is_enabled() {
+                // Five more days from now, and what was held is sent.
+                change.delete(&failing_key(id));
+                change.enqueue(release::QUEUE, &id.to_string(), now, bytes::Bytes::new());
+            }
+            Ok((change, read.record))
+        };
+        let edited = records.change(plan).await?;
+        self.lanes.forget(tenant, id);
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok(edited)
+    }
+
+    /// Removes a webhook. What was not delivered fails when its time comes.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Outdated`]; when the store is away.
+    async fn delete(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let plan = async || {
+            let read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            preconditions.check(Some(&etag_of(&read.record)?))?;
+            let mut change = Change::default();
+            change.expect(&key, Some(&read));
+            change.delete(&key);
+            change.delete(&failing_key(id));
+            change.notify(&key);
+            Ok((change, ()))
+        };
+        records.change(plan).await?;
+        self.lanes.forget(tenant, id);
+        self.caches.catch_up(&self.app, tenant).await
+    }
+
+    /// Disables a webhook whose receiver is gone or fails, and tells the tenant's other webhooks.
+    async fn disable(&self, tenant: &TenantId, id: Uuid, reason: Reason) -> Result<()> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let others = self.list(tenant).await?;
+        let plan = async || {
+            let mut change = Change::default();
+            let read: Option<Versioned<Webhook>> = records.get(&key).await?;
+            let Some(mut read) = read.filter(|read| read.record.is_enabled()) else {
+                return Ok((change, false));
+            };
+            change.expect(&key, Some(&read));
+            let now = self.app.clock.now();
+            read.record.disabled = Some(Disabled { reason, at: now });
+            read.record.last_modified = now;
+            change.put(&key, &read.record)?;
+            change.notify(&key);
+            let data = serde_json::json!({ "action": "DISABLED", "id": id, "reason": reason });
+            let event = NewEvent::own(WEBHOOK_EVENTS, &data, now, Uuid::new_v4());
+            let wants = |other: &&Arc<Webhook>| {
+                other.id != id && other.is_enabled() && other.wants(WEBHOOK_EVENTS)
+            };
+            let told: Vec<Uuid> = others.iter().filter(wants).map(|other| other.id).collect();
+            if !told.is_empty() {
+                event::accept(&mut change, &event, &told, &self.app.config.webhooks, now)?;
+            }
+            Ok((change, true))
+        };
+        if records.change(plan).await? {
+            tracing::warn!(%tenant, webhook = %id, ?reason, "a webhook was disabled");
+            self.caches.catch_up(&self.app, tenant).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends a test event to a webhook as it would be, and waits for what comes of it. Nothing is stored.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::NotFound`].
+    async fn try_out(
+        &self,
+        tenant: &TenantId,
+        new: NewWebhook,
+        correlation: Uuid,
+    ) -> Result<Outcome> {
+        let stored = match new.id {
+            Some(id) => Some(self.get(tenant, id).await?),
+            None => None,
+        };
+        let stored = stored.as_ref().map(|webhook| &webhook.settings);
+        let (settings, _) = with_secrets(new, stored)?;
+        let event = publish::ping(self.app.clock.now(), correlation);
+        let id = Uuid::new_v4().to_string();
+        let envelope = event.envelope(&id, &self.app.config.webhooks);
+        let message = Message {
+            event_id: &id,
+            correlation,
+            envelope: &envelope,
+        };
+        let clock = self.app.clock.as_ref();
+        self.sender
+            .send(&self.identity, &settings, &message, clock)
+            .await
+    }
+}
+
+/// A queue of attempts.
+fn attempts(name: &'static str, (concurrency, per_partition): (usize, usize)) -> Queue {
+    Queue {
+        concurrency,
+        per_partition,
+        lease: LEASE,
+        // Retries are the delivery's own; a job fails only by the fault of this side.
+        ..Queue::new(name, Scope::AllPartitions)
+    }
+}
+
+/// What a request sets, with the secrets that are stored where it keeps them; whether a key was made.
+fn with_secrets(new: NewWebhook, stored: Option<&Settings>) -> Result<(Settings, bool)> {
+    let mut settings = new.settings;
+    if new.keeps_password {
+        let kept = stored.and_then(|stored| match &stored.authentication {
+            Authentication::Basic { password, .. } => Some(password.clone()),
+            Authentication::Bearer => None,
+        });
+        let kept =
+            kept.ok_or_else(|| Error::invalid("$.authentication.password", "is required"))?;
+        if let Authentication::Basic { password, .. } = &mut settings.authentication {
+            *password = kept;
+        }
+    }
+    let is_made = new.key == KeyWish::Generate;
+    settings.shared_key = match new.key {
+        KeyWish::Keep => stored.and_then(|stored| stored.shared_key.clone()),
+        KeyWish::Remove => None,
+        KeyWish::Generate => Some(generate_key()?),
+        KeyWish::Set(key) => Some(key),
+    };
+    Ok((settings, is_made))
+}
+
+fn etag_of(webhook: &Webhook) -> Result<Etag> {
+    etag::of_json(&webhook.answer())
+}
+
+fn no_webhook() -> Error {
+    Error::NotFound("there is no webhook with this id".to_owned())
 }

@@ -21,6 +21,7 @@ use super::requests::{FinishedBatch, Request, WriteError};
 use super::shared::Shared;
 use super::state::State;
 use crate::clock::Timestamp;
+use crate::priority;
 
 /// A batch takes no more requests once it has this many changes...
 const MAX_BATCH_CHANGES: usize = MAX_OPS;
@@ -226,7 +227,7 @@ impl Writer {
         let flush = thread::Builder::new()
             .name("store-flush".to_owned())
             .spawn(move || {
-                lower_thread_priority();
+                priority::lower_own();
                 flush_memtable(&shared, flusher, &sealed, through)
             });
         match flush {
@@ -245,19 +246,6 @@ impl Writer {
                 Err(_) => self.shared.fail("flushing the journal panicked"),
             }
         }
-    }
-}
-
-/// The nice value of a flush, which has time, unlike commits and requests.
-#[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
-
-fn lower_thread_priority() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) =
-        rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS)
-    {
-        tracing::debug!(%error, "a flush runs at normal priority");
     }
 }
 

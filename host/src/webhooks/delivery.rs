@@ -1,0 +1,285 @@
+//! Deliveries: one event for one webhook, with each attempt at it.
+//!
+//! A delivery that is not at its end has exactly one job, with its id: the job's due time is when it is tried next. First
+//! attempts and later ones have queues of their own, so that later ones never hold up the first.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use uuid::{NoContext, Uuid};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+
+/// The records of deliveries, the newest first.
+pub(super) const DELIVERY: &str = "webhook-delivery/";
+
+/// The queue of first attempts.
+pub(super) const FIRST: &str = "webhook-deliveries";
+
+/// The queue of what is tried later: failed attempts, and those that their webhook had no room for.
+pub(super) const LATER: &str = "webhook-retries";
+
+/// How many milliseconds a key's time counts down from: 48 bits.
+const END_OF_TIME: u64 = (1 << 48) - 1;
+
+/// The id of a delivery, a UUID of version 7. Its record's key counts time down, for journals are read backwards.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(super) struct DeliveryId(pub(super) Uuid);
+
+impl DeliveryId {
+    pub(super) fn new(now: Timestamp) -> Self {
+        let seconds = now.seconds();
+        let nanos = u32::try_from(now.0 % 1_000_000 * 1_000).unwrap_or(0);
+        let now = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
+        Self(Uuid::new_v7(now))
+    }
+
+    /// The key of its record.
+    pub(super) fn key(self) -> String {
+        let bits = self.0.as_u128();
+        let millis = u64::try_from(bits >> 80).unwrap_or(0);
+        let rest = bits & ((1 << 80) - 1);
+        format!("{DELIVERY}{:012x}{rest:020x}", END_OF_TIME - millis)
+    }
+
+    /// The id of a record's key.
+    pub(super) fn of_key(key: &str) -> Option<Self> {
+        let (millis, rest) = key.strip_prefix(DELIVERY)?.split_at_checked(12)?;
+        let millis = END_OF_TIME.checked_sub(u64::from_str_radix(millis, 16).ok()?)?;
+        let rest = u128::from_str_radix(rest, 16).ok()?;
+        Some(Self(Uuid::from_u128(u128::from(millis) << 80 | rest)))
+    }
+}
+
+/// A key such that the deliveries of a time and before come after it.
+pub(super) fn key_before(at: Timestamp) -> String {
+    let millis = (at.0 / 1_000).min(END_OF_TIME);
+    // Sorts before every key of that millisecond, which are longer.
+    format!("{DELIVERY}{:012x}", END_OF_TIME - millis)
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a job of a delivery says.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(super) struct Job {
+    #[serde(rename = "w")]
+    pub(super) webhook: Uuid,
+    #[serde(rename = "e")]
+    pub(super) event: Uuid,
+    /// Whether it has waited for its turn within the webhook's rate already.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_slot: bool,
+}
+
+impl Job {
+    pub(super) fn to_bytes(self) -> Result<Bytes> {
+        let json = serde_json::to_vec(&self).map_err(|cause| Error::Bug(cause.to_string()))?;
+        Ok(json.into())
+    }
+
+    pub(super) fn read(body: &[u8]) -> Result<Self> {
+        serde_json::from_slice(body)
+            .map_err(|cause| Error::Bug(format!("a job is damaged: {cause}")))
+    }
+}
+
+/// Where a delivery is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Status {
+    /// Not tried yet.
+    Pending,
+    /// Taken by its receiver.
+    Delivered,
+    /// An attempt has failed; there will be another one.
+    Retrying,
+    /// Given up.
+    Failed,
+    /// Waits until its webhook is enabled again.
+    Held,
+}
+
+impl Status {
+    /// The status of a text.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let all = [
+            ("PENDING", Self::Pending),
+            ("DELIVERED", Self::Delivered),
+            ("RETRYING", Self::Retrying),
+            ("FAILED", Self::Failed),
+            ("HELD", Self::Held),
+        ];
+        all.into_iter()
+            .find_map(|(name, status)| (name == text).then_some(status))
+    }
+
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::Delivered | Self::Failed)
+    }
+}
+
+/// A delivery, as it is stored.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Delivery {
+    pub(super) webhook_id: Uuid,
+    /// The key of the event's record.
+    pub(super) event: Uuid,
+    pub(super) event_id: String,
+    pub(super) event_type: String,
+    pub(super) status: Status,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) next_attempt_at: Option<Timestamp>,
+    /// How many attempts have failed since it was accepted or replayed.
+    #[serde(default)]
+    pub(super) failures: usize,
+    #[serde(default)]
+    pub(super) attempts: Vec<Attempt>,
+}
+
+/// An attempt.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Attempt {
+    #[serde(with = "millis")]
+    pub(super) at: Timestamp,
+    pub(super) duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Failure>,
+    /// The beginning of what was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<String>,
+}
+
+/// Why an attempt has failed, or a delivery was given up.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct Failure {
+    pub(super) kind: Kind,
+    pub(super) message: String,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum Kind {
+    /// Another status than a receiver answers that has taken it.
+    Status,
+    /// The receiver is elsewhere.
+    Redirect,
+    /// The receiver does not exist any more.
+    Gone,
+    /// Too slow.
+    Deadline,
+    /// No connection.
+    Unreachable,
+    /// An address that must not be dialled.
+    RefusedAddress,
+    /// What came is not HTTP, or the connection broke.
+    Broken,
+    /// The webhook does not exist any more.
+    WebhookDeleted,
+    /// The webhook was disabled for too long.
+    HeldTooLong,
+    /// Which authentication to send is unknown.
+    NoToken,
+}
+
+impl Delivery {
+    pub(super) fn new(
+        webhook: Uuid,
+        event: Uuid,
+        event_id: &str,
+        event_type: &str,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            webhook_id: webhook,
+            event,
+            event_id: event_id.to_owned(),
+            event_type: event_type.to_owned(),
+            status: Status::Pending,
+            created_at: now,
+            updated_at: now,
+            next_attempt_at: Some(now),
+            failures: 0,
+            attempts: Vec::new(),
+        }
+    }
+
+    /// Adds an attempt. A delivery that is replayed again and again keeps the newest ones.
+    pub(super) fn add(&mut self, attempt: Attempt) {
+        const MAX_ATTEMPTS: usize = 50;
+        if self.attempts.len() >= MAX_ATTEMPTS {
+            self.attempts.remove(0);
+        }
+        self.attempts.push(attempt);
+    }
+
+    /// Ends it.
+    pub(super) fn end(&mut self, status: Status, now: Timestamp) {
+        (self.status, self.updated_at, self.next_attempt_at) = (status, now, None);
+    }
+
+    /// Has it wait until a time.
+    pub(super) fn wait(&mut self, status: Status, now: Timestamp, until: Timestamp) {
+        (self.status, self.updated_at, self.next_attempt_at) = (status, now, Some(until));
+    }
+
+    /// Gives it up without an attempt.
+    pub(super) fn give_up(&mut self, kind: Kind, message: &str, now: Timestamp) {
+        self.end(Status::Failed, now);
+        self.add(Attempt {
+            at: now,
+            duration_ms: 0,
+            status: None,
+            error: Some(Failure {
+                kind,
+                message: message.to_owned(),
+            }),
+            answer: None,
+        });
+    }
+
+    /// Begins it anew.
+    pub(super) fn replay(&mut self, now: Timestamp) {
+        self.failures = 0;
+        self.wait(Status::Pending, now, now);
+    }
+}
+
+impl Attempt {
+    /// How long it took.
+    pub(super) const fn took(&self) -> Duration {
+        Duration::from_millis(self.duration_ms)
+    }
+}
+
+/// Times as they are answered.
+mod millis {
+    use super::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&at.to_millis_text())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(from)?;
+        let at: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
+        let micros = u64::try_from(at.as_microsecond()).map_err(de::Error::custom)?;
+        Ok(Timestamp(micros))
+    }
+}

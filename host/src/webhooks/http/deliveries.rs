@@ -1,0 +1,141 @@
+//! The journal, and sending deliveries again.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use serde_json::json;
+use tillgate_engine::Fault;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+use crate::webhooks::delivery::{DeliveryId, Status};
+use crate::webhooks::journal::{self, Filter, no_delivery};
+use crate::webhooks::webhook::is_event_type;
+use crate::webhooks::{Webhooks, body};
+
+const DELIVERIES: &str = "/api/v1/deliveries";
+
+/// How many deliveries a page has.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let (read, send) = (
+        Access::With(P::DeliveryRead),
+        Access::With(P::DeliveryReplay),
+    );
+    let one = "/api/v1/deliveries/{deliveryId}";
+    let replay_one = "/api/v1/deliveries/{deliveryId}/replay";
+    let replays = "/api/v1/deliveries/replays/{replayId}";
+    vec![
+        Route::new(Method::GET, DELIVERIES, read, none, list),
+        Route::new(
+            Method::POST,
+            "/api/v1/deliveries/replay",
+            send,
+            json,
+            replay_all,
+        ),
+        Route::new(Method::GET, replays, read, none, replay_state),
+        Route::new(Method::GET, one, read, none, get),
+        Route::new(Method::POST, replay_one, send, none, replay),
+    ]
+}
+
+fn delivery_of(request: &Request) -> Result<Uuid> {
+    Uuid::try_parse(request.param(0)?).map_err(|_| no_delivery())
+}
+
+async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let (filter, cursor, limit) = question(&request)?;
+    let records = webhooks.records(&request.caller()?.tenant);
+    let page = journal::page(&records, &filter, cursor, limit).await?;
+    Reply::of(StatusCode::OK, &page)
+}
+
+async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let id = delivery_of(&request)?;
+    let found = journal::one(&webhooks, &request.caller()?.tenant, id).await?;
+    Reply::of(StatusCode::OK, &found)
+}
+
+async fn replay(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let id = delivery_of(&request)?;
+    let replayed = webhooks.replay(&request.caller()?.tenant, id).await?;
+    Reply::of(StatusCode::ACCEPTED, &replayed)
+}
+
+async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let filter = body::filter(&request.body)?;
+    let id = webhooks
+        .replay_all(&request.caller()?.tenant, filter)
+        .await?;
+    Reply::of(StatusCode::ACCEPTED, &json!({ "id": id }))
+}
+
+async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let id = Uuid::try_parse(request.param(0)?);
+    let id = id.map_err(|_| Error::NotFound("there is no replay with this id".to_owned()))?;
+    let state = webhooks.replay_state(&request.caller()?.tenant, id).await?;
+    Reply::of(StatusCode::OK, &state)
+}
+
+/// What the query asks of the journal; every fault of it is named.
+fn question(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
+    let mut faults = Vec::new();
+    let uuid = |text: &str| Uuid::try_parse(text).ok();
+    let webhook = param(request, "webhookId", uuid, "must be a UUID", &mut faults);
+    let status = param(
+        request,
+        "status",
+        Status::parse,
+        body::STATUS_RULE,
+        &mut faults,
+    );
+    let known = |text: &str| is_event_type(text).then(|| text.to_owned());
+    let rule = "must be an event type such as x.order-updates.v1";
+    let event_type = param(request, "eventType", known, rule, &mut faults);
+    let rule = "must be a time such as 2026-11-20T17:40:00Z";
+    let since = param(request, "since", body::time, rule, &mut faults);
+    let until = param(request, "until", body::time, rule, &mut faults);
+    let rule = "must be a cursor that was answered";
+    let cursor = param(request, "cursor", uuid, rule, &mut faults).map(DeliveryId);
+    let number = |text: &str| {
+        let limit = text.parse().ok();
+        limit.filter(|limit| (1..=MAX_LIMIT).contains(limit))
+    };
+    let limit = param(request, "limit", number, "must be 1 to 1000", &mut faults);
+    if !faults.is_empty() {
+        return Err(Error::Invalid(faults));
+    }
+    let filter = Filter {
+        webhook,
+        status,
+        event_type,
+        since,
+        until,
+    };
+    Ok((filter, cursor, limit.unwrap_or(LIMIT)))
+}
+
+fn param<T>(
+    request: &Request,
+    name: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+    rule: &'static str,
+    faults: &mut Vec<Fault>,
+) -> Option<T> {
+    let text = request.query_param(name)?;
+    let found = read(&text);
+    if found.is_none() {
+        faults.push(Fault {
+            path: format!("$.{name}"),
+            message: rule.into(),
+        });
+    }
+    found
+}

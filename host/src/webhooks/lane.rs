@@ -1,0 +1,356 @@
+//! What keeps a slow or dead webhook from slowing others: how many deliveries of it are under way, how many it takes in a
+//! second, and a circuit breaker.
+//!
+//! A lane is in memory, one a webhook and host. A delivery is sent at once, or waits a moment for those before it, or is
+//! put off until the lane expects to have room: no delivery of a webhook holds a place that others could use. After
+//! [`BREAKS_AFTER`] failures in a row nothing is sent for a while; then one delivery probes whether the webhook is back.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::identity::TenantId;
+
+/// After how many failures in a row nothing is sent.
+const BREAKS_AFTER: u32 = 5;
+
+/// How long nothing is sent: the first time, and at most.
+const FIRST_BREAK: Duration = Duration::from_secs(30);
+const LONGEST_BREAK: Duration = Duration::from_secs(5 * 60);
+
+/// How long a delivery is expected to take before any has.
+const EXPECTED: Duration = Duration::from_millis(20);
+
+/// How long a delivery waits here for those before it; what would take longer is put off.
+const SHORT: Duration = Duration::from_millis(250);
+
+/// How soon a delivery looks again whether a probe has succeeded.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// How much of a second's deliveries may be sent at once.
+const BURST: Duration = Duration::from_millis(100);
+
+/// The lanes of this host.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    max_in_flight: usize,
+    lanes: Mutex<HashMap<(TenantId, Uuid), Arc<Lane>>>,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Lane {
+    places: Arc<Semaphore>,
+    max_in_flight: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: u32,
+    /// How long deliveries have taken lately.
+    average: Option<Duration>,
+    failures: u32,
+    breaker: Breaker,
+    /// When the next delivery that is put off will find room.
+    next_room: Timestamp,
+    /// When the next delivery may be sent within the rate.
+    next_slot: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Breaker {
+    #[default]
+    Closed,
+    /// Nothing is sent until then; for how long that is.
+    Open(Timestamp, Duration),
+    /// One delivery is sent; for how long nothing was, before.
+    HalfOpen(Duration),
+}
+
+/// The breaker, for others to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum BreakerState {
+    Closed,
+    Open,
+    HalfOpen,
+}
+
+/// Whether a delivery may be sent.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// Now.
+    Now(Place),
+    /// Not before then. With `has_slot`, its turn within the rate is kept.
+    Later { at: Timestamp, has_slot: bool },
+}
+
+/// A place in a lane. One that is dropped without an end says nothing about the webhook.
+#[derive(Debug)]
+pub(super) struct Place {
+    lane: Arc<Lane>,
+    _permit: OwnedSemaphorePermit,
+    is_probe: bool,
+    has_ended: bool,
+}
+
+impl Lanes {
+    pub(super) fn new(max_in_flight: usize) -> Self {
+        Self {
+            max_in_flight,
+            lanes: Mutex::default(),
+        }
+    }
+
+    /// The lane of a webhook.
+    pub(super) fn of(&self, tenant: &TenantId, webhook: Uuid) -> Arc<Lane> {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let lane = lanes.entry((tenant.clone(), webhook)).or_insert_with(|| {
+            Arc::new(Lane {
+                places: Arc::new(Semaphore::new(self.max_in_flight)),
+                max_in_flight: u32::try_from(self.max_in_flight).unwrap_or(u32::MAX),
+                state: Mutex::default(),
+            })
+        });
+        Arc::clone(lane)
+    }
+
+    /// The breaker of a webhook; one that nothing was sent to is closed.
+    pub(super) fn breaker(&self, tenant: &TenantId, webhook: Uuid) -> BreakerState {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let lane = lanes.get(&(tenant.clone(), webhook));
+        lane.map_or(BreakerState::Closed, |lane| match lane.state().breaker {
+            Breaker::Closed => BreakerState::Closed,
+            Breaker::Open(..) => BreakerState::Open,
+            Breaker::HalfOpen(_) => BreakerState::HalfOpen,
+        })
+    }
+
+    /// Forgets what was known about a webhook that was changed or removed: it may be another receiver by now.
+    pub(super) fn forget(&self, tenant: &TenantId, webhook: Uuid) {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.remove(&(tenant.clone(), webhook));
+    }
+}
+
+impl Lane {
+    /// Asks for a place for a delivery. `has_slot` says that it has waited for its turn within the rate.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        now: Timestamp,
+        max_per_second: Option<u32>,
+        has_slot: bool,
+    ) -> Admission {
+        let is_probe = match self
+            .state()
+            .pass(now, max_per_second, has_slot, self.max_in_flight)
+        {
+            Ok(is_probe) => is_probe,
+            Err(later) => return later,
+        };
+        // From here on a probe that is not made must let another one be.
+        let mut waiting = Waiting {
+            lane: self,
+            is_probe,
+        };
+        let permit = Arc::clone(&self.places).acquire_owned();
+        let permit = tokio::time::timeout(SHORT * 4, permit).await;
+        let Ok(Ok(permit)) = permit else {
+            let at = self.state().room(now, self.max_in_flight);
+            return Admission::Later { at, has_slot: true };
+        };
+        waiting.is_probe = false;
+        Admission::Now(Place {
+            lane: Arc::clone(self),
+            _permit: permit,
+            is_probe,
+            has_ended: false,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A delivery that waits for a place.
+struct Waiting<'l> {
+    lane: &'l Lane,
+    is_probe: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.lane.state();
+        state.waiting = state.waiting.saturating_sub(1);
+        if self.is_probe {
+            state.give_probe_back();
+        }
+    }
+}
+
+impl State {
+    /// Lets a delivery wait for a place, and says whether it is a probe; or says when it should come again.
+    fn pass(
+        &mut self,
+        now: Timestamp,
+        max_per_second: Option<u32>,
+        has_slot: bool,
+        max_in_flight: u32,
+    ) -> Result<bool, Admission> {
+        let is_probe = match self.breaker {
+            Breaker::Closed => false,
+            Breaker::Open(until, pause) if until <= now => {
+                self.breaker = Breaker::HalfOpen(pause);
+                true
+            }
+            Breaker::Open(until, _) => {
+                self.next_room = self.next_room.max(until);
+                let at = self.room(now, max_in_flight);
+                return Err(Admission::Later { at, has_slot });
+            }
+            Breaker::HalfOpen(_) => {
+                self.next_room = self.next_room.max(now.plus(PROBE));
+                let at = self.room(now, max_in_flight);
+                return Err(Admission::Later { at, has_slot });
+            }
+        };
+        if let Some(max) = max_per_second.filter(|_| !has_slot && !is_probe) {
+            let slot = self.next_slot.max(now);
+            self.next_slot = slot.plus(Duration::from_secs(1) / max.max(1));
+            if slot > now.plus(BURST) {
+                let has_slot = true;
+                return Err(Admission::Later { at: slot, has_slot });
+            }
+        }
+        let wait = self.average() * (self.waiting / max_in_flight.max(1));
+        if wait > SHORT {
+            let at = self.room(now, max_in_flight);
+            return Err(Admission::Later { at, has_slot: true });
+        }
+        self.waiting += 1;
+        Ok(is_probe)
+    }
+
+    fn average(&self) -> Duration {
+        self.average.unwrap_or(EXPECTED)
+    }
+
+    /// When a delivery that is put off now will find room.
+    fn room(&mut self, now: Timestamp, max_in_flight: u32) -> Timestamp {
+        let at = self.next_room.max(now.plus(self.average()));
+        self.next_room = at.plus(self.average() / max_in_flight.max(1));
+        at
+    }
+
+    fn give_probe_back(&mut self) {
+        if let Breaker::HalfOpen(pause) = self.breaker {
+            self.breaker = Breaker::Open(Timestamp(0), pause);
+        }
+    }
+}
+
+impl Place {
+    /// Notes how a delivery ended.
+    pub(super) fn end(mut self, now: Timestamp, took: Duration, has_succeeded: bool) {
+        self.has_ended = true;
+        let mut state = self.lane.state();
+        state.average = Some((state.average() * 7 + took) / 8);
+        if has_succeeded {
+            state.failures = 0;
+            state.breaker = Breaker::Closed;
+            state.next_room = Timestamp(0);
+            return;
+        }
+        state.failures = state.failures.saturating_add(1);
+        let pause = match state.breaker {
+            Breaker::HalfOpen(pause) if self.is_probe => (pause * 2).min(LONGEST_BREAK),
+            Breaker::Closed if state.failures >= BREAKS_AFTER => FIRST_BREAK,
+            _ => return,
+        };
+        state.breaker = Breaker::Open(now.plus(pause), pause);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.is_probe && !self.has_ended {
+            self.lane.state().give_probe_back();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+    fn lane(max_in_flight: usize) -> Arc<Lane> {
+        let tenant = TenantId::new("acme");
+        #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+        let tenant = tenant.unwrap();
+        Lanes::new(max_in_flight).of(&tenant, Uuid::nil())
+    }
+
+    async fn place(lane: &Arc<Lane>, now: Timestamp) -> Option<Place> {
+        match lane.admit(now, None, false).await {
+            Admission::Now(place) => Some(place),
+            Admission::Later { .. } => None,
+        }
+    }
+
+    async fn fail(lane: &Arc<Lane>, now: Timestamp) {
+        if let Some(place) = place(lane, now).await {
+            place.end(now, Duration::from_millis(5), false);
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_after_five_failures_until_one_delivery_probes() {
+        let lane = lane(8);
+        for _ in 0..BREAKS_AFTER {
+            fail(&lane, START).await;
+        }
+        assert!(place(&lane, START.plus(FIRST_BREAK / 2)).await.is_none());
+        let later = START.plus(FIRST_BREAK);
+        let probe = place(&lane, later).await;
+        assert!(probe.is_some());
+        assert!(place(&lane, later).await.is_none(), "only one probes");
+        if let Some(probe) = probe {
+            probe.end(later, Duration::from_millis(5), true);
+        }
+        assert!(place(&lane, later).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_probe_that_was_cut_short_lets_another_one_be_made() {
+        let lane = lane(8);
+        for _ in 0..BREAKS_AFTER {
+            fail(&lane, START).await;
+        }
+        let later = START.plus(FIRST_BREAK);
+        drop(place(&lane, later).await);
+        assert!(place(&lane, later).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn what_exceeds_the_rate_is_put_off_one_after_the_other() {
+        let lane = lane(8);
+        let mut times = Vec::new();
+        for _ in 0..5 {
+            if let Admission::Later { at, has_slot } = lane.admit(START, Some(2), false).await {
+                assert!(has_slot);
+                times.push(at.since(START));
+            }
+        }
+        let half = Duration::from_millis(500);
+        assert_eq!(times, [half, half * 2, half * 3, half * 4]);
+    }
+}

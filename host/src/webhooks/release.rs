@@ -1,0 +1,61 @@
+//! Held deliveries of a webhook that is enabled again, released a page at a time.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::Webhooks;
+use super::deliver::{HELD, held_key};
+use super::delivery::{Delivery, DeliveryId, Status};
+use super::replay::again;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::records::Change;
+use crate::runner::Work;
+
+/// The queue of webhooks whose held deliveries are released.
+pub(super) const QUEUE: &str = "webhook-releases";
+
+/// How many are released in one commit.
+const PAGE: usize = 200;
+
+/// Releases the next page.
+///
+/// # Errors
+/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+pub(super) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let records = webhooks.app.records(work.partition.clone());
+    let tenant = TenantId::of_partition(&work.partition);
+    let (Some(tenant), Ok(webhook)) = (tenant, Uuid::try_parse(&work.job.id)) else {
+        return Err(Error::Bug(format!("{} is not a webhook", work.job.id)));
+    };
+    let prefix = format!("{HELD}{webhook}/");
+    let plan = async || {
+        let mut change = Change::default();
+        let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
+        let is_open = all
+            .get(&webhook)
+            .is_some_and(|webhook| webhook.is_enabled());
+        let read = records.scan(&prefix, None, PAGE).await?;
+        if !is_open || read.entries.is_empty() {
+            work.settle(&mut change);
+            return Ok((change, ()));
+        }
+        let now = webhooks.app.clock.now();
+        for (key, _) in &read.entries {
+            let id = key
+                .strip_prefix(&prefix)
+                .and_then(|id| Uuid::try_parse(id).ok());
+            let id = DeliveryId(id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?);
+            change.delete(&held_key(webhook, id));
+            let delivery = records.get::<Delivery>(&id.key()).await?;
+            let is_held = |status| status == Status::Held;
+            if let Some(mut delivery) = delivery.filter(|it| is_held(it.record.status)) {
+                again(&mut change, id, &mut delivery, now)?;
+            }
+        }
+        work.settle_until(&mut change, now);
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}

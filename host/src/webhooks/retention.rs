@@ -1,0 +1,135 @@
+//! What is removed once it is old: deliveries and their events, ids that no longer have to be remembered, counts, replays.
+//!
+//! One job a tenant, every night while there is anything. Keys have the time in them, so that only what is old is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::Webhooks;
+use super::delivery::{DELIVERY, Delivery, DeliveryId, key_before};
+use super::event::{Accepted, EVENT, EVENT_ID, REMEMBERED, Stored, accepted_key, event_key};
+use super::outcomes::{COUNTS, hour_of, hour_prefix};
+use super::replay::{REPLAY, replay_key};
+use super::webhook::WEBHOOK;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::records::{Change, Records, decode_entry};
+use crate::runner::Work;
+
+/// The queue.
+pub(super) const QUEUE: &str = "webhook-retention";
+
+/// The job of a tenant.
+const JOB: &str = "retention";
+
+/// How many records are read at once.
+const PAGE: usize = 300;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long counts are kept.
+const COUNTS_KEPT: u64 = 48;
+
+/// Adds to a change the job of a tenant that has webhooks. It is due at the next midnight, however often it is put.
+pub(super) fn begin(change: &mut Change, now: Timestamp) {
+    change.enqueue(QUEUE, JOB, midnight(now), Bytes::new());
+}
+
+fn midnight(now: Timestamp) -> Timestamp {
+    let day = DAY.as_secs() * 1_000_000;
+    Timestamp((now.0 / day + 1) * day)
+}
+
+/// Removes a page of what is old.
+///
+/// # Errors
+/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+pub(super) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let records = webhooks.app.records(work.partition.clone());
+    let now = webhooks.app.clock.now();
+    let kept_since = now.minus(webhooks.app.config.webhooks.journal_retention);
+    let plan = async || {
+        let mut change = Change::default();
+        remove_deliveries(&records, &mut change, kept_since).await?;
+        remove_events(&records, &mut change, kept_since).await?;
+        remove_ids(&records, &mut change, now).await?;
+        remove_counts(&records, &mut change, now).await?;
+        remove_replays(&records, &mut change, kept_since).await?;
+        match change.is_empty() {
+            true if is_unused(&records).await? => work.settle(&mut change),
+            true => work.settle_until(&mut change, midnight(now)),
+            false => work.settle_until(&mut change, now),
+        }
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}
+
+/// Whether a tenant has neither webhooks nor anything that is left of them.
+async fn is_unused(records: &Records) -> Result<bool> {
+    for prefix in [WEBHOOK, DELIVERY, EVENT, EVENT_ID, COUNTS, REPLAY] {
+        if !records.scan(prefix, None, 1).await?.entries.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn remove_deliveries(
+    records: &Records,
+    change: &mut Change,
+    before: Timestamp,
+) -> Result<()> {
+    let after = key_before(before);
+    let read = records.scan(DELIVERY, Some(&after), PAGE).await?;
+    for (key, entry) in &read.entries {
+        let delivery = decode_entry::<Delivery>(key, entry)?.record;
+        // One that has been replayed lately is still wanted.
+        if delivery.status.is_final() && delivery.updated_at < before {
+            change.delete(key);
+        }
+    }
+    Ok(())
+}
+
+async fn remove_events(records: &Records, change: &mut Change, before: Timestamp) -> Result<()> {
+    let read = records.scan(EVENT, None, PAGE).await?;
+    let end = event_key(DeliveryId::new(before).0);
+    for (key, entry) in read.entries.iter().take_while(|(key, _)| *key < end) {
+        let event: Stored<'_> = serde_json::from_slice(&entry.value)
+            .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
+        change.delete(key);
+        change.delete(&accepted_key(&event.id));
+    }
+    Ok(())
+}
+
+/// Removes ids that were accepted, of which no event was kept.
+async fn remove_ids(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
+    let before = now.minus(REMEMBERED);
+    let read = records.scan(EVENT_ID, None, PAGE).await?;
+    for (key, entry) in &read.entries {
+        if decode_entry::<Accepted>(key, entry)?.record.at < before {
+            change.delete(key);
+        }
+    }
+    Ok(())
+}
+
+async fn remove_counts(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
+    let end = hour_prefix(hour_of(now).saturating_sub(COUNTS_KEPT));
+    let read = records.scan(COUNTS, None, PAGE).await?;
+    let old = read.entries.iter().take_while(|(key, _)| *key < end);
+    old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}
+
+async fn remove_replays(records: &Records, change: &mut Change, before: Timestamp) -> Result<()> {
+    let end = replay_key(DeliveryId::new(before).0);
+    let read = records.scan(REPLAY, None, PAGE).await?;
+    let old = read.entries.iter().take_while(|(key, _)| *key < end);
+    old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}

@@ -1,0 +1,137 @@
+// The receivers in `js/examples/receiver`, started as their first lines say, with a sender and its certificates.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { request } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, dataSignature, delivery, envelope, identity, token } from "./support/webhook-sender.mjs";
+
+const FOLDER = fileURLToPath(new URL("../js/examples/receiver/", import.meta.url));
+
+let sender;
+let certificates;
+const open = [];
+
+before(async () => {
+  sender = identity("k-1");
+  certificates = await certificateServer([sender]);
+});
+after(() => {
+  for (const receiver of open) receiver.kill("SIGKILL");
+  certificates.end();
+});
+
+/** Starts a program and returns `{ url, lines, process }` when it listens; `lines` is what it prints. */
+async function start(file, settings) {
+  const env = { PATH: process.env.PATH, PORT: "0", ...settings };
+  const started = spawn(process.execPath, [`${FOLDER}${file}`], { env, stdio: ["ignore", "pipe", "pipe"] });
+  open.push(started);
+  const printed = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
+  const logged = createInterface({ input: started.stderr })[Symbol.asyncIterator]();
+  const next = (lines) => async () => (await lines.next()).value;
+  const url = /listening on (http\S+)/.exec(await next(printed)())[1];
+  return { url, line: next(printed), logged: next(logged), process: started };
+}
+
+const receiver = (settings) =>
+  start("receiver.js", { CALLBACK_URL, ISSUER, SENDER_EMAIL: EMAIL, CERTIFICATES_URL: certificates.url, SHARED_KEY, ...settings });
+
+/** Sends a request and returns `{ status, headers }`. A header may be there several times: `[value, value]`. */
+function send(url, { headers, body, method = "POST", path = "/hook" }) {
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(path, url), { method, headers }, (response) => {
+      response.resume().on("end", () => resolve({ status: response.statusCode, headers: response.headers }));
+    });
+    sent.on("error", reject).end(body);
+  });
+}
+
+const signed = (id = "e-1") => delivery({ authorization: `Bearer ${token(sender)}`, event: envelope({ id }) });
+
+describe("the receiver", () => {
+  test("answers 204 and handles an event once, however often it is delivered", async () => {
+    const { url, line } = await receiver();
+    const answers = await Promise.all([signed(), signed(), signed()].map((made) => send(url, made)));
+    assert.deepEqual(answers.map(({ status }) => status), [204, 204, 204]);
+    assert.equal((await send(url, signed())).status, 204);
+    assert.equal((await send(url, signed("e-2"))).status, 204);
+    const handled = [await line(), await line()];
+    assert.deepEqual(handled, ["e-1", "e-2"].map((id) => `entity-conditions.events.v1 ${id} {"action":"CREATED","id":"beer"}`));
+  });
+
+  test("rejects what is not from the sender, and logs why without the token", async () => {
+    const { url, logged } = await receiver();
+    const { headers, body } = signed();
+    for (const [status, code, made] of [
+      [401, "missing_token", { headers: { ...headers, authorization: [] }, body }],
+      [401, "signature_mismatch", delivery({ authorization: headers.authorization, key: "another shared key" })],
+      [401, "missing_body_signature", { headers: { ...headers, "x-service-body-signature": [] }, body }],
+      [400, "duplicate_header", { headers: { ...headers, authorization: [headers.authorization, headers.authorization] }, body }],
+      [400, "malformed_body", { headers, body: "{" }],
+    ]) {
+      const answer = await send(url, made);
+      assert.equal(answer.status, status, code);
+      assert.equal(await logged(), `refused with ${status}: ${code}`);
+    }
+  });
+
+  test("answers 413, 404 and 405", async () => {
+    const { url } = await receiver();
+    const { headers, body } = signed();
+    assert.equal((await send(url, { headers, body: Buffer.alloc(1024 * 1024 + 1) })).status, 413);
+    assert.equal((await send(url, { headers, body, path: "/other" })).status, 404);
+    const answer = await send(url, { method: "GET" });
+    assert.deepEqual([answer.status, answer.headers.allow], [405, "POST"]);
+  });
+
+  test("answers 503 while the certificates cannot be fetched, so that the sender tries again", async () => {
+    const { url, logged } = await receiver({ CERTIFICATES_URL: "http://127.0.0.1:1/certs" });
+    const { status, headers } = await send(url, signed());
+    assert.equal(status, 503);
+    assert.ok(Number(headers["retry-after"]) > 0 && Number(headers["retry-after"]) <= 30);
+    assert.equal(await logged(), "refused with 503: certificates_unavailable");
+  });
+
+  test("does not start without its shared key", async () => {
+    const started = spawn(process.execPath, [`${FOLDER}receiver.js`], { env: { PATH: process.env.PATH, CALLBACK_URL, ISSUER, SENDER_EMAIL: EMAIL, CERTIFICATES_URL: certificates.url }, stdio: "ignore" });
+    open.push(started);
+    assert.equal(await new Promise((resolve) => started.once("exit", resolve)), 1);
+  });
+
+  test("answers what it has begun when it is stopped", async () => {
+    const { url, line, process: program } = await receiver();
+    const { headers, body } = signed();
+    const exited = new Promise((resolve) => program.once("exit", resolve));
+    let sent;
+    const answered = new Promise((resolve, reject) => {
+      sent = request(new URL("/hook", url), { method: "POST", headers: { ...headers, "content-length": body.length, expect: "100-continue" } }, resolve);
+      sent.on("error", reject);
+    });
+    // The receiver has read the headers when it asks for the body.
+    await new Promise((resolve) => sent.once("continue", resolve).flushHeaders());
+    program.kill("SIGTERM");
+    sent.end(body);
+    assert.equal((await answered).resume().statusCode, 204);
+    assert.match(await line(), / e-1 /);
+    assert.equal(await exited, 0);
+  });
+});
+
+describe("the receiver without this package", () => {
+  test("accepts what is signed in its own header, and nothing else", async () => {
+    const { url, line } = await start("plain.js", { SHARED_KEY, SIGNATURE_HEADER: "X-Existing-Signature" });
+    const event = envelope();
+    const body = JSON.stringify(event);
+    const status = async (headers, sent = body) => (await send(url, { headers, body: sent, path: "/" })).status;
+    const signature = dataSignature(event.data);
+    assert.equal(await status({ "X-Existing-Signature": signature }), 204);
+    assert.equal(await line(), 'entity-conditions.events.v1 e-1 {"action":"CREATED","id":"beer"}');
+    assert.equal(await status({ "X-Service-Signature": signature }), 401);
+    assert.equal(await status({ "X-Existing-Signature": dataSignature(event.data, "another shared key") }), 401);
+    assert.equal(await status({ "X-Existing-Signature": signature }, JSON.stringify(envelope({ data: "e30=" }))), 401);
+    assert.equal(await status({ "X-Existing-Signature": signature }, "{"), 400);
+  });
+});

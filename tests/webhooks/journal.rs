@@ -1,0 +1,199 @@
+//! The journal, health, and sending again.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::shop::{DELIVERIES, Shop, WEBHOOKS, minutes, settings};
+use crate::support::receiver::{Answer, Receiver};
+
+#[tokio::test]
+async fn the_journal_is_read_in_pages_and_by_filters() {
+    let (shop, good, bad) = (
+        Shop::open().await,
+        Receiver::start().await,
+        Receiver::start().await,
+    );
+    shop.webhook(&good.url, json!({})).await;
+    let failing = shop.webhook(&bad.url, json!({})).await;
+    bad.answer(Answer::Status(500, "", ""));
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        ids.push(shop.publish(json!(number)).await);
+        shop.run().await;
+        shop.clock
+            .advance(minutes(0) + std::time::Duration::from_secs(1));
+    }
+    let mut found = Vec::new();
+    let mut query = "limit=3".to_owned();
+    loop {
+        let page = shop.get(&format!("{DELIVERIES}?{query}")).await;
+        found.extend(page["items"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else {
+            break;
+        };
+        query = format!("limit=3&cursor={next}");
+    }
+    assert_eq!(found.len(), 8);
+    let events: Vec<_> = found
+        .iter()
+        .map(|it| it["eventId"].as_str().unwrap())
+        .collect();
+    let mut expected: Vec<_> = ids
+        .iter()
+        .flat_map(|id| [id.as_str(), id.as_str()])
+        .collect();
+    expected.reverse();
+    assert_eq!(events, expected, "the newest first");
+    let count = async |query: &str| shop.deliveries(query).await.len();
+    assert_eq!(count("status=DELIVERED").await, 4);
+    assert_eq!(
+        count(&format!("webhookId={failing}&status=RETRYING")).await,
+        4
+    );
+    assert_eq!(count("eventType=x.other.v1").await, 0);
+    assert_eq!(count("since=2026-01-01T00:00:02Z").await, 4);
+    assert_eq!(count("until=2026-01-01T00:00:02Z").await, 4);
+    let (status, problem) = shop
+        .host
+        .get(
+            &format!("{DELIVERIES}?status=x&limit=0&webhookId=1&since=y&cursor=z"),
+            &shop.token(),
+        )
+        .await;
+    assert_eq!(status, 400);
+    assert_eq!(problem["message"].as_array().unwrap().len(), 5, "{problem}");
+}
+
+#[tokio::test]
+async fn a_delivery_that_failed_is_sent_again_when_somebody_wants_it() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    receiver.answer(Answer::Status(500, "", ""));
+    let event = shop.publish(json!({})).await;
+    shop.run().await;
+    let id = shop.delivery().await["id"].as_str().unwrap().to_owned();
+    receiver.answer(Answer::Status(204, "", ""));
+    let path = format!("{DELIVERIES}/{id}/replay");
+    for count in [2, 3] {
+        let (status, answer) = shop.send(Method::POST, &path, &json!({})).await;
+        assert_eq!(
+            (status, &answer["status"]),
+            (202, &json!("PENDING")),
+            "{answer}"
+        );
+        shop.run().await;
+        let received = receiver.wait_for(count).await;
+        assert!(received.iter().all(|it| it.id() == event));
+        let delivery = shop.delivery().await;
+        assert_eq!(delivery["status"], "DELIVERED");
+        assert_eq!(delivery["attemptCount"], count);
+    }
+}
+
+#[tokio::test]
+async fn all_that_a_filter_names_is_sent_again_once() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    for number in 0..450 {
+        shop.publish(json!(number)).await;
+    }
+    shop.pass(40).await;
+    receiver.wait_for(450).await;
+    shop.clock.advance(minutes(1));
+    let (status, answer) = shop
+        .send(
+            Method::POST,
+            &format!("{DELIVERIES}/replay"),
+            &json!({ "status": "DELIVERED" }),
+        )
+        .await;
+    assert_eq!(status, 202, "{answer}");
+    let path = format!("{DELIVERIES}/replays/{}", answer["id"].as_str().unwrap());
+    assert_eq!(shop.get(&path).await["state"], "RUNNING");
+    shop.pass(40).await;
+    let state = shop.get(&path).await;
+    assert_eq!(state["state"], "DONE", "{state}");
+    assert_eq!(
+        (&state["examined"], &state["replayed"]),
+        (&json!(450), &json!(450))
+    );
+    let mut received: Vec<_> = receiver
+        .wait_for(900)
+        .await
+        .iter()
+        .map(|it| it.id())
+        .collect();
+    received.sort_unstable();
+    let twice = received.as_chunks::<2>().0.iter().all(|[a, b]| a == b);
+    assert!(twice && received.len() == 900);
+}
+
+#[tokio::test]
+async fn health_counts_what_was_delivered_and_what_failed() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let id = shop.webhook(&receiver.url, json!({})).await;
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    shop.after(minutes(60)).await;
+    receiver.answer(Answer::Status(500, "", ""));
+    for _ in 0..5 {
+        shop.publish(json!(1)).await;
+        shop.run().await;
+    }
+    let health = shop.get(&format!("{WEBHOOKS}/health")).await;
+    let health = &health[0];
+    assert_eq!(health["webhookId"], id.as_str());
+    assert_eq!(
+        (&health["delivered"], &health["failed"]),
+        (&json!(1), &json!(5)),
+        "{health}"
+    );
+    assert_eq!(health["breaker"], "OPEN");
+    assert_eq!(health["failingSince"], "2026-01-01T01:00:00.000Z");
+    let hours = health["hours"].as_array().unwrap();
+    assert_eq!(hours.len(), 24);
+    assert_eq!(
+        hours[23],
+        json!({ "hour": "2026-01-01T01:00:00.000Z", "delivered": 0, "failed": 5 })
+    );
+    assert_eq!(
+        hours[22],
+        json!({ "hour": "2026-01-01T00:00:00.000Z", "delivered": 1, "failed": 0 })
+    );
+}
+
+#[tokio::test]
+async fn a_ping_is_a_delivery_and_a_trial_leaves_nothing_behind() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let trial = settings(&receiver.url, json!({}));
+    let (status, answer) = shop
+        .send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial)
+        .await;
+    assert_eq!(
+        (status, &answer["delivered"]),
+        (200, &json!(true)),
+        "{answer}"
+    );
+    receiver.answer(Answer::Status(401, "", "who are you?"));
+    let (_, answer) = shop
+        .send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial)
+        .await;
+    assert_eq!(answer["delivered"], false);
+    assert_eq!(
+        (&answer["status"], &answer["answer"]),
+        (&json!(401), &json!("who are you?"))
+    );
+    assert_eq!(shop.get(WEBHOOKS).await, json!([]));
+
+    let id = shop.webhook(&receiver.url, json!({})).await;
+    let (status, answer) = shop
+        .send(Method::POST, &format!("{WEBHOOKS}/{id}/ping"), &Value::Null)
+        .await;
+    assert_eq!(status, 202, "{answer}");
+    shop.run().await;
+    let received = receiver.wait_for(3).await.remove(2);
+    assert_eq!(received.envelope()["type"], "exe.events.v1");
+    assert_eq!(received.data()["action"], "PING");
+    assert_eq!(received.id(), answer["id"]);
+    assert_eq!(shop.delivery().await["id"], answer["deliveryId"]);
+}

@@ -1,0 +1,154 @@
+//! A host whose webhooks may be on this machine, with a clock that stands still, and what tests ask of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::clock::{Clock, StoppedClock, Timestamp};
+use tillgate::config::Config;
+use tillgate::store::MemoryStore;
+
+use crate::support::host::{Host, HostStore};
+
+pub(crate) const WEBHOOKS: &str = "/api/v1/webhooks";
+pub(crate) const DELIVERIES: &str = "/api/v1/deliveries";
+pub(crate) const TYPE: &str = "x.order-updates.v1";
+pub(crate) const KEY: &str = "correct horse battery staple";
+
+/// When the clock stands still at first: the start of 2026.
+pub(crate) const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+const ROLES: [&str; 3] = ["exe.editor", "exe.publisher", "ecs.editor"];
+
+/// A host, and the token of an integrator of the tenant `acme`.
+pub(crate) struct Shop {
+    pub(crate) host: Host,
+    pub(crate) clock: Arc<StoppedClock>,
+    token: Mutex<String>,
+}
+
+/// Lets webhooks be on this machine.
+pub(crate) fn local(config: &mut Config) {
+    config.webhooks.allow_http = true;
+    config.webhooks.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
+}
+
+impl Shop {
+    pub(crate) async fn open() -> Self {
+        Self::open_with(local).await
+    }
+
+    pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Self {
+        let clock = Arc::new(StoppedClock::at(START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::open_on(store, clock, configure).await
+    }
+
+    pub(crate) async fn open_on(
+        store: impl Into<HostStore>,
+        clock: Arc<StoppedClock>,
+        configure: impl FnOnce(&mut Config),
+    ) -> Self {
+        let shared: Arc<dyn Clock> = clock.clone();
+        Self::of(
+            Host::start_configured(store, shared, configure).await,
+            clock,
+        )
+        .await
+    }
+
+    /// On a host that runs.
+    pub(crate) async fn of(host: Host, clock: Arc<StoppedClock>) -> Self {
+        let token = host.token("acme", &ROLES).await;
+        let token = Mutex::new(token);
+        Self { host, clock, token }
+    }
+
+    /// A token of the integrator.
+    pub(crate) fn token(&self) -> String {
+        self.token.lock().unwrap().clone()
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        self.host.send(method, path, &self.token(), body).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.host.get(path, &self.token()).await;
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+
+    /// Creates a webhook, with more settings than a URL; answers its id.
+    pub(crate) async fn webhook(&self, url: &str, more: Value) -> String {
+        let (status, body) = self
+            .send(Method::POST, WEBHOOKS, &settings(url, more))
+            .await;
+        assert_eq!(status, 201, "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Publishes an event; answers its id.
+    pub(crate) async fn publish(&self, data: Value) -> String {
+        let event = json!({ "type": TYPE, "data": data });
+        let (status, body) = self.send(Method::POST, "/api/v1/events", &event).await;
+        assert_eq!(status, 202, "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Does what is due.
+    pub(crate) async fn run(&self) {
+        self.host.run_due().await;
+    }
+
+    /// Moves the clock, and does what is due by then.
+    pub(crate) async fn after(&self, span: Duration) {
+        self.clock.advance(span);
+        let token = self.host.token("acme", &ROLES).await;
+        *self.token.lock().unwrap() = token;
+        self.run().await;
+    }
+
+    /// Lets time pass in small steps, for what waits for room.
+    pub(crate) async fn pass(&self, steps: usize) {
+        for _ in 0..steps {
+            self.run().await;
+            self.clock.advance(Duration::from_millis(500));
+        }
+        self.run().await;
+    }
+
+    /// The deliveries that a query finds, the newest first.
+    pub(crate) async fn deliveries(&self, query: &str) -> Vec<Value> {
+        let page = self.get(&format!("{DELIVERIES}?{query}")).await;
+        page["items"].as_array().unwrap().clone()
+    }
+
+    /// The one delivery that there is.
+    pub(crate) async fn delivery(&self) -> Value {
+        let all = self.deliveries("").await;
+        assert_eq!(all.len(), 1, "{all:#?}");
+        self.get(&format!("{DELIVERIES}/{}", all[0]["id"].as_str().unwrap()))
+            .await
+    }
+}
+
+/// A webhook's settings.
+pub(crate) fn settings(url: &str, more: Value) -> Value {
+    let mut settings = json!({
+        "name": "ERP",
+        "callbackUrl": url,
+        "eventTypes": [TYPE],
+        "authentication": { "type": "BEARER" },
+    });
+    for (name, value) in more.as_object().unwrap() {
+        settings[name] = value.clone();
+    }
+    settings
+}
+
+/// The minutes of a number.
+pub(crate) const fn minutes(count: u64) -> Duration {
+    Duration::from_secs(60 * count)
+}
