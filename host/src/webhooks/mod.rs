@@ -358,12 +358,13 @@ fn attempts(name: &'static str, (concurrency, per_partition): (usize, usize)) ->
 fn with_secrets(new: NewWebhook, stored: Option<&Settings>) -> Result<(Settings, bool)> {
     let mut settings = new.settings;
     if new.keeps_password {
+        // Whoever may write webhooks could have it sent to a receiver of their own otherwise.
+        let stored = stored.filter(|stored| is_same_origin(stored, &settings));
         let kept = stored.and_then(|stored| match &stored.authentication {
             Authentication::Basic { password, .. } => Some(password.clone()),
             Authentication::Bearer => None,
         });
-        let kept =
-            kept.ok_or_else(|| Error::invalid("$.authentication.password", "is required"))?;
+        let kept = kept.ok_or_else(no_password)?;
         if let Authentication::Basic { password, .. } = &mut settings.authentication {
             *password = kept;
         }
@@ -376,6 +377,18 @@ fn with_secrets(new: NewWebhook, stored: Option<&Settings>) -> Result<(Settings,
         KeyWish::Set(key) => Some(key),
     };
     Ok((settings, is_made))
+}
+
+/// Whether two webhooks have the same receiver: scheme, host and port.
+fn is_same_origin(one: &Settings, other: &Settings) -> bool {
+    let origin =
+        |settings: &Settings| Some(reqwest::Url::parse(&settings.callback_url).ok()?.origin());
+    origin(one).is_some_and(|it| Some(it) == origin(other))
+}
+
+fn no_password() -> Error {
+    let rule = "is required: a stored password is kept only for the same receiver";
+    Error::invalid("$.authentication.password", rule)
 }
 
 fn etag_of(webhook: &Webhook) -> Result<Etag> {

@@ -26,6 +26,9 @@ const MAX_ANSWER: usize = 64 << 10;
 /// The most bytes of an answer that are kept.
 const KEPT: usize = 1 << 10;
 
+/// How much more is read, so that a secret which begins in what is kept is seen whole.
+const MAX_SECRET: usize = 4 << 10;
+
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 const BODY_SIGNATURE: &str = "X-Service-Body-Signature";
 
@@ -107,15 +110,16 @@ impl Sender {
                 return Ok(failed(at, begin, Kind::NoToken, message.to_owned()));
             }
         };
+        let secrets = secrets(settings, &authorization);
         let mut headers = self.headers(settings, message, at)?;
         headers.insert(AUTHORIZATION, authorization);
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
         let request = request.headers(headers).body(message.envelope.to_owned());
-        let answered = self.client.send_for_head(request, KEPT).await;
+        let answered = self.client.send_for_head(request, KEPT + MAX_SECRET).await;
         Ok(match answered {
-            Ok(head) => judged(at, begin, &head),
+            Ok(head) => judged(at, begin, &head, &secrets),
             Err(cause) => failed(at, begin, kind_of(&cause), cause.to_string()),
         })
     }
@@ -175,7 +179,7 @@ fn value(text: &str) -> Result<HeaderValue> {
 }
 
 /// What an answer means: only these four statuses say that the receiver has taken the event.
-fn judged(at: Timestamp, begin: Instant, head: &Head) -> Outcome {
+fn judged(at: Timestamp, begin: Instant, head: &Head, secrets: &[String]) -> Outcome {
     let status = head.status;
     let failure = |kind, message: &str| {
         Some(Failure {
@@ -193,7 +197,9 @@ fn judged(at: Timestamp, begin: Instant, head: &Head) -> Outcome {
         ),
         _ if status.is_redirection() => {
             let to = head.headers.get(LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.map_or_else(String::new, |to| format!(" to {}", shortened(to)));
+            let to = to.map_or_else(String::new, |to| {
+                format!(" to {}", shortened(&redacted(to, secrets)))
+            });
             failure(
                 Kind::Redirect,
                 &format!("the receiver answered {status}{to}: redirects are not followed"),
@@ -201,7 +207,10 @@ fn judged(at: Timestamp, begin: Instant, head: &Head) -> Outcome {
         }
         _ => failure(Kind::Status, &format!("the receiver answered {status}")),
     };
-    let answer = String::from_utf8_lossy(&head.beginning);
+    let answer = redacted(&String::from_utf8_lossy(&head.beginning), secrets);
+    let answer = answer
+        .get(..answer.floor_char_boundary(KEPT))
+        .unwrap_or_default();
     let asks = matches!(
         status,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
@@ -217,9 +226,30 @@ fn judged(at: Timestamp, begin: Instant, head: &Head) -> Outcome {
             duration_ms: millis(begin.elapsed()),
             status: Some(status.as_u16()),
             error,
-            answer: (!answer.is_empty()).then(|| answer.into_owned()),
+            answer: (!answer.is_empty()).then(|| answer.to_owned()),
         },
     }
+}
+
+/// What a receiver must not find its way back into the journal: one may answer with what it was sent.
+fn secrets(settings: &Settings, authorization: &HeaderValue) -> Vec<String> {
+    let credentials = authorization.to_str().unwrap_or_default();
+    let credentials = credentials.split_once(' ').map(|(_, rest)| rest.to_owned());
+    let password = match &settings.authentication {
+        Authentication::Basic { password, .. } => Some(password.0.clone()),
+        Authentication::Bearer => None,
+    };
+    let key = settings.shared_key.as_ref().map(|key| key.0.clone());
+    credentials.into_iter().chain(password).chain(key).collect()
+}
+
+/// A text without secrets.
+fn redacted(text: &str, secrets: &[String]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets {
+        text = text.replace(secret.as_str(), "…");
+    }
+    text
 }
 
 fn shortened(text: &str) -> &str {
