@@ -14,7 +14,10 @@ import { receiver } from "./support/receiver.mjs";
 
 const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
 
-/** Endpoints on loopback, which is closed otherwise, and retries that a test can wait for. */
+/**
+ * Endpoints on loopback, which is closed otherwise, and retries that a test can wait for: all attempts of a delivery fail
+ * before there are so many that the webhook is paused.
+ */
 const SETTINGS = {
   TILLGATE_WEBHOOKS__ALLOW_HTTP: "true",
   TILLGATE_WEBHOOKS__ALLOW_PRIVATE: '["127.0.0.0/8"]',
@@ -42,7 +45,6 @@ after(async () => {
 
 /** Runs a test on a page that is signed in, and fails if the page logged an error. */
 const visit = (hash, work) => async () => {
-  endpoint.answer(204);
   const page = await signedIn(context, client, hash);
   try {
     await work(page);
@@ -61,8 +63,9 @@ const WEBHOOKS = "/api/v1/webhooks";
 
 let names = 0;
 
-/** Creates a webhook of the endpoint, with a name and an event type of its own. */
+/** Creates a webhook of the endpoint, which works, with a name and an event type of its own. */
 async function webhook(changes = {}) {
+  endpoint.answer(204);
   names += 1;
   const body = { name: `Webhook ${names}`, callbackUrl: `${endpoint.url}/hook`, eventTypes: [`test-${names}.events.v1`], authentication: { type: "BEARER" }, sharedKey: SHARED_KEY, ...changes };
   const answer = await client.api("POST", WEBHOOKS, body);
@@ -246,12 +249,15 @@ describe("webhooks", () => {
     const made = await webhook();
     endpoint.answer(410);
     await publish(made.eventTypes[0], {});
+    await delivered(made, "FAILED");
+    await publish(made.eventTypes[0], {});
     await delivered(made, "HELD");
     await visit("#/webhooks", async (page) => {
       await card(page, made.name).getByText(/^Its endpoint answered 410 Gone, so it was switched off on /).waitFor();
       assert.equal(await page.getByRole("button", { name: `Ping ${made.name}` }).count(), 0);
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
       await dialog(page).getByText("Once it is switched on, the deliveries that were held are sent.").waitFor();
+      endpoint.answer(204);
       await dialog(page).getByLabel("Switched on").check();
       await press(page, "Save");
       await card(page, made.name).getByText("Its endpoint answered 410 Gone").waitFor({ state: "detached" });
@@ -266,6 +272,19 @@ describe("webhooks", () => {
     await visit("#/webhooks", async (page) => {
       await card(page, made.name).getByRole("img", { name: "The last 24 hours: 1 delivered, 0 failed attempts." }).waitFor({ timeout: 30_000 });
       assert.equal(await card(page, made.name).locator("svg .delivered").count(), 1);
+    })();
+  });
+
+  test("one that keeps failing is paused, and says so", async () => {
+    const made = await webhook();
+    endpoint.answer(500);
+    for (let at = 0; at < 2; at += 1) await publish(made.eventTypes[0], { at });
+    await visit("#/webhooks", async (page) => {
+      const text = /^Paused for a moment, because one attempt after another failed\. Failing since /;
+      await card(page, made.name).getByText(text).waitFor({ timeout: 30_000 });
+      const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from / });
+      await chart.waitFor();
+      assert.equal(await chart.locator(".failed").count(), 1);
     })();
   });
 
@@ -319,16 +338,19 @@ describe("deliveries", () => {
 
   test("those that failed are sent again together, with their progress", async () => {
     const made = await webhook();
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "DELIVERED");
     endpoint.answer(500);
-    for (let at = 0; at < 3; at += 1) await publish(made.eventTypes[0], { at });
-    await until(async () => (await deliveries({ webhookId: made.id, status: "FAILED" })).length === 3, "all have failed");
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "FAILED");
     await visit(`#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
-      await page.getByText("3 deliveries shown").waitFor();
+      await page.getByText("2 deliveries shown").waitFor();
+      endpoint.answer(204);
       await page.getByRole("button", { name: "Send these again" }).click();
       await dialog(page).getByText(`Failed deliveries to ${made.name}: each is sent again.`).waitFor();
       await press(page, "Send again");
-      await page.getByText(/^Done: 3 deliveries sent again, of [\d,]+ looked at\.$/).first().waitFor();
-      await rows(page).filter({ hasText: "Delivered" }).nth(2).waitFor();
+      await page.getByText(/^Done: 1 delivery sent again, of [\d,]+ looked at\.$/).first().waitFor();
+      await rows(page).filter({ hasText: "Delivered" }).nth(1).waitFor();
     })();
   });
 
@@ -465,6 +487,8 @@ describe("accessibility", () => {
           await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: true });
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
           assert.ok(wide <= width, `${name} is ${wide} px wide`);
+          const isCut = await page.evaluate(() => [...document.querySelectorAll("dialog")].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth));
+          assert.equal(isCut, false, `the dialog of ${name} is too wide`);
           await page.evaluate(readFileSync(AXE, "utf8"));
           const found = await page.evaluate(() => window.axe.run());
           const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
