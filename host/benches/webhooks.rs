@@ -311,7 +311,13 @@ async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
                 0
             };
             arrived(&receiver, usize::try_from(count).unwrap() - bad).await;
-            let all = receiver.take();
+            let mut all = receiver.take();
+            println!(
+                "{name}: bad {is_bad}: p50 {:.1}, p99 {:.1} of {}",
+                percentile(&mut all, 50),
+                percentile(&mut all, 99),
+                all.len()
+            );
             if is_bad {
                 with.extend(all)
             } else {
@@ -341,13 +347,27 @@ fn main() {
             given.clone()
         }
     };
-    let runtime = Runtime::new().unwrap();
-    runtime.block_on(async {
-        let folder = tempfile::tempdir().unwrap();
-        let store = EmbeddedStore::open(folder.path(), Arc::new(SystemClock)).unwrap();
-        measure(Arc::new(store), "embedded", &rates(&[2_000, 1_000])).await;
-    });
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    // Both stores, or the one that is named.
+    let is_wanted = |store: &str| {
+        let other = if store == "redis" {
+            "embedded"
+        } else {
+            "redis"
+        };
+        !std::env::args().any(|argument| argument == other)
+    };
+    if is_wanted("embedded") {
+        let runtime = Runtime::new().unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let store = EmbeddedStore::open(folder.path(), Arc::new(SystemClock)).unwrap();
+            measure(Arc::new(store), "embedded", &rates(&[2_000, 1_000])).await;
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+    if !is_wanted("redis") {
+        return;
+    }
     let runtime = Runtime::new().unwrap();
     runtime.block_on(async {
         let server = Server::durable();
