@@ -1,6 +1,7 @@
 //! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
 
 mod bad_input;
+mod bounds;
 mod certificates;
 mod deliveries;
 mod journal;
