@@ -1,27 +1,27 @@
-// What the page's signature check decides, without a browser: certificates, tokens, user names, signatures, pasted requests.
+// What the page's signature check decides, without a browser: tokens, user names, signatures, and what is pasted.
 //
-//     node --test tests/page-signature.test.mjs     needs the module in js/engine/
+//     cargo build && node --test tests/page-signature.test.mjs     needs openssl, which makes the certificates
 
 import assert from "node:assert/strict";
-import { X509Certificate, createHmac, generateKeyPairSync, sign } from "node:crypto";
+import { createHmac, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
-import { certificateOf } from "./support/certificate.mjs";
+import { identity } from "./support/webhook-sender.mjs";
 import { initSync } from "../js/src/browser.js";
-import { readCertificate } from "../www/webhooks/certificate.js";
 import { check, verdict } from "../www/webhooks/checks.js";
 import { curlOf } from "../www/webhooks/curl.js";
 import { dataText } from "../www/webhooks/event-data.js";
 import { readHeaders, splitRequest } from "../www/webhooks/pasted-request.js";
 
-const NOW = Date.parse("2026-11-21T12:00:00Z");
+/** Whole seconds, as the times in tokens and signatures. */
+const NOW = Math.floor(Date.now() / 1000) * 1000;
 const DAY_MS = 86_400_000;
 const SHARED_KEY = "0123456789abcdef-shared";
 
-const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const valid = { notBefore: NOW - DAY_MS, notAfter: NOW + 365 * DAY_MS };
-const certificates = JSON.stringify({ "key-1": certificateOf(keys, valid) });
+const ours = identity("key-1");
+const published = ({ pem }) => JSON.stringify({ "key-1": pem });
+const certificates = published(ours);
 const expected = { certificates, audience: "https://erp.example/hook", email: "dispatcher@tillgate.example", issuer: "https://identity.tillgate.example", sharedKey: SHARED_KEY };
 
 const CLAIMS = {
@@ -38,7 +38,7 @@ const CLAIMS = {
 const part = (value) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
 /** A token as the sender makes it, except for what is given. */
-function token({ header = {}, claims = {}, key = keys.privateKey } = {}) {
+function token({ header = {}, claims = {}, key = ours.key } = {}) {
   const signed = `${part({ alg: "RS256", kid: "key-1", typ: "JWT", ...header })}.${part({ ...CLAIMS, ...claims })}`;
   return `${signed}.${sign("sha256", Buffer.from(signed), key).toString("base64url")}`;
 }
@@ -119,7 +119,8 @@ describe("the token", () => {
       const of = await fails(bearer({ header: { alg } }), "The token can be read", new RegExp(`signed with “${alg}”. Only RS256`));
       assert.equal(of("Certificate").state, "not made");
     }
-    for (const name of ["jwk", "jku", "x5u", "x5c", "crit"]) await fails(bearer({ header: { [name]: "x" } }), "The token can be read", new RegExp(`“${name}”`));
+    for (const name of ["jwk", "jku", "x5u", "x5c", "crit", "b64"]) await fails(bearer({ header: { [name]: "x" } }), "The token can be read", new RegExp(`“${name}”`));
+    await fails(bearer({ header: { typ: undefined } }), "The token can be read", /not “JWT”/);
     await fails({ headers: { authorization: "Bearer abc.def" } }, "The token can be read", /three parts/);
     await fails({ headers: { authorization: `Bearer ${"a".repeat(9000)}` } }, "The token can be read", /longer than 8,192/);
   });
@@ -134,20 +135,17 @@ describe("the token", () => {
     for (const kid of ["key-2", "__proto__", "toString"]) await fails(bearer({ header: { kid } }), "Certificate", /None of the 1 certificates/);
     await fails({ known: { certificates: "nonsense" } }, "Certificate", /must be a JSON object/);
     await fails({ known: { certificates: '{"key-1":"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"}' } }, "Certificate", /cannot be read/);
-    const past = JSON.stringify({ "key-1": certificateOf(keys, { notBefore: NOW - 9 * DAY_MS, notAfter: NOW - DAY_MS }) });
-    await fails({ known: { certificates: past } }, "Certificate", /^The certificate of this key is only valid from /);
+    await fails({ known: { certificates: published(identity("key-1", { newkey: ["ed25519"] })) } }, "Certificate", /no RSA key/);
+    for (const days of [-1, 31]) await fails({ now: NOW + days * DAY_MS }, "Certificate", /^The certificate of this key is only valid from /);
   });
 
   test("must be signed by the key of the certificate, with at least 2,048 bits", async () => {
-    const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
-    await fails(bearer({ key: other.privateKey }), "Signature of the token", /does not match the certificate/);
+    await fails(bearer({ key: identity("key-1").key }), "Signature of the token", /does not match the certificate/);
     const [header, , signature] = token().split(".");
     const changed = [header, part({ ...CLAIMS, aud: "https://other.example" }), signature].join(".");
     await fails({ headers: { authorization: `Bearer ${changed}` } }, "Signature of the token", /does not match/);
-    const short = generateKeyPairSync("rsa", { modulusLength: 1024 });
-    await fails({ ...bearer({ key: short.privateKey }), known: { certificates: JSON.stringify({ "key-1": certificateOf(short, valid) }) } }, "Signature of the token", /1024 bits/);
-    const curve = generateKeyPairSync("ed25519");
-    await fails({ known: { certificates: JSON.stringify({ "key-1": certificateOf(curve, valid) }) } }, "Signature of the token", /no RSA key/);
+    const short = identity("key-1", { newkey: ["rsa:1024"] });
+    await fails({ ...bearer({ key: short.key }), known: { certificates: published(short) } }, "Signature of the token", /1,024 bits/);
   });
 
   test("must be for this endpoint, from this sender and issuer, and not have expired", async () => {
@@ -159,6 +157,7 @@ describe("the token", () => {
     await fails(bearer({ claims: { iss: undefined } }), "Issuer", /does not have it/);
     await fails({ now: NOW + 3_600_000 }, "Time", /^Expired 10 minutes ago/);
     await fails(bearer({ claims: { exp: undefined } }), "Time", /does not say when it expires/);
+    await fails(bearer({ claims: { iat: NOW / 1000 + 301 } }), "Time", /^Valid only from .* One of the clocks is wrong\.$/);
   });
 });
 
@@ -213,40 +212,7 @@ describe("the signatures", () => {
     assert.equal((await checked({ body: "" })).of("Envelope").state, "open");
     assert.equal((await checked({ body: "[]" })).of("Envelope").detail, "The body is not a JSON object.");
     assert.equal((await checked({ body: "{}" })).of("Envelope").detail, "The body has no id and no data.");
-  });
-});
-
-describe("certificates", () => {
-  test("have the key and the times that Node reads, whatever their version and century", () => {
-    const times = [valid, { notBefore: Date.parse("1999-12-31T23:59:59Z"), notAfter: Date.parse("2051-01-01T00:00:00Z") }];
-    for (const isOld of [false, true]) {
-      for (const { notBefore, notAfter } of times) {
-        const pem = certificateOf(keys, { notBefore, notAfter, isOld });
-        const node = new X509Certificate(pem);
-        const read = readCertificate(`  ${pem}`);
-        assert.deepEqual(Buffer.from(read.publicKey), node.publicKey.export({ type: "spki", format: "der" }));
-        assert.deepEqual([read.notBefore, read.notAfter], [Date.parse(node.validFrom), Date.parse(node.validTo)]);
-      }
-    }
-  });
-
-  test("that are cut off, changed or none are not read", () => {
-    const pem = certificateOf(keys, valid);
-    const [head, ...lines] = pem.trim().split("\n");
-    for (let kept = 0; kept < lines.length - 1; kept += 1) {
-      const cut = [head, ...lines.slice(0, kept), lines.at(-1)].join("\n");
-      assert.equal(readCertificate(cut), undefined, `${kept} lines`);
-    }
-    for (const text of ["", "nonsense", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", keys.publicKey.export({ type: "spki", format: "pem" })]) {
-      assert.equal(readCertificate(text), undefined);
-    }
-    const bytes = Buffer.from(lines.slice(0, -1).join(""), "base64");
-    for (let at = 0; at < bytes.length; at += 1) {
-      const damaged = Buffer.from(bytes);
-      damaged[at] ^= 0xff;
-      // Whatever it is now, reading it ends.
-      readCertificate(`-----BEGIN CERTIFICATE-----\n${damaged.toString("base64")}\n-----END CERTIFICATE-----`);
-    }
+    assert.match((await checked({ body: BODY.replace('{"id"', '{"id":"other","id"') })).of("Envelope").detail, /a member is there twice/);
   });
 });
 

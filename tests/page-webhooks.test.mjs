@@ -336,6 +336,17 @@ describe("deliveries", () => {
     })();
   });
 
+  test("what an address says that cannot be is left out, and an event type that cannot be one is explained", visit("#/webhooks/deliveries/status%3DLOST/webhookId%3Dx/since%3Dnever/period%3D1y/status", async (page) => {
+    await rows(page).first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "Clear" }).count(), 0);
+    await page.getByLabel("Event type").fill("Orders");
+    await page.keyboard.press("Enter");
+    await page.getByText("The event type must have names in lower case with dots between them and a version at the end").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await rows(page).first().waitFor();
+    expected(page, 400);
+  }));
+
   test("those that failed are sent again together, with their progress", async () => {
     const made = await webhook();
     await publish(made.eventTypes[0], {});

@@ -109,6 +109,7 @@ const PLACES = [
   [/^\$\.(set|delete)\[\d+\]/, "The rate"],
   [/^\$\.(set|delete)/, "The list of rates"],
   [/^\$\.callbackUrl/, "The address"],
+  [/^\$\.eventType$/, "The event type"],
   [/^\$\.eventTypes$/, "The list of events"],
   [/^\$\.eventTypes/, "An event type"],
   [/^\$\.authentication\.username/, "The user name"],

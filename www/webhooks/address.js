@@ -2,15 +2,26 @@
  * The part of the page's address that the Webhooks view reads: what is shown, and the filter of the deliveries.
  */
 
-/** The members of a filter that an address holds. */
-const FILTERS = ["webhookId", "status", "eventType", "period", "since", "until"];
+import { PERIODS, STATUSES } from "./wording.js";
+
+const isTime = (text) => !Number.isNaN(Date.parse(text));
+
+/** The members of a filter, and what each can be: an address may have been typed. */
+const FILTERS = {
+  webhookId: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
+  status: (text) => Object.hasOwn(STATUSES, text),
+  eventType: () => true,
+  period: (text) => Object.hasOwn(PERIODS, text),
+  since: isTime,
+  until: isTime,
+};
 
 /** The link to the list of webhooks. */
 export const LIST = "#/webhooks";
 
 /** The link to the deliveries that a filter finds. */
 export function deliveriesHref(filter = {}) {
-  const parts = FILTERS.filter((name) => filter[name]).map((name) => `/${encodeURIComponent(`${name}=${filter[name]}`)}`);
+  const parts = Object.keys(FILTERS).filter((name) => filter[name]).map((name) => `/${encodeURIComponent(`${name}=${filter[name]}`)}`);
   return `${LIST}/deliveries${parts.join("")}`;
 }
 
@@ -32,8 +43,8 @@ function filterOf(parts) {
   const filter = {};
   for (const part of parts) {
     const at = part.indexOf("=");
-    const name = part.slice(0, at);
-    if (at > 0 && at < part.length - 1 && FILTERS.includes(name)) filter[name] = part.slice(at + 1);
+    const [name, value] = [part.slice(0, at), part.slice(at + 1)];
+    if (at > 0 && value !== "" && Object.hasOwn(FILTERS, name) && FILTERS[name](value)) filter[name] = value;
   }
   return filter;
 }

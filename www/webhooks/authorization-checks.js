@@ -3,16 +3,19 @@
  * password. The token's signature is verified by the browser; nothing is sent anywhere.
  */
 
+import { fromBase64 } from "../../js/src/base64.js";
+import { parseCertificate } from "../../js/src/certificate.js";
 import { dayText, durationText, timeText } from "../time.js";
-import { readCertificate } from "./certificate.js";
-import { fromBase64 } from "./event-data.js";
 
 const RS256 = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
-const MIN_KEY_BITS = 2048;
+const MIN_BITS = 2048;
 const MAX_TOKEN = 8192;
 
+/** How far a token's beginning may be in the future: the clocks of two computers differ. */
+const TOLERANCE_MS = 300_000;
+
 /** Header members with which a token would name its own key, or ask for more than a receiver understands. */
-const FOREIGN_KEYS = ["jwk", "jku", "x5u", "x5c", "crit"];
+const FORBIDDEN = ["crit", "b64", "jwk", "jku", "x5c", "x5u"];
 
 const pass = (title, detail) => ({ title, state: "pass", detail });
 const fail = (title, detail) => ({ title, state: "fail", detail });
@@ -27,11 +30,11 @@ export async function bearerChecks(token, { certificates, audience, email, issue
   return [
     read.check,
     certificate.check,
-    await tokenSignatureCheck(certificate.publicKey, signed, signature),
+    await tokenSignatureCheck(certificate, signed, signature),
     audienceCheck(claims.aud, audience),
     emailCheck(claims, email),
     compared("Issuer", claims.iss, issuer, "Enter the issuer that you expect."),
-    expiryCheck(claims.exp, now),
+    timeCheck(claims, now),
   ];
 }
 
@@ -43,37 +46,40 @@ function readToken(token) {
   const parts = token.split(".");
   if (parts.length !== 3 || parts.some((part) => !/^[\w-]+$/.test(part))) return { check: fail(title, "A token has three parts with dots between them, without spaces or line breaks.") };
   const [header, claims] = parts.slice(0, 2).map(readPart);
-  const signature = fromBase64(parts[2]);
+  const signature = fromBase64Url(parts[2]);
   if (!header || !claims || !signature) return { check: fail(title, "One of its parts is not what a token has there.") };
   if (header.alg !== "RS256") return { check: fail(title, `It is signed with ${shown(header.alg)}. Only RS256 is accepted.`) };
-  const foreign = FOREIGN_KEYS.find((name) => Object.hasOwn(header, name));
-  if (foreign) return { check: fail(title, `Its header has “${foreign}”, with which a token could name its own key.`) };
+  const forbidden = FORBIDDEN.find((name) => Object.hasOwn(header, name));
+  if (forbidden) return { check: fail(title, `Its header has “${forbidden}”, with which a token could bring its own key or rules.`) };
+  if (String(header.typ).toUpperCase() !== "JWT") return { check: fail(title, `Its type is ${shown(header.typ)} and not “JWT”.`) };
   const check = pass(title, `Signed with RS256 by the key ${shown(header.kid)}.`);
   return { check, header, claims, signature, signed: new TextEncoder().encode(`${parts[0]}.${parts[1]}`) };
 }
 
 function readPart(part) {
   try {
-    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(fromBase64(part)));
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(fromBase64Url(part)));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Finds the certificate of a key: its check and, unless there is none, its public key. */
+const fromBase64Url = (text) => fromBase64(text.replaceAll("-", "+").replaceAll("_", "/").padEnd(Math.ceil(text.length / 4) * 4, "="));
+
+/** Finds the certificate of a key: its check and, unless there is none, its public key and the length of that. */
 function certificateCheck(kid, text, now) {
   const title = "Certificate";
   if (!text?.trim()) return { check: open(title, "Enter the certificates, or take this host’s.") };
   const map = readMap(text);
   if (map === undefined) return { check: fail(title, "The certificates must be a JSON object of key ids and certificates.") };
   if (typeof kid !== "string" || !Object.hasOwn(map, kid)) return { check: fail(title, `None of the ${Object.keys(map).length} certificates is of the key ${shown(kid)}. Are they up to date?`) };
-  const certificate = readCertificate(String(map[kid]));
-  if (certificate === undefined) return { check: fail(title, "The certificate of this key cannot be read.") };
-  const { notBefore, notAfter, publicKey } = certificate;
+  const certificate = parseCertificate(String(map[kid]));
+  if (certificate === undefined) return { check: fail(title, "The certificate of this key cannot be read, or has no RSA key.") };
+  const { notBefore, notAfter } = certificate;
   const period = `valid from ${dayText(notBefore)} to ${dayText(notAfter)}`;
-  if (now < notBefore || now > notAfter) return { check: fail(title, `The certificate of this key is only ${period}.`), publicKey };
-  return { check: pass(title, `There is one of this key, ${period}.`), publicKey };
+  const isValid = now >= notBefore - TOLERANCE_MS && now <= notAfter;
+  return { ...certificate, check: isValid ? pass(title, `There is one of this key, ${period}.`) : fail(title, `The certificate of this key is only ${period}.`) };
 }
 
 function readMap(text) {
@@ -85,16 +91,20 @@ function readMap(text) {
   }
 }
 
-async function tokenSignatureCheck(publicKey, signed, signature) {
+async function tokenSignatureCheck({ publicKey, bits }, signed, signature) {
   const title = "Signature of the token";
   if (publicKey === undefined) return open(title, "It needs the certificate.");
+  if (bits < MIN_BITS) return fail(title, `Its key has ${bits.toLocaleString("en")} bits. At least 2,048 are required.`);
   if (globalThis.crypto?.subtle === undefined) return open(title, "Browsers check it on https pages and on pages of the same computer only.");
+  return (await isSigned(publicKey, signed, signature)) ? pass(title, "It matches the certificate.") : fail(title, "It does not match the certificate: the token was changed, or signed with another key.");
+}
+
+async function isSigned(publicKey, signed, signature) {
   try {
     const key = await crypto.subtle.importKey("spki", publicKey, RS256, false, ["verify"]);
-    if (key.algorithm.modulusLength < MIN_KEY_BITS) return fail(title, `Its key has ${key.algorithm.modulusLength} bits. At least ${MIN_KEY_BITS} are required.`);
-    return (await crypto.subtle.verify(RS256, key, signature, signed)) ? pass(title, "It matches the certificate.") : fail(title, "It does not match the certificate: the token was changed, or signed with another key.");
+    return await crypto.subtle.verify(RS256, key, signature, signed);
   } catch {
-    return fail(title, "The certificate has no RSA key.");
+    return false;
   }
 }
 
@@ -110,12 +120,14 @@ function emailCheck({ email, email_verified: isVerified }, expected) {
   return result.state === "pass" && isVerified !== true ? fail(result.title, "The token does not say that the e-mail is verified.") : result;
 }
 
-function expiryCheck(exp, now) {
+function timeCheck({ exp, nbf, iat }, now) {
   const title = "Time";
-  if (typeof exp !== "number") return fail(title, "The token does not say when it expires.");
+  if (!Number.isFinite(exp)) return fail(title, "The token does not say when it expires.");
   const left = exp * 1000 - now;
-  const when = timeText(exp * 1000);
-  return left > 0 ? pass(title, `Valid until ${when}, for ${durationText(left)} more.`) : fail(title, `Expired ${durationText(-left)} ago, at ${when}.`);
+  if (left <= 0) return fail(title, `Expired ${durationText(-left)} ago, at ${timeText(exp * 1000)}.`);
+  const begin = [nbf, iat].find((time) => time !== undefined && !(time * 1000 <= now + TOLERANCE_MS));
+  if (begin !== undefined) return fail(title, Number.isFinite(begin) ? `Valid only from ${timeText(begin * 1000)}. One of the clocks is wrong.` : "The token’s beginning is not a time.");
+  return pass(title, `Valid until ${timeText(exp * 1000)}, for ${durationText(left)} more.`);
 }
 
 /** Compares a claim with what is expected. */

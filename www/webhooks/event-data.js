@@ -2,6 +2,8 @@
  * The envelope of an event, read for people: its `data` is base64 of what was published.
  */
 
+import { fromBase64 } from "../../js/src/base64.js";
+
 /** The envelope in a body, or undefined when the body is not a JSON object. */
 export function readEnvelope(body) {
   try {
@@ -43,12 +45,3 @@ function indented(json) {
 }
 
 const isOpenAndEmpty = (one, next) => (one === "{" && next === "}") || (one === "[" && next === "]");
-
-/** The bytes of a base64 or base64url text, with or without padding; undefined when it is neither. */
-export function fromBase64(text) {
-  try {
-    return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
-}

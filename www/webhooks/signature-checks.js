@@ -4,6 +4,7 @@
 
 import { TillgateError } from "../../js/src/error.js";
 import { signature } from "../../js/src/signature.js";
+import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook-event.js";
 import { durationText } from "../time.js";
 import { readEnvelope } from "./event-data.js";
 
@@ -35,7 +36,17 @@ function envelopeCheck(envelope, body) {
   if (envelope === undefined) return { title, state: "fail", detail: "The body is not a JSON object." };
   const missing = ["id", "data"].filter((name) => typeof envelope[name] !== "string");
   if (missing.length > 0) return { title, state: "fail", detail: `The body has no ${missing.join(" and no ")}.` };
-  return { title, state: "pass", detail: `${envelope.type ?? "An event"}, ${envelope.id}.` };
+  if (!isAccepted(body)) return { title, state: "fail", detail: "A receiver does not take it: a member is there twice, time or type is missing, or data is not plain base64." };
+  return { title, state: "pass", detail: `${envelope.type}, ${envelope.id}.` };
+}
+
+function isAccepted(body) {
+  try {
+    readStrictly(toBytes(body));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function signatureCheck(title, header, sharedKey, call, { body, now }) {

@@ -37,7 +37,7 @@ export function webhookFields(desk, webhook, { isNew }) {
     name: field("Name", name),
     address: field("Address", address, { hint: "Events are sent there with POST." }),
     username: field("User name", username),
-    password: field("Password", password, { hint: isBasic ? "Leave it empty to keep the present one." : undefined }),
+    password: field("Password", password, { hint: isBasic ? "Leave it empty to keep the present one. For an address of another host it has to be entered again." : undefined }),
     ownKey: field("Shared key", ownKey),
     header: field("Header of the signature", header, { hint: HEADER_HINT }),
     limit: field("At most per second", limit, { hint: "Leave it empty for no limit." }),
