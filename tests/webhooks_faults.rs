@@ -154,14 +154,12 @@ async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
     let counts = counts(receiver);
     let all: BTreeSet<&str> = accepted.iter().map(String::as_str).collect();
     assert!(counts.keys().all(|(_, id)| all.contains(id.as_str())));
-    let tally = Tally {
+    Tally {
         accepted: wanted,
         delivered: counts.len(),
         lost: wanted - counts.len(),
         repeated: counts.values().map(|count| count - 1).sum(),
-    };
-    eprintln!("{tally:?}");
-    tally
+    }
 }
 
 /// How often each event has arrived at each webhook.

@@ -29,6 +29,7 @@ mod webhook;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use self::body::{KeyWish, NewWebhook, generate_key};
@@ -54,6 +55,9 @@ const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
 /// The type of test events.
 const PING: &str = "exe.events.v1";
 
+/// How many webhooks are tried out at once on this host.
+const MAX_TRIALS: usize = 32;
+
 /// How many webhooks a tenant may have.
 const MAX_WEBHOOKS: usize = 1_000;
 
@@ -73,6 +77,8 @@ pub struct Webhooks {
     lanes: Lanes,
     sender: Sender,
     outcomes: Outcomes,
+    /// As many permits as webhooks may be tried out at once.
+    trials: Semaphore,
 }
 
 impl Webhooks {
@@ -88,6 +94,7 @@ impl Webhooks {
             lanes: Lanes::new(settings.max_in_flight),
             sender: Sender::new(settings, names)?,
             outcomes: Outcomes::new(),
+            trials: Semaphore::new(MAX_TRIALS),
             app: Arc::clone(app),
         });
         webhooks.register(attempts(delivery::FIRST, FIRST_AT_ONCE), deliver::run);
@@ -315,13 +322,18 @@ impl Webhooks {
     /// Sends a test event to a webhook as it would be, and waits for what comes of it. Nothing is stored.
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::NotFound`].
+    /// [`Error::Invalid`], [`Error::NotFound`], [`Error::TooMany`].
     async fn try_out(
         &self,
         tenant: &TenantId,
         new: NewWebhook,
         correlation: Uuid,
     ) -> Result<Outcome> {
+        let too_many = |_| Error::TooMany {
+            detail: "too many webhooks are being tried out".to_owned(),
+            retry_after: Duration::from_secs(1),
+        };
+        let _permit = self.trials.try_acquire().map_err(too_many)?;
         let stored = match new.id {
             Some(id) => Some(self.get(tenant, id).await?),
             None => None,
