@@ -361,12 +361,14 @@ fn a_receiver_that_was_down_for_three_retries_gets_everything() {
         assert!(integrator.publish("down").await);
         receiver.wait_for(4).await;
         receiver.answer(Answer::Status(204, "", ""));
-        let received = receiver.wait_for(5).await;
-        assert!(received.iter().all(|it| it.id() == "down"));
         let journal = async || integrator.get("/api/v1/deliveries").await["items"][0].clone();
         while journal().await["status"] != "DELIVERED" {
             tokio::task::yield_now().await;
         }
-        assert_eq!(journal().await["attemptCount"], 5);
+        // The fourth may have been answered either way.
+        let received = receiver.received();
+        assert!((4..=5).contains(&received.len()), "{received:?}");
+        assert!(received.iter().all(|it| it.id() == "down"));
+        assert_eq!(journal().await["attemptCount"], received.len());
     });
 }
