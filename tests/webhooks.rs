@@ -3,5 +3,6 @@
 mod certificates;
 mod deliveries;
 mod journal;
+mod listen;
 mod resource;
 mod shop;

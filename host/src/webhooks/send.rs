@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 const MAX_ANSWER: usize = 64 << 10;
 
 /// The most bytes of an answer that are kept.
-const KEPT: usize = 1 << 10;
+pub(super) const KEPT: usize = 1 << 10;
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 const BODY_SIGNATURE: &str = "X-Service-Body-Signature";
@@ -53,6 +53,13 @@ impl Outcome {
         let error = self.attempt.error.as_ref();
         error.is_some_and(|error| error.kind == Kind::Gone)
     }
+}
+
+/// The headers of a request, or the outcome of an attempt that cannot be made.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    Headers(HeaderMap),
+    Failed(Outcome),
 }
 
 /// Sends deliveries, over connections that are reused.
@@ -101,24 +108,42 @@ impl Sender {
         clock: &dyn Clock,
     ) -> Result<Outcome> {
         let (at, begin) = (clock.now(), Instant::now());
-        let authorization = match authorization(identity, settings).await {
-            Ok(authorization) => authorization,
-            Err(cause) => {
-                tracing::error!(%cause, "a delivery has no token");
-                let message = "no token could be made for it; the log of the service says why";
-                return Ok(failed(at, begin, Kind::NoToken, message.to_owned()));
-            }
+        let headers = match self.prepare(identity, settings, message, at).await? {
+            Prepared::Headers(headers) => headers,
+            Prepared::Failed(outcome) => return Ok(outcome),
         };
-        let mut headers = self.headers(settings, message, at)?;
-        headers.insert(AUTHORIZATION, authorization);
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
         let request = request.headers(headers).body(message.envelope.to_owned());
         let answered = self.client.send_for_head(request, KEPT).await;
         Ok(match answered {
-            Ok(head) => judged(at, begin, &head),
-            Err(cause) => failed(at, begin, kind_of(&cause), cause.to_string()),
+            Ok(head) => judged(at, begin.elapsed(), &head),
+            Err(cause) => failed(at, begin.elapsed(), kind_of(&cause), cause.to_string()),
+        })
+    }
+
+    /// The headers of a request that is made at a time.
+    pub(super) async fn prepare(
+        &self,
+        identity: &IdentityProvider,
+        settings: &Settings,
+        message: &Message<'_>,
+        at: Timestamp,
+    ) -> Result<Prepared> {
+        let begin = Instant::now();
+        Ok(match authorization(identity, settings).await {
+            Ok(authorization) => {
+                let mut headers = self.headers(settings, message, at)?;
+                headers.insert(AUTHORIZATION, authorization);
+                Prepared::Headers(headers)
+            }
+            Err(cause) => {
+                tracing::error!(%cause, "a delivery has no token");
+                let why = "no token could be made for it; the log of the service says why";
+                let outcome = failed(at, begin.elapsed(), Kind::NoToken, why.to_owned());
+                Prepared::Failed(outcome)
+            }
         })
     }
 
@@ -177,7 +202,7 @@ fn value(text: &str) -> Result<HeaderValue> {
 }
 
 /// What an answer means: only these four statuses say that the receiver has taken the event.
-fn judged(at: Timestamp, begin: Instant, head: &Head) -> Outcome {
+pub(super) fn judged(at: Timestamp, took: Duration, head: &Head) -> Outcome {
     let status = head.status;
     let failure = |kind, message: &str| {
         Some(Failure {
@@ -216,7 +241,7 @@ fn judged(at: Timestamp, begin: Instant, head: &Head) -> Outcome {
             .and_then(retry_after),
         attempt: Attempt {
             at,
-            duration_ms: millis(begin.elapsed()),
+            duration_ms: millis(took),
             status: Some(status.as_u16()),
             error,
             answer: (!answer.is_empty()).then(|| answer.into_owned()),
@@ -238,12 +263,13 @@ fn retry_after(value: &HeaderValue) -> Option<Duration> {
     is_number.then(|| Duration::from_secs(text.parse::<u32>().unwrap_or(u32::MAX).into()))
 }
 
-fn failed(at: Timestamp, begin: Instant, kind: Kind, message: String) -> Outcome {
+/// An attempt that got no answer.
+pub(super) fn failed(at: Timestamp, took: Duration, kind: Kind, message: String) -> Outcome {
     Outcome {
         retry_after: None,
         attempt: Attempt {
             at,
-            duration_ms: millis(begin.elapsed()),
+            duration_ms: millis(took),
             status: None,
             error: Some(Failure { kind, message }),
             answer: None,
