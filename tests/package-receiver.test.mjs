@@ -4,12 +4,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 
+import { FOLDER, startExample } from "./support/example-receiver.mjs";
 import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, dataSignature, delivery, envelope, identity, token } from "./support/webhook-sender.mjs";
-
-const FOLDER = fileURLToPath(new URL("../js/examples/receiver/", import.meta.url));
 
 let sender;
 let certificates;
@@ -24,16 +21,10 @@ after(() => {
   certificates.end();
 });
 
-/** Starts a program and returns `{ url, lines, process }` when it listens; `lines` is what it prints. */
 async function start(file, settings) {
-  const env = { PATH: process.env.PATH, PORT: "0", ...settings };
-  const started = spawn(process.execPath, [`${FOLDER}${file}`], { env, stdio: ["ignore", "pipe", "pipe"] });
-  open.push(started);
-  const printed = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
-  const logged = createInterface({ input: started.stderr })[Symbol.asyncIterator]();
-  const next = (lines) => async () => (await lines.next()).value;
-  const url = /listening on (http\S+)/.exec(await next(printed)())[1];
-  return { url, line: next(printed), logged: next(logged), process: started };
+  const started = await startExample(file, settings);
+  open.push(started.process);
+  return started;
 }
 
 const receiver = (settings) =>

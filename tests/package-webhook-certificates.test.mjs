@@ -2,6 +2,7 @@
 // happens while it cannot be reached or answers nonsense.
 
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { after, before, beforeEach, describe, mock, test } from "node:test";
 
 import { parseCertificate } from "../js/src/certificate.js";
@@ -292,6 +293,15 @@ describe("an answer does not replace the certificates", () => {
     for (const { kid } of [...odd, elliptic]) assert.equal(await outcome(receiver, by(ours, { kid })), "unknown_kid");
     assert.equal(server.asked, 1);
   });
+});
+
+test("a certificate has the key and the times that Node reads", () => {
+  for (const { pem } of [ours, late]) {
+    const node = new X509Certificate(pem);
+    const { publicKey, notBefore, notAfter } = parseCertificate(pem);
+    assert.deepEqual(Buffer.from(publicKey), node.publicKey.export({ type: "spki", format: "der" }));
+    assert.deepEqual([notBefore, notAfter], [Date.parse(node.validFrom), Date.parse(node.validTo)]);
+  }
 });
 
 test("a certificate that is cut off anywhere is not one, and none is an exception", () => {

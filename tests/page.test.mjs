@@ -138,7 +138,7 @@ describe("permissions", () => {
     await page.getByLabel("Client id").fill(client.clientId);
     await page.getByLabel("Secret", { exact: true }).fill(client.clientSecret);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates.").waitFor();
+    await page.getByText("It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.").waitFor();
     await page.close();
   });
 

@@ -49,3 +49,4 @@ mod tokens;
 mod vectors;
 mod vectors_http;
 mod webhooks;
+mod webhooks_faults;

@@ -1,8 +1,11 @@
 //! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
 
+mod bad_input;
+mod bounds;
 mod certificates;
 mod deliveries;
 mod journal;
 mod listen;
 mod resource;
 mod shop;
+mod ssrf;

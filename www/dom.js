@@ -42,6 +42,11 @@ const PATHS = {
   swap: "M4.5 9H19l-3.5-3.5M19.5 15H5l3.5 3.5",
   undo: "M8.5 5.5 4.5 9.5l4 4M4.5 9.5H15a4.75 4.75 0 0 1 0 9.5h-3.5",
   send: "M4 11.5 20 4l-5 16-3.5-6.5zM11.5 13.5 20 4",
+  clock: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16M12 7.5V12l3 2",
+  copy: "M9 9h10v10.5H9zM15 9V4.5H5V15h4",
+  key: "M8.5 18.5a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M11 12.5l7.5-7.5M15.5 8l2.5 2.5",
+  pause: "M8.5 6v12M15.5 6v12",
+  retry: "M19 12a7 7 0 1 1-2.2-5.1L19 9M19 4.5V9h-4.5",
 };
 
 /** A line icon. It is hidden from screen readers, which read the text beside it. */
@@ -103,6 +108,13 @@ export function keepFocus(element, draw) {
   const at = focused && controls().filter((control) => accessibleName(control) === name).indexOf(focused);
   draw();
   if (focused && !focused.isConnected) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
+}
+
+/** Makes these elements the children of another, in this order. Those that are in their place are not touched. */
+export function arrange(parent, elements) {
+  const kept = new Set(elements);
+  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  elements.forEach((element, at) => parent.children[at] === element || parent.insertBefore(element, parent.children[at] ?? null));
 }
 
 /** Runs only the last of several calls, once none has come for `ms`. */

@@ -13,17 +13,17 @@ import { errorText } from "./messages.js";
  * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold
  * all that was entered). `save` writes a value over a version, `latest` reads `{ body, etag }`, or undefined when it does
  * not exist. `etag` is the version that is edited, undefined for something new. `describe` describes a version in a
- * sentence, `explain` puts an error into words, and `saved` says that it is saved.
+ * sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the text of the button.
  *
  * `review` returns an element that shows what saving a value would do, or undefined when there is nothing to show. With
  * `reviewed` it is shown at once, below the form, and again whenever the form changes.
  */
 export async function edit({ title, fields, save, latest, etag, describe, wide, review, reviewed = false, ...words }) {
-  const { explain = errorText, saved = "Saved. The change is in force." } = words;
+  const { explain = errorText, saved = "Saved. The change is in force.", action = "Save" } = words;
   const message = h("div", { class: "message", role: "alert" });
   const reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
   const back = button("Back", { class: "plain", hidden: true, onclick: () => showForm() });
-  const submit = button("Save", { type: "submit", class: "primary" });
+  const submit = button(action, { type: "submit", class: "primary" });
   const actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => leave() }), back, submit);
   const typed = () => JSON.stringify(fields.typed?.() ?? fields.value());
   const before = typed();
@@ -43,7 +43,7 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
     reviews += 1;
     fields.element.hidden = false;
     back.hidden = reviewPane.hidden = true;
-    submit.lastChild.data = review ? "Review" : "Save";
+    submit.lastChild.data = review ? "Review" : action;
     fields.element.querySelector("input, select, textarea")?.focus();
   };
 
@@ -51,7 +51,7 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
     isReviewed = true;
     reviewPane.replaceChildren(element);
     reviewPane.hidden = false;
-    submit.lastChild.data = "Save";
+    submit.lastChild.data = action;
     if (reviewed) return;
     fields.element.hidden = true;
     back.hidden = false;
@@ -77,7 +77,7 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
     try {
       await save(fields.value(), version);
       dialog.close("saved");
-      notify(saved);
+      if (saved) notify(saved);
     } catch (error) {
       if (error.code === "outdated") await showConflict();
       else fail(error);

@@ -10,6 +10,7 @@ import { preview } from "./preview.js";
 import { projects } from "./projects.js";
 import { rates } from "./rates/rates.js";
 import { signinView } from "./signin.js";
+import { webhooks } from "./webhooks/webhooks.js";
 
 /** Each view: its title, the view, and which changes it follows. */
 const VIEWS = {
@@ -17,6 +18,14 @@ const VIEWS = {
   conditions: { title: "Conditions", open: conditions, watched: "rules" },
   projects: { title: "Projects", open: projects, watched: "rules" },
   rates: { title: "Rates", open: rates, watched: "rates" },
+  webhooks: { title: "Webhooks", open: webhooks, watched: "webhooks" },
+};
+
+/** Whether the user may see what a view shows. */
+const SEEN = {
+  rules: ({ seesRules }) => seesRules,
+  rates: ({ seesRates }) => seesRates,
+  webhooks: ({ seesWebhooks }) => seesWebhooks,
 };
 
 /** How long a connection is interrupted before the page says so: changing views interrupts it for a moment. */
@@ -33,7 +42,7 @@ const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: 
 const themeButton = button("", { iconOnly: true, class: "plain", onclick: () => applyTheme(isDark() ? "light" : "dark") });
 
 /** The views that the user may see. */
-const seen = () => Object.entries(VIEWS).filter(([, { watched }]) => (watched === "rules" ? session.seesRules : session.seesRates));
+const seen = () => Object.entries(VIEWS).filter(([, { watched }]) => SEEN[watched](session));
 
 function navLinks() {
   return seen().map(([name, { title }]) => h("a", { href: `#/${name}`, "data-view": name }, title));

@@ -1,6 +1,6 @@
 /**
  * The session of a user: what they may do, the tenant's catalog, which keeps itself up to date, the topic of rate changes,
- * and the requests that change something. The token is kept in memory only.
+ * how a view that asks again and again fares, and the requests that change something. The token is kept in memory only.
  */
 
 import { TillgateError } from "../js/src/browser.js";
@@ -24,6 +24,7 @@ export class Session extends EventTarget {
   #refused = new Set();
   #client;
   #topic;
+  #polling;
   #watched = "rules";
   #isVisible = true;
 
@@ -51,7 +52,7 @@ export class Session extends EventTarget {
     const { body } = await this.read("/api/v1/caller");
     this.#tenant = body.tenantId;
     this.#permissions = new Set(body.permissions);
-    if (!this.seesRules && !this.seesRates) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
+    if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
     if (!this.seesRules) return;
     this.#client = new CatalogClient({ url: HOST, token: this.#token });
     for (const type of ["change", "state", "error"]) this.#client.addEventListener(type, ({ error }) => this.#emit(type, { error }));
@@ -77,6 +78,10 @@ export class Session extends EventTarget {
     return this.may("exr.rate.read") || this.may("exr.business-unit.read");
   }
 
+  get seesWebhooks() {
+    return this.may("exe.webhook.read");
+  }
+
   /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
   learn(error) {
     if (error.code === "unauthenticated") this.#emit("error", { error });
@@ -90,6 +95,7 @@ export class Session extends EventTarget {
   /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
   get state() {
     if (this.#watched === "rules") return this.#client.state;
+    if (this.#watched === "webhooks") return this.#polling?.state ?? "STARTING";
     return this.topic?.state ?? "POLLED";
   }
 
@@ -122,6 +128,12 @@ export class Session extends EventTarget {
     this.#emit("state", {});
   }
 
+  /** Sets what asks for webhooks and deliveries again and again, `{ state, now }`, or tells that its state has changed. */
+  poll(polling) {
+    this.#polling = polling;
+    this.#emit("state", {});
+  }
+
   /** The version and the SHA-256 of the host's module, from its catalog. */
   get engine() {
     return this.#client.document.engine;
@@ -148,10 +160,11 @@ export class Session extends EventTarget {
   retry() {
     this.#client?.retry();
     this.#topic?.retry();
+    this.#polling?.now();
   }
 
   /**
-   * Follows the changes of `rules` or of `rates`, and only while the page is visible: a browser opens at most six
+   * Follows the changes of `rules`, of `rates` or of `webhooks`, and only while the page is visible: a browser opens at most six
    * connections to a host for all pages, and each stream takes one.
    */
   follow({ watched = this.#watched, isVisible = this.#isVisible }) {

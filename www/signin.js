@@ -83,7 +83,7 @@ function refusalText(error, method) {
         ? "The client id or the secret is wrong, or the client is not authorized."
         : "The host does not accept this token. It may have expired.";
     case "denied":
-      return "This client may see neither rules nor rates. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates.";
+      return "This client may see neither rules, rates nor webhooks. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.";
     case "unavailable":
       return "The host cannot be reached right now. Try again in a moment.";
     default:

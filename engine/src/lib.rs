@@ -6,7 +6,8 @@
 //! Read it in this order: [`decision`] (what an answer is), [`condition`], [`restriction`] and [`check`] (what
 //! decides), [`catalog`] (what a tenant sees, and the basket), [`rate`] and [`signature`] (the rest of the math),
 //! [`json`] and [`error`] (how input is read, and how its faults are reported), `face` (the same calls over bytes and
-//! over JavaScript strings).
+//! over JavaScript strings). The feature `receiver` adds the receiver's side of webhooks to the library, not to the
+//! module.
 
 pub mod catalog;
 pub mod check;
@@ -17,6 +18,8 @@ pub mod face;
 mod index;
 pub mod json;
 pub mod rate;
+#[cfg(all(feature = "receiver", not(target_arch = "wasm32")))]
+pub mod receiver;
 pub mod restriction;
 pub mod signature;
 mod swar;
@@ -24,6 +27,6 @@ mod swar;
 pub use self::error::{Code, Error, Fault};
 
 /// The examples in the engine's README, as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "receiver"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

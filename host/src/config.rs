@@ -19,7 +19,7 @@ use self::written::{duration, text};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
-pub use self::webhooks::Webhooks;
+pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("config.default.toml");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::conditions::Conditions;
+use crate::egress::{Names, SystemNames};
 use crate::error::Result;
 use crate::http::{Route, Server, Table};
 use crate::rates::Rates;
@@ -30,11 +31,19 @@ impl Features {
     /// # Errors
     /// When the store is away, or a setting is wrong.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
+        Self::start_with(app, Arc::new(SystemNames)).await
+    }
+
+    /// The same, with another way to find the addresses of receivers.
+    ///
+    /// # Errors
+    /// When the store is away, or a setting is wrong.
+    pub async fn start_with(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Self> {
         Ok(Self {
             tokens: Arc::new(Tokens::start(app).await?),
             conditions: Arc::new(Conditions::start(app).await?),
             rates: Arc::new(Rates::start(app).await?),
-            webhooks: Webhooks::start(app).await?,
+            webhooks: Webhooks::start(app, names).await?,
         })
     }
 

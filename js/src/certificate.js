@@ -1,5 +1,5 @@
 /**
- * Reads an X.509 certificate as far as a receiver needs it: from when to when it is valid, and how long its RSA key is.
+ * Reads an X.509 certificate as far as a receiver needs it: its RSA key, how long that is, and from when to when it is valid.
  * Certificates come from an address that is trusted, so their own signatures are not checked. This works in every
  * runtime; Node's `X509Certificate` is not in browsers and workers.
  */
@@ -19,7 +19,10 @@ const VERSION = 0xa0;
 /** 1.2.840.113549.1.1.1, rsaEncryption. */
 const RSA = "2a864886f70d010101";
 
-/** `{ pem, notBefore, notAfter, bits }`, times in milliseconds since 1970; undefined if it is not one with an RSA key. */
+/**
+ * `{ pem, notBefore, notAfter, publicKey, bits }`, times in milliseconds since 1970, the key as SubjectPublicKeyInfo;
+ * undefined if it is not one with an RSA key.
+ */
 export function parseCertificate(text) {
   try {
     const [, pem, base64] = PEM.exec(text);
@@ -31,8 +34,9 @@ export function parseCertificate(text) {
     const validity = signed.enter(SEQUENCE);
     const [notBefore, notAfter] = [validity.time(), validity.time()];
     signed.read(SEQUENCE); // the subject
-    const bits = rsaBits(signed.enter(SEQUENCE));
-    return { pem, notBefore, notAfter, bits };
+    const publicKey = signed.whole(SEQUENCE);
+    const bits = rsaBits(new Der(publicKey).enter(SEQUENCE));
+    return { pem, notBefore, notAfter, publicKey, bits };
   } catch {
     return undefined;
   }
@@ -75,6 +79,13 @@ class Der {
     const content = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return content;
+  }
+
+  /** The next element with its tag and its length. */
+  whole(tag) {
+    const begin = this.#at;
+    this.read(tag);
+    return this.#bytes.subarray(begin, this.#at);
   }
 
   /** The elements in the next element. */

@@ -3,8 +3,8 @@
  * in the host that has made them, and compares in constant time.
  */
 
-import { current } from "./engine.js";
 import { TillgateError } from "./error.js";
+import { signature } from "./signature.js";
 import { WebhookError } from "./webhook-error.js";
 
 export const SIGNATURE_HEADER = "x-service-signature";
@@ -68,5 +68,3 @@ export class Signatures {
     throw new WebhookError({ code: reasons.mismatch });
   }
 }
-
-const signature = (call) => current().signature(JSON.stringify(call));

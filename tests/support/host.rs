@@ -16,6 +16,7 @@ use serde_json::Value;
 use tillgate::app::App;
 use tillgate::clock::{Clock, SystemClock, Timestamp};
 use tillgate::config::{Config, Flags, Loaded};
+use tillgate::egress::{Names, SystemNames};
 use tillgate::feed::CHANGES;
 use tillgate::http::Listener;
 use tillgate::identity::TenantId;
@@ -156,17 +157,21 @@ impl Host {
         clock: Arc<dyn Clock>,
         configure: impl FnOnce(&mut Config),
     ) -> Self {
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
-            .await
-            .unwrap();
-        let flags = Flags {
-            listen: Some(listener.address().unwrap()),
-            store: Some("memory:".to_owned()),
-            ..Flags::default()
-        };
-        let mut config = Loaded::read(None, &flags).unwrap().config;
+        let (listener, mut config) = prepare().await;
         configure(&mut config);
-        Self::start_with(config, store.into(), clock, listener).await
+        Self::start_with(config, store.into(), clock, listener, Arc::new(SystemNames)).await
+    }
+
+    /// The same, where receivers of webhooks have the addresses that a test wants.
+    pub async fn start_resolving(
+        store: impl Into<HostStore>,
+        clock: Arc<dyn Clock>,
+        names: Arc<dyn Names>,
+        configure: impl FnOnce(&mut Config),
+    ) -> Self {
+        let (listener, mut config) = prepare().await;
+        configure(&mut config);
+        Self::start_with(config, store.into(), clock, listener, names).await
     }
 
     async fn start_with(
@@ -174,10 +179,11 @@ impl Host {
         store: HostStore,
         clock: Arc<dyn Clock>,
         listener: Listener,
+        names: Arc<dyn Names>,
     ) -> Self {
         let url = config.public_url();
         let app = App::start(config, store.shared(), clock).await.unwrap();
-        let features = Features::start(&app).await.unwrap();
+        let features = Features::start_with(&app, names).await.unwrap();
         let filter = tillgate::http::filter(features.server(&app).unwrap());
         let serving = tokio::spawn(listener.serve(filter, std::future::pending()));
         Self {
@@ -246,6 +252,20 @@ impl Host {
     pub async fn get(&self, path: &str, token: &str) -> (u16, Value) {
         read(self.request(Method::GET, path, token).send().await.unwrap()).await
     }
+}
+
+/// A free port of this machine, and the settings of a host that listens there on a store in memory.
+async fn prepare() -> (Listener, Config) {
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
+    let flags = Flags {
+        listen: Some(listener.address().unwrap()),
+        store: Some("memory:".to_owned()),
+        ..Flags::default()
+    };
+    let config = Loaded::read(None, &flags).unwrap().config;
+    (listener, config)
 }
 
 /// The status of an answer, and its JSON; null when it has no body.

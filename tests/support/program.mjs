@@ -1,7 +1,8 @@
-// Starts the real program for a test: the demo on a free port, with its client's credentials.
+// Starts the real program for a test on a free port: the demo with its client's credentials, or an empty host with its
+// operator's.
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 
@@ -19,45 +20,75 @@ export async function demo() {
   return { ...host, ...api(host), end };
 }
 
-/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. */
-export async function emptyHost() {
+/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. `settings` are `TILLGATE_*`. */
+export async function emptyHost(settings = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-empty-`);
   const file = `${folder}/operator.json`;
-  const { printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file], "listening");
+  const { printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file], "listening", { env: { ...process.env, ...settings } });
   const { clientId, clientSecret } = JSON.parse(readFileSync(file, "utf8"));
   rmSync(folder, { recursive: true });
   const host = { url: printed["listening on"], clientId, clientSecret };
   return { ...host, ...api(host), end };
 }
 
+/**
+ * Starts `tillgate serve` on an embedded store in an empty folder, with a configuration file. Returns the same, `log()`,
+ * which is what the host has logged, and `run(...args)`, which runs another command of the program in the same folder and
+ * returns `{ code, stdout, stderr }`.
+ */
+export async function configuredHost(config, settings = {}) {
+  const folder = mkdtempSync(`${tmpdir()}/tillgate-configured-`);
+  writeFileSync(`${folder}/tillgate.toml`, config);
+  const within = { cwd: folder, env: { ...process.env, ...settings } };
+  let log = "";
+  const { child, printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--config", "tillgate.toml"], "listening", { ...within, stderr: "pipe" });
+  child.stderr.setEncoding("utf8").on("data", (text) => (log += text));
+  const { clientId, clientSecret } = JSON.parse(readFileSync(`${folder}/tillgate-data/operator.json`, "utf8"));
+  const host = { url: printed["listening on"], clientId, clientSecret };
+  return {
+    ...host,
+    ...api(host),
+    log: () => log,
+    run: (...args) =>
+      new Promise((resolve) => {
+        execFile(PROGRAM, args, within, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
+      }),
+    end: async () => {
+      await end();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
 /** Starts the program and reads its output up to a line that begins with `until`. */
-async function start(args, until) {
-  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "ignore"] });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+async function start(args, until, { stderr = "ignore", ...options } = {}) {
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", stderr], ...options });
+  const ended = new Promise((resolve) => child.once("close", resolve));
   const printed = {};
   for await (const line of createInterface({ input: child.stdout })) {
     const [, name, value] = /^(listening on|  client id|  secret) +(\S+)$/.exec(line) ?? [];
     if (name) printed[name.trim()] = value;
     if (line.startsWith(until)) break;
   }
+  child.stdout.resume();
   const end = async () => {
     child.kill("SIGTERM");
     await ended;
   };
-  return { printed, end };
+  return { child, printed, end };
 }
 
 let clients = 0;
 
-/** Registers and authorizes another client of the demo's tenant with these roles; returns what `demo` returns of it. */
-export async function clientWith(host, roles) {
+/** Registers and authorizes a client of a tenant with these roles; returns what `demo` returns of it. */
+export async function clientWith(host, roles, tenantId = "demo") {
   clients += 1;
   const software = { softwareId: `test-${clients}`, softwareVersion: "1" };
   const template = { ...software, name: "a test", claimsSchema: { type: "object" }, roles: roles.map((roleId) => ({ roleId })) };
-  const made = await host.api("POST", "/v1/tenants/demo/templates", template);
-  const registered = await host.api("POST", "/v1/registration", { ...software, usingGlobalTemplate: false, tenantId: "demo", claims: {} });
+  const made = await host.api("POST", `/v1/tenants/${tenantId}/templates`, template);
+  const registered = await host.api("POST", "/v1/registration", { ...software, usingGlobalTemplate: false, tenantId, claims: {} });
   const { clientId, clientSecret } = await registered.json();
-  const authorized = await host.api("PUT", `/v1/tenants/demo/clients/${clientId}/authorize`);
+  const authorized = await host.api("PUT", `/v1/tenants/${tenantId}/clients/${clientId}/authorize`);
   if (made.status !== 201 || authorized.status !== 200) throw new Error(`the client could not be created: ${made.status}, ${authorized.status}`);
   const client = { url: host.url, clientId, clientSecret };
   return { ...client, ...api(client) };

@@ -11,6 +11,9 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::store::{MemoryStore, Partition, Store};
+use tillgate_engine::receiver::{
+    Certificates, Delivery, Fetched, Next, Options, Refusal, Scheme, WebhookVerifier,
+};
 use x509_cert::Certificate;
 use x509_cert::der::{DecodePem, Encode};
 
@@ -116,6 +119,46 @@ async fn a_published_certificate_verifies_a_bearer_token_that_says_who_sends_it(
         "exp": 1_767_225_600 + 3_600,
     });
     assert_eq!(claims, expected);
+}
+
+#[tokio::test]
+async fn the_engines_receiver_accepts_a_bearer_token_by_the_certificates_as_they_are_published() {
+    let shop = Shop::open();
+    let host = shop.host().await;
+    let answer = get_certificates(&host).await;
+    let cache_control = answer.headers()["cache-control"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let body = answer.bytes().await.unwrap();
+    let now = shop.clock.now().seconds();
+    let certificates = Certificates::new();
+    assert_eq!(certificates.next(now), Next::Fetch);
+    let fetched = Fetched {
+        body: &body,
+        cache_control: Some(&cache_control),
+        age: None,
+    };
+    certificates.fetched(&fetched, now).unwrap();
+    let scheme = Scheme::Bearer {
+        audience: RECEIVER.to_owned(),
+        email: host.app.config.webhooks.service_account_email.clone(),
+        issuer: host.app.config.webhooks.issuer.clone(),
+    };
+    let verifier = WebhookVerifier::new(Options::new(scheme, None)).unwrap();
+    let body = br#"{"id":"1","time":"2026-01-01T00:00:00.000Z","type":"a.v1","data":"e30=","dataencoding":"base64"}"#;
+    let verify = async |audience: &str| {
+        let authorization = format!("Bearer {}", bearer(&host, audience).await);
+        let headers = [("authorization", authorization.as_bytes())];
+        let delivery = Delivery {
+            headers: &headers,
+            body,
+        };
+        verifier.verify(&delivery, &certificates, now)
+    };
+    assert_eq!(verify(RECEIVER).await.unwrap().data, b"{}");
+    let refused = verify("https://wms.example/hook").await;
+    assert_eq!(refused, Err(Refusal::WrongAudience));
 }
 
 #[tokio::test]

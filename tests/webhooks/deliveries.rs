@@ -375,3 +375,56 @@ async fn connections_and_tokens_are_used_again() {
             .all(|it| *it == received[0].headers["authorization"])
     );
 }
+
+#[tokio::test]
+async fn a_stored_password_is_not_sent_to_another_receiver() {
+    let (shop, receiver, other) = (
+        Shop::open().await,
+        Receiver::start().await,
+        Receiver::start().await,
+    );
+    let basic = json!({ "authentication": { "type": "BASIC", "username": "till", "password": "secret-password" } });
+    let id = shop.webhook(&receiver.url, basic).await;
+    let without = json!({ "id": id, "authentication": { "type": "BASIC", "username": "till" } });
+    let path = format!("{WEBHOOKS}/{id}");
+    for (method, path) in [
+        (Method::PUT, path),
+        (Method::POST, format!("{WEBHOOKS}/ping")),
+    ] {
+        let elsewhere = settings(&other.url, without.clone());
+        let (status, problem) = shop.send(method.clone(), &path, &elsewhere).await;
+        assert_eq!(status, 400, "{problem}");
+        let same = settings(&format!("{}/v2", receiver.url), without.clone());
+        assert_eq!(shop.send(method, &path, &same).await.0, 200);
+    }
+    assert_eq!(other.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_receiver_that_answers_with_what_it_was_sent_puts_no_secret_into_the_journal() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let authentication =
+        json!({ "type": "BASIC", "username": "till", "password": "secret-password" });
+    let id = shop.webhook(
+        &receiver.url,
+        json!({ "authentication": authentication, "sharedKey": KEY }),
+    );
+    let id = id.await;
+    let echo = concat!(
+        "Authorization: Basic dGlsbDpzZWNyZXQtcGFzc3dvcmQ= secret-password ",
+        "correct horse battery staple"
+    );
+    let location = "Location: /?secret-password\r\n";
+    receiver.answer(Answer::Status(302, location, echo));
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    let delivery = shop.delivery().await;
+    assert_eq!(
+        delivery["attempts"][0]["answer"],
+        "Authorization: Basic … … …"
+    );
+    let (text, _) = (delivery.to_string(), id);
+    for secret in ["dGlsbDpz", "secret-password", KEY] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+}

@@ -352,6 +352,22 @@ async fn what_is_not_reported_is_forwarded_again_and_a_late_report_is_an_attempt
 }
 
 #[tokio::test]
+async fn a_receiver_that_echoes_what_it_gets_brings_no_secret_into_the_journal() {
+    let shop = Shop::open().await;
+    let id = listen(&shop, json!({ "sharedKey": KEY })).await;
+    let mut ear = Ear::open(&shop, &id).await;
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    let offer = ear.next().await;
+    let bearer = offer["request"]["headers"]["authorization"].as_str();
+    let body = format!("got {} and {KEY}", bearer.unwrap());
+    let answer = json!({ "answer": { "status": 200, "body": body } });
+    assert_eq!(report(&shop, &id, &offer, answer).await.0, 200);
+    let delivery = shop.delivery().await;
+    assert_eq!(delivery["attempts"][0]["answer"], "got Bearer … and …");
+}
+
+#[tokio::test]
 async fn the_newest_stream_is_the_one_that_counts() {
     let shop = Shop::open().await;
     let id = listen(&shop, json!({})).await;

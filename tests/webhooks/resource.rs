@@ -53,7 +53,9 @@ async fn a_webhook_is_created_read_replaced_and_removed() {
     assert_eq!(status, 400, "{problem}");
     assert_eq!(
         problem["message"],
-        json!(["$.authentication.password is required"])
+        json!([
+            "$.authentication.password is required: a stored password is kept only for the same receiver"
+        ])
     );
 
     let deleted = shop

@@ -51,7 +51,15 @@ impl Shop {
         configure: impl FnOnce(&mut Config),
     ) -> Self {
         let shared: Arc<dyn Clock> = clock.clone();
-        let host = Host::start_configured(store, shared, configure).await;
+        Self::of(
+            Host::start_configured(store, shared, configure).await,
+            clock,
+        )
+        .await
+    }
+
+    /// On a host that runs.
+    pub(crate) async fn of(host: Host, clock: Arc<StoppedClock>) -> Self {
         let token = host.token("acme", &ROLES).await;
         let token = Mutex::new(token);
         Self { host, clock, token }

@@ -4,12 +4,13 @@
 
 import { button, choice, h, icon, keepFocus } from "../dom.js";
 import { counted } from "../messages.js";
+import { timeText } from "../time.js";
 import { hrefOf } from "./address.js";
 import { timeChart } from "./chart.js";
 import { growthText } from "./decimal.js";
 import { pairsOf } from "./pairs.js";
 import { restoreRate } from "./restore.js";
-import { TYPES, explain, keyOf, oppositeOf, pairText, timeText } from "./wording.js";
+import { TYPES, explain, keyOf, oppositeOf, pairText } from "./wording.js";
 
 const DAY_MS = 86_400_000;
 const RANGES = [["30", "30 days"], ["90", "90 days"], ["400", "Everything"]];

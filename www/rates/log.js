@@ -5,8 +5,9 @@
 
 import { button, confirmed, h, icon, notify } from "../dom.js";
 import { counted } from "../messages.js";
+import { secondText, timeText } from "../time.js";
 import { unitName } from "./unit-name.js";
-import { TYPES, explain, rateText, secondText, timeText } from "./wording.js";
+import { TYPES, explain, rateText } from "./wording.js";
 
 /** The most messages that are kept, and shown. */
 const MAX_KEPT = 500;

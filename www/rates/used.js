@@ -4,11 +4,12 @@
 
 import { button, h, icon, keepFocus } from "../dom.js";
 import { counted } from "../messages.js";
+import { dayText, secondText, timeText } from "../time.js";
 import { hrefOf } from "./address.js";
 import { pairsOf } from "./pairs.js";
 import { pasteRates } from "./paste.js";
 import { deleteRate, editRate } from "./rate-editor.js";
-import { TYPES, dayText, keyOf, levelsText, pairText, rateText, secondText, timeText, whoText } from "./wording.js";
+import { TYPES, keyOf, levelsText, pairText, rateText, whoText } from "./wording.js";
 
 const NO_RATES = "Neither this unit nor one above it has rates. Those that are set here are used by every shop below.";
 

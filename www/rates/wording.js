@@ -1,5 +1,5 @@
 /**
- * The words of the Rates view: rates, business units, times and the effect of a change as a price manager says them.
+ * The words of the Rates view: rates, business units and the effect of a change as a price manager says them.
  */
 
 import { counted, errorText } from "../messages.js";
@@ -35,19 +35,6 @@ export const oppositeOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) =
 
 /** Only what identifies a rate. */
 export const identityOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => ({ exchangeRateType, currencyIdFrom, currencyIdTo });
-
-const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
-const DAY_AND_TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
-const SECOND = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-
-/** A day: 20 Nov 2026. */
-export const dayText = (time) => DAY.format(new Date(time));
-
-/** A time of day and its day: 20 Nov 2026, 17:40. */
-export const timeText = (time) => DAY_AND_TIME.format(new Date(time));
-
-/** A time of today to the second. */
-export const secondText = (time) => SECOND.format(new Date(time));
 
 /**
  * Who changed something. The id of a client holds the software that it runs (`tokens.md`, "client_id"), which says more than

@@ -15,8 +15,10 @@ mod events;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
@@ -113,7 +115,18 @@ impl Client {
     /// # Errors
     /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
     pub fn new(limits: Limits) -> Result<Self, EgressError> {
-        let resolver = CheckedResolver(Arc::new(limits.destinations.clone()));
+        Self::with_names(limits, Arc::new(SystemNames))
+    }
+
+    /// The same, with another way to find the addresses of a name.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
+    pub fn with_names(limits: Limits, names: Arc<dyn Names>) -> Result<Self, EgressError> {
+        let resolver = CheckedResolver {
+            names,
+            destinations: limits.destinations.clone(),
+        };
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT.min(limits.deadline))
             .pool_idle_timeout(IDLE)
@@ -256,20 +269,44 @@ fn literal(url: &Url) -> Option<IpAddr> {
     bare.parse().ok()
 }
 
+/// Finds the addresses of names.
+pub trait Names: Send + Sync + fmt::Debug + 'static {
+    /// The addresses of a name.
+    fn look_up(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// Names as this machine knows them.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemNames;
+
+impl Names for SystemNames {
+    fn look_up(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        let name = name.to_owned();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name, 0)).await?;
+            Ok(found.map(|found| found.ip()).collect())
+        })
+    }
+}
+
 /// Resolves names, and refuses an answer that has an address which may not be dialled.
-struct CheckedResolver(Arc<Destinations>);
+struct CheckedResolver {
+    names: Arc<dyn Names>,
+    destinations: Destinations,
+}
 
 impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let destinations = Arc::clone(&self.0);
+        let looking_up = self.names.look_up(name.as_str());
+        let destinations = self.destinations.clone();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let found: Vec<SocketAddr> = found.collect();
+            let found = looking_up.await?;
             // An answer with both is refused whole: somebody tries to get around the check.
-            if let Some(refused) = found.iter().find(|at| !destinations.allow(at.ip())) {
-                return Err(EgressError::Refused(refused.ip()).into());
+            if let Some(refused) = found.iter().find(|at| !destinations.allow(**at)) {
+                return Err(EgressError::Refused(*refused).into());
             }
-            Ok(Box::new(found.into_iter()) as Addrs)
+            let found = found.into_iter().map(|at| SocketAddr::new(at, 0));
+            Ok(Box::new(found) as Addrs)
         })
     }
 }

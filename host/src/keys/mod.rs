@@ -27,6 +27,8 @@ use crate::runner::{CLOCK_SKEW, Work};
 /// What a ring is called in the store, and how long its keys live.
 #[derive(Clone, Copy, Debug)]
 pub struct RingConfig {
+    /// Whose keys they are, in the audit log.
+    pub signer: &'static str,
     /// The key of its record.
     pub record: &'static str,
     /// The queue of its job, which removes what is left of old keys.
@@ -159,6 +161,7 @@ impl Keys {
     /// [`Error::Conflict`] while a new key is waiting already.
     pub async fn rotate(&self, by: &str) -> Result<KeyState> {
         let RingConfig {
+            signer,
             record,
             queue,
             schedule,
@@ -184,8 +187,8 @@ impl Keys {
             Ok((change, (newest, retired)))
         };
         let (newest, retired) = self.records.change(plan).await?;
-        tracing::info!(target: "audit", action = "key.rotated", kid = newest.kid, by);
-        audit_retired(&retired);
+        tracing::info!(target: "audit", action = "key.rotated", signer, kid = newest.kid, by);
+        audit_retired(signer, &retired);
         Ok(newest)
     }
 
@@ -195,7 +198,10 @@ impl Keys {
     /// When the store is away; [`Error::Conflict`] when the job's lease was lost.
     pub async fn retire(&self, work: &Work) -> Result<()> {
         let RingConfig {
-            record, schedule, ..
+            signer,
+            record,
+            schedule,
+            ..
         } = self.config;
         let plan = async || {
             let mut change = Change::default();
@@ -220,7 +226,7 @@ impl Keys {
             Ok((change, retired))
         };
         let retired = self.records.change(plan).await?;
-        audit_retired(&retired);
+        audit_retired(signer, &retired);
         Ok(())
     }
 
@@ -238,7 +244,7 @@ async fn read_or_create(
     clock: &dyn Clock,
     config: RingConfig,
 ) -> Result<StoredKeys> {
-    let record = config.record;
+    let RingConfig { signer, record, .. } = config;
     if let Some(stored) = records.get::<StoredKeys>(record).await? {
         return Ok(stored.record);
     }
@@ -256,7 +262,7 @@ async fn read_or_create(
     };
     let (stored, is_new) = records.change(plan).await?;
     if is_new {
-        tracing::info!(target: "audit", action = "key.made", kid = key.kid(), by = "the host");
+        tracing::info!(target: "audit", action = "key.made", signer, kid = key.kid(), by = "the host");
     }
     Ok(stored)
 }
@@ -271,11 +277,11 @@ async fn generate(config: RingConfig, now: Timestamp) -> Result<NewKey> {
     generated.map_err(|cause| Error::Bug(cause.to_string()))?
 }
 
-fn audit_retired(retired: &Retired) {
+fn audit_retired(signer: &str, retired: &Retired) {
     for kid in &retired.private_halves {
-        tracing::info!(target: "audit", action = "key.silenced", kid, by = "the host");
+        tracing::info!(target: "audit", action = "key.silenced", signer, kid, by = "the host");
     }
     for kid in &retired.keys {
-        tracing::info!(target: "audit", action = "key.gone", kid, by = "the host");
+        tracing::info!(target: "audit", action = "key.gone", signer, kid, by = "the host");
     }
 }

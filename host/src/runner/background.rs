@@ -27,7 +27,7 @@ impl Background {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.get())
             .thread_name("background")
-            .on_thread_start(priority::lower_own)
+            .on_thread_start(|| priority::lower_own(priority::BACKGROUND))
             .enable_all()
             .build();
         let runtime = runtime.map_err(|cause| Error::Bug(cause.to_string()))?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
 
 use super::attempt::{Attempts, STORE_PAUSE};
 use super::queue::{Scope, Work};
@@ -19,6 +20,9 @@ const MAX_TIMER: Duration = Duration::from_secs(30);
 
 /// How long running jobs may go on once the host is stopping.
 const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// How long hints are gathered after a look that has found nothing due: most are about something else.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// How many partitions are listed at once.
 const PAGE: usize = 500;
@@ -73,6 +77,8 @@ pub(super) struct Worker {
     waiting_for_idle: Vec<oneshot::Sender<()>>,
     /// Whether the store has failed since it last answered.
     store_fails: bool,
+    /// When the last look has found nothing due.
+    fruitless: Option<Instant>,
 }
 
 impl Worker {
@@ -87,6 +93,7 @@ impl Worker {
             commands,
             waiting_for_idle: Vec::new(),
             store_fails: false,
+            fruitless: None,
         }
     }
 
@@ -103,13 +110,15 @@ impl Worker {
             self.start_due().await;
             self.publish_status();
             let timer = tokio::time::sleep(self.timer());
+            let gather = self.gather();
             tokio::select! {
                 ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
                     if let Some(ended) = ended {
                         self.ended(ended).await;
                     }
                 }
-                changed = self.hints.changed() => self.note(changed).await,
+                changed = self.hints.changed(), if gather.is_none() => self.note(changed).await,
+                () = tokio::time::sleep(gather.unwrap_or_default()), if gather.is_some() => {}
                 command = self.commands.recv() => match command {
                     Some(command) => if self.execute(command).await { return },
                     None => return,
@@ -141,6 +150,12 @@ impl Worker {
         let now = self.attempts.clock.now();
         let next = self.schedule.next_timer();
         next.map_or(MAX_TIMER, |at| at.since(now).min(MAX_TIMER))
+    }
+
+    /// How long hints are still gathered.
+    fn gather(&self) -> Option<Duration> {
+        let left = GATHER.checked_sub(self.fruitless?.elapsed());
+        left.filter(|left| !left.is_zero())
     }
 
     /// Has the partitions looked at that may have changed.
@@ -197,6 +212,7 @@ impl Worker {
             };
             self.store_fails = false;
             let count = claimed.jobs.len();
+            self.fruitless = (count == 0).then(Instant::now);
             self.schedule
                 .claimed(&partition, max, count, claimed.next_due, now);
             for job in claimed.jobs {

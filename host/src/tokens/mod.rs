@@ -86,6 +86,7 @@ pub const JWKS_MAX_AGE: Duration = Duration::from_secs(300);
 
 /// The ring of the keys that sign tokens and statements.
 const KEYS: RingConfig = RingConfig {
+    signer: "tokens",
     record: "keys",
     queue: "keys",
     schedule: Schedule {

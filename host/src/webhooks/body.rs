@@ -33,17 +33,25 @@ const KEY_RULE: &str = "must be \"generate\" or 16 to 128 printable characters";
 const TIME_RULE: &str = "must be a time such as 2026-11-20T17:40:00Z";
 
 /// Headers that a signature cannot take the place of.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 20] = [
+    "accept",
+    "accept-encoding",
     "authorization",
     "connection",
     "content-encoding",
     "content-length",
     "content-type",
+    "cookie",
     "correlation-id",
     "expect",
     "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
     "te",
+    "trailer",
     "transfer-encoding",
+    "upgrade",
     "user-agent",
     "x-service-body-signature",
 ];

@@ -15,7 +15,7 @@ use super::lane::Admission;
 use super::listener::Seat;
 use super::outcomes::Counted;
 use super::send::{Message, Outcome};
-use super::webhook::{Reason, Webhook};
+use super::webhook::{Reason, Webhook, webhook_key};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -27,6 +27,9 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 60);
 
 /// How far a retry may be from its time, of the delay: so that those that failed together do not come back together.
 const JITTER: f64 = 0.1;
+
+/// After how long a change of a webhook has reached every host.
+const HEARD: Duration = Duration::from_secs(1);
 
 /// The records of deliveries that wait for their webhook to be enabled: `{webhook}/{delivery}`.
 pub(super) const HELD: &str = "webhook-held/";
@@ -270,12 +273,20 @@ impl<'w> Turn<'w> {
 
     /// Holds the delivery while its webhook is disabled, for as long as such are held.
     async fn hold(&self, webhook: &Webhook) -> Result<()> {
+        let key = webhook_key(webhook.id);
+        let stored = self.records.get::<Webhook>(&key).await?;
+        let Some(stored) = stored.filter(|stored| !stored.record.is_enabled()) else {
+            // It has just been enabled or removed, of which this host's memory hears in a second at most.
+            return self.put_off(self.now().plus(HEARD), false).await;
+        };
+        let mut change = Change::default();
+        // Whoever enables it releases what is held: what is held afterwards would be missed.
+        change.expect(&key, Some(&stored));
         let Some(mut delivery) = self.delivery().await? else {
             return self.settle(Change::default()).await;
         };
         let now = self.now();
         let held = self.webhooks.app.config.webhooks.hold;
-        let mut change = Change::default();
         let key = held_key(webhook.id, self.id);
         let until = delivery.record.created_at.plus(held);
         if until <= now {

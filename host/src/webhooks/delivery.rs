@@ -221,7 +221,7 @@ impl Delivery {
 
     /// Adds an attempt. A delivery that is replayed again and again keeps the newest ones.
     pub(super) fn add(&mut self, attempt: Attempt) {
-        const MAX_ATTEMPTS: usize = 50;
+        const MAX_ATTEMPTS: usize = 25;
         if self.attempts.len() >= MAX_ATTEMPTS {
             self.attempts.remove(0);
         }

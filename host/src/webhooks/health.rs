@@ -52,8 +52,11 @@ pub(super) async fn of_all(webhooks: &Webhooks, tenant: &TenantId) -> Result<Vec
     let counts = counts(webhooks, tenant, newest).await?;
     let mut health = Vec::new();
     let records = webhooks.app.records(tenant.partition());
-    for id in all.keys() {
-        let failing = records.get::<Failing>(&failing_key(*id)).await?;
+    let keys: Vec<String> = all.keys().map(|id| failing_key(*id)).collect();
+    let failing = records.entries(&keys).await?;
+    for ((id, key), failing) in all.keys().zip(&keys).zip(failing) {
+        let failing = failing.map(|entry| decode_entry::<Failing>(key, &entry));
+        let failing = failing.transpose()?;
         let hours = hours(newest).map(|hour| Hour {
             hour: Timestamp(hour * 3_600_000_000).to_millis_text(),
             counts: counts.get(&(*id, hour)).copied().unwrap_or_default(),

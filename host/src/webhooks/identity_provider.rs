@@ -33,6 +33,7 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The ring of the keys that sign bearer tokens.
 const KEYS: RingConfig = RingConfig {
+    signer: "webhooks",
     record: "keys",
     queue: "webhook-keys",
     schedule: Schedule {

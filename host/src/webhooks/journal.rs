@@ -16,10 +16,10 @@ use crate::identity::TenantId;
 use crate::records::{Records, decode_entry};
 
 /// How many deliveries are looked at for one page.
-const MAX_EXAMINED: usize = 5_000;
+const MAX_EXAMINED: usize = 2_000;
 
 /// How many are read at once.
-const PAGE: usize = 500;
+const PAGE: usize = 200;
 
 /// Which deliveries are meant.
 #[derive(Clone, Debug, Default, serde::Deserialize, Serialize)]

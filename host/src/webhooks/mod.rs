@@ -32,6 +32,7 @@ mod webhook;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use self::body::{KeyWish, NewWebhook, generate_key};
@@ -45,7 +46,7 @@ use self::outcomes::Outcomes;
 use self::send::{Message, Outcome, Sender};
 use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
 use crate::app::App;
-use crate::egress::Limits;
+use crate::egress::Names;
 use crate::error::{Error, Result};
 use crate::etag::{self, Etag, Preconditions};
 use crate::identity::TenantId;
@@ -57,6 +58,9 @@ const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
 
 /// The type of test events.
 const PING: &str = "exe.events.v1";
+
+/// How many webhooks are tried out at once on this host.
+const MAX_TRIALS: usize = 32;
 
 /// How many webhooks a tenant may have.
 const MAX_WEBHOOKS: usize = 1_000;
@@ -78,30 +82,25 @@ pub struct Webhooks {
     sender: Sender,
     outcomes: Outcomes,
     listeners: Live,
+    /// As many permits as webhooks may be tried out at once.
+    trials: Semaphore,
 }
 
 impl Webhooks {
-    /// Starts the queues of the feature.
+    /// Starts the queues of the feature. `names` finds the addresses of receivers.
     ///
     /// # Errors
     /// When the store is away, or a setting is wrong.
-    pub async fn start(app: &Arc<App>) -> Result<Arc<Self>> {
-        Self::start_with(app, Sender::limits(&app.config.webhooks)).await
-    }
-
-    /// The same, with other bounds on the requests to receivers.
-    ///
-    /// # Errors
-    /// When the store is away, or a setting is wrong.
-    pub async fn start_with(app: &Arc<App>, limits: Limits) -> Result<Arc<Self>> {
+    pub async fn start(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Arc<Self>> {
         let settings = &app.config.webhooks;
         let webhooks = Arc::new(Self {
             identity: IdentityProvider::start(app).await?,
             caches: Caches::default(),
             lanes: Lanes::new(settings.max_in_flight),
-            sender: Sender::new(settings, limits)?,
+            sender: Sender::new(settings, names)?,
             outcomes: Outcomes::new(),
             listeners: Live::default(),
+            trials: Semaphore::new(MAX_TRIALS),
             app: Arc::clone(app),
         });
         webhooks.register(attempts(delivery::FIRST, FIRST_AT_ONCE), deliver::run);
@@ -346,13 +345,18 @@ impl Webhooks {
     /// Sends a test event to a webhook as it would be, and waits for what comes of it. Nothing is stored.
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::NotFound`].
+    /// [`Error::Invalid`], [`Error::NotFound`], [`Error::TooMany`].
     async fn try_out(
         &self,
         tenant: &TenantId,
         new: NewWebhook,
         correlation: Uuid,
     ) -> Result<Outcome> {
+        let too_many = |_| Error::TooMany {
+            detail: "too many webhooks are being tried out".to_owned(),
+            retry_after: Duration::from_secs(1),
+        };
+        let _permit = self.trials.try_acquire().map_err(too_many)?;
         let stored = match new.id {
             Some(id) => Some(self.get(tenant, id).await?),
             None => None,
@@ -389,12 +393,13 @@ fn attempts(name: &'static str, (concurrency, per_partition): (usize, usize)) ->
 fn with_secrets(new: NewWebhook, stored: Option<&Settings>) -> Result<(Settings, bool)> {
     let mut settings = new.settings;
     if new.keeps_password {
+        // Whoever may write webhooks could have it sent to a receiver of their own otherwise.
+        let stored = stored.filter(|stored| is_same_origin(stored, &settings));
         let kept = stored.and_then(|stored| match &stored.authentication {
             Authentication::Basic { password, .. } => Some(password.clone()),
             Authentication::Bearer => None,
         });
-        let kept =
-            kept.ok_or_else(|| Error::invalid("$.authentication.password", "is required"))?;
+        let kept = kept.ok_or_else(no_password)?;
         if let Authentication::Basic { password, .. } = &mut settings.authentication {
             *password = kept;
         }
@@ -407,6 +412,18 @@ fn with_secrets(new: NewWebhook, stored: Option<&Settings>) -> Result<(Settings,
         KeyWish::Set(key) => Some(key),
     };
     Ok((settings, is_made))
+}
+
+/// Whether two webhooks have the same receiver: scheme, host and port.
+fn is_same_origin(one: &Settings, other: &Settings) -> bool {
+    let origin =
+        |settings: &Settings| Some(reqwest::Url::parse(&settings.callback_url).ok()?.origin());
+    origin(one).is_some_and(|it| Some(it) == origin(other))
+}
+
+fn no_password() -> Error {
+    let rule = "is required: a stored password is kept only for the same receiver";
+    Error::invalid("$.authentication.password", rule)
 }
 
 fn etag_of(webhook: &Webhook) -> Result<Etag> {

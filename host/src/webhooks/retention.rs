@@ -1,4 +1,4 @@
-//! What is removed once it is old: deliveries and their events, ids that no longer have to be remembered, counts, replays.
+//! What is removed once it is old: deliveries, events with the ids that were accepted, counts, replays.
 //!
 //! One job a tenant, every night while there is anything. Keys have the time in them, so that only what is old is read.
 
@@ -24,8 +24,11 @@ pub(super) const QUEUE: &str = "webhook-retention";
 /// The job of a tenant.
 const JOB: &str = "retention";
 
-/// How many records are read at once.
-const PAGE: usize = 300;
+/// How many records of a kind are removed at once: all together, and the ids of events, fit into one commit.
+const PAGE: usize = 150;
+
+/// How many pages of deliveries are looked through for old ones: those that were replayed lately stand between them.
+const PAGES: usize = 20;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -53,8 +56,7 @@ pub(super) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let plan = async || {
         let mut change = Change::default();
         remove_deliveries(&records, &mut change, kept_since).await?;
-        remove_events(&records, &mut change, kept_since).await?;
-        remove_ids(&records, &mut change, now).await?;
+        remove_events(&records, &mut change, kept_since, now).await?;
         remove_counts(&records, &mut change, now).await?;
         remove_replays(&records, &mut change, kept_since).await?;
         match change.is_empty() {
@@ -82,36 +84,45 @@ async fn remove_deliveries(
     change: &mut Change,
     before: Timestamp,
 ) -> Result<()> {
-    let after = key_before(before);
-    let read = records.scan(DELIVERY, Some(&after), PAGE).await?;
-    for (key, entry) in &read.entries {
-        let delivery = decode_entry::<Delivery>(key, entry)?.record;
-        // One that has been replayed lately is still wanted.
-        if delivery.status.is_final() && delivery.updated_at < before {
-            change.delete(key);
+    let mut after = Some(key_before(before));
+    for _ in 0..PAGES {
+        let Some(from) = after else { return Ok(()) };
+        let read = records.scan(DELIVERY, Some(&from), PAGE).await?;
+        for (key, entry) in &read.entries {
+            let delivery = decode_entry::<Delivery>(key, entry)?.record;
+            // One that has been replayed lately is still wanted.
+            if delivery.status.is_final() && delivery.updated_at < before {
+                change.delete(key);
+            }
         }
+        if !change.is_empty() {
+            return Ok(());
+        }
+        after = read.entries.last().map(|(key, _)| key.clone());
     }
     Ok(())
 }
 
-async fn remove_events(records: &Records, change: &mut Change, before: Timestamp) -> Result<()> {
+async fn remove_events(
+    records: &Records,
+    change: &mut Change,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
     let read = records.scan(EVENT, None, PAGE).await?;
     let end = event_key(DeliveryId::new(before).0);
+    let mut ids = Vec::new();
     for (key, entry) in read.entries.iter().take_while(|(key, _)| *key < end) {
         let event: Stored<'_> = serde_json::from_slice(&entry.value)
             .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
         change.delete(key);
-        change.delete(&accepted_key(&event.id));
+        ids.push(accepted_key(&event.id));
     }
-    Ok(())
-}
-
-/// Removes ids that were accepted, of which no event was kept.
-async fn remove_ids(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
-    let before = now.minus(REMEMBERED);
-    let read = records.scan(EVENT_ID, None, PAGE).await?;
-    for (key, entry) in &read.entries {
-        if decode_entry::<Accepted>(key, entry)?.record.at < before {
+    // An id may have been accepted again since.
+    for (key, entry) in ids.iter().zip(records.entries(&ids).await?) {
+        let accepted = entry.map(|entry| decode_entry::<Accepted>(key, &entry));
+        let accepted = accepted.transpose()?;
+        if accepted.is_some_and(|accepted| now.since(accepted.record.at) >= REMEMBERED) {
             change.delete(key);
         }
     }

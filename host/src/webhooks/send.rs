@@ -1,5 +1,6 @@
 //! One attempt: the request that a receiver gets (`webhooks.md`, "A delivery"), and what its answer means.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -16,14 +17,17 @@ use super::identity_provider::IdentityProvider;
 use super::webhook::{Authentication, Settings};
 use crate::clock::{Clock, Timestamp};
 use crate::config;
-use crate::egress::{Client, EgressError, Head, Limits};
+use crate::egress::{Client, Destinations, EgressError, Head, Limits, Names};
 use crate::error::{Error, Result};
 
 /// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 64 << 10;
 
 /// The most bytes of an answer that are kept.
-pub(super) const KEPT: usize = 1 << 10;
+const KEPT: usize = 1 << 10;
+
+/// The beginning that is looked at: with as much more as it takes to see a secret whole which begins in what is kept.
+pub(super) const BEGINNING: usize = KEPT + (4 << 10);
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 const BODY_SIGNATURE: &str = "X-Service-Body-Signature";
@@ -55,12 +59,16 @@ impl Outcome {
     }
 }
 
-/// The headers of a request, or the outcome of an attempt that cannot be made.
+/// The headers of a request and the secrets in them, or the outcome of an attempt that cannot be made.
 #[derive(Debug)]
 pub(super) enum Prepared {
-    Headers(HeaderMap),
+    Request(HeaderMap, Secrets),
     Failed(Outcome),
 }
+
+/// What a receiver must not find its way back into the journal: one may answer with what it was sent.
+#[derive(Debug)]
+pub(super) struct Secrets(Vec<String>);
 
 /// Sends deliveries, over connections that are reused.
 #[derive(Debug)]
@@ -71,8 +79,16 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(settings: &config::Webhooks, limits: Limits) -> Result<Self> {
-        let client = Client::new(limits).map_err(|cause| Error::Bug(cause.to_string()))?;
+    pub(super) fn new(settings: &config::Webhooks, names: Arc<dyn Names>) -> Result<Self> {
+        let limits = Limits {
+            deadline: settings.deadline,
+            max_answer: MAX_ANSWER,
+            destinations: Destinations::Public {
+                besides: settings.allow_private.clone(),
+            },
+        };
+        let client = Client::with_names(limits, names);
+        let client = client.map_err(|cause| Error::Bug(cause.to_string()))?;
         let user_agent = match settings.user_agent.as_str() {
             "" => concat!("Tillgate-Webhooks/", env!("CARGO_PKG_VERSION")),
             configured => configured,
@@ -88,17 +104,6 @@ impl Sender {
         })
     }
 
-    /// What bounds the requests to receivers.
-    pub(super) fn limits(settings: &config::Webhooks) -> Limits {
-        Limits {
-            deadline: settings.deadline,
-            max_answer: MAX_ANSWER,
-            destinations: crate::egress::Destinations::Public {
-                besides: settings.allow_private.clone(),
-            },
-        }
-    }
-
     /// Sends a message, and says what has come of it.
     pub(super) async fn send(
         &self,
@@ -108,17 +113,17 @@ impl Sender {
         clock: &dyn Clock,
     ) -> Result<Outcome> {
         let (at, begin) = (clock.now(), Instant::now());
-        let headers = match self.prepare(identity, settings, message, at).await? {
-            Prepared::Headers(headers) => headers,
+        let (headers, secrets) = match self.prepare(identity, settings, message, at).await? {
+            Prepared::Request(headers, secrets) => (headers, secrets),
             Prepared::Failed(outcome) => return Ok(outcome),
         };
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
         let request = request.headers(headers).body(message.envelope.to_owned());
-        let answered = self.client.send_for_head(request, KEPT).await;
+        let answered = self.client.send_for_head(request, BEGINNING).await;
         Ok(match answered {
-            Ok(head) => judged(at, begin.elapsed(), &head),
+            Ok(head) => judged(at, begin.elapsed(), &head, &secrets),
             Err(cause) => failed(at, begin.elapsed(), kind_of(&cause), cause.to_string()),
         })
     }
@@ -134,9 +139,10 @@ impl Sender {
         let begin = Instant::now();
         Ok(match authorization(identity, settings).await {
             Ok(authorization) => {
+                let secrets = secrets(settings, &authorization);
                 let mut headers = self.headers(settings, message, at)?;
                 headers.insert(AUTHORIZATION, authorization);
-                Prepared::Headers(headers)
+                Prepared::Request(headers, secrets)
             }
             Err(cause) => {
                 tracing::error!(%cause, "a delivery has no token");
@@ -202,7 +208,7 @@ fn value(text: &str) -> Result<HeaderValue> {
 }
 
 /// What an answer means: only these four statuses say that the receiver has taken the event.
-pub(super) fn judged(at: Timestamp, took: Duration, head: &Head) -> Outcome {
+pub(super) fn judged(at: Timestamp, took: Duration, head: &Head, secrets: &Secrets) -> Outcome {
     let status = head.status;
     let failure = |kind, message: &str| {
         Some(Failure {
@@ -220,7 +226,9 @@ pub(super) fn judged(at: Timestamp, took: Duration, head: &Head) -> Outcome {
         ),
         _ if status.is_redirection() => {
             let to = head.headers.get(LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.map_or_else(String::new, |to| format!(" to {}", shortened(to)));
+            let to = to.map_or_else(String::new, |to| {
+                format!(" to {}", shortened(&redacted(to, secrets)))
+            });
             failure(
                 Kind::Redirect,
                 &format!("the receiver answered {status}{to}: redirects are not followed"),
@@ -228,7 +236,10 @@ pub(super) fn judged(at: Timestamp, took: Duration, head: &Head) -> Outcome {
         }
         _ => failure(Kind::Status, &format!("the receiver answered {status}")),
     };
-    let answer = String::from_utf8_lossy(&head.beginning);
+    let answer = redacted(&String::from_utf8_lossy(&head.beginning), secrets);
+    let answer = answer
+        .get(..answer.floor_char_boundary(KEPT))
+        .unwrap_or_default();
     let asks = matches!(
         status,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
@@ -244,9 +255,39 @@ pub(super) fn judged(at: Timestamp, took: Duration, head: &Head) -> Outcome {
             duration_ms: millis(took),
             status: Some(status.as_u16()),
             error,
-            answer: (!answer.is_empty()).then(|| answer.into_owned()),
+            answer: (!answer.is_empty()).then(|| answer.to_owned()),
         },
     }
+}
+
+/// The secrets of requests to a webhook that are made now.
+pub(super) async fn secrets_of(
+    identity: &IdentityProvider,
+    settings: &Settings,
+) -> Result<Secrets> {
+    let authorization = authorization(identity, settings).await?;
+    Ok(secrets(settings, &authorization))
+}
+
+fn secrets(settings: &Settings, authorization: &HeaderValue) -> Secrets {
+    let credentials = authorization.to_str().unwrap_or_default();
+    let credentials = credentials.split_once(' ').map(|(_, rest)| rest.to_owned());
+    let password = match &settings.authentication {
+        Authentication::Basic { password, .. } => Some(password.0.clone()),
+        Authentication::Bearer => None,
+    };
+    let key = settings.shared_key.as_ref().map(|key| key.0.clone());
+    let all = credentials.into_iter().chain(password).chain(key);
+    Secrets(all.collect())
+}
+
+/// A text without secrets.
+fn redacted(text: &str, secrets: &Secrets) -> String {
+    let mut text = text.to_owned();
+    for secret in &secrets.0 {
+        text = text.replace(secret.as_str(), "…");
+    }
+    text
 }
 
 fn shortened(text: &str) -> &str {

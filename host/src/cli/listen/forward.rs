@@ -22,8 +22,8 @@ const LIMITS: Limits = Limits {
     destinations: Destinations::Local,
 };
 
-/// How much of an answer is reported.
-const KEPT: usize = 1 << 10;
+/// How much of an answer is reported: more than is kept, for the host must recognise secrets in it.
+const REPORTED: usize = 5 << 10;
 
 /// The pauses between reports that the host does not take.
 const PAUSES: [Duration; 3] = [
@@ -124,7 +124,7 @@ impl Forwarder {
         let request = self.http.request(Method::POST, self.to.clone());
         let request = request.headers(headers).body(delivery.request.body.clone());
         let deadline = Duration::from_millis(delivery.deadline_ms).min(LIMITS.deadline);
-        let answered = timeout(deadline, self.http.send_for_head(request, KEPT)).await;
+        let answered = timeout(deadline, self.http.send_for_head(request, REPORTED)).await;
         answered.unwrap_or(Err(EgressError::Deadline(deadline)))
     }
 }

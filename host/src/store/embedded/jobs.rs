@@ -1,13 +1,13 @@
 //! Claims, and the jobs of commits, applied to a batch.
 //!
-//! A job has two keys: one by its id, with its due time, lease and attempts; one by its due time, with its body. Claims
-//! walk over the second, from the queue's watermark on.
+//! A job has two keys: one by its id, with its due time, lease and attempts; one by its due time or the end of its lease,
+//! with its body. Claims walk over the second, from the queue's watermarks on.
 
 use bytes::Bytes;
 
 use super::super::contract::{Claimed, Job, Lease};
 use super::batch::BatchWriter;
-use super::keys::{self, Key};
+use super::keys::{self, Key, Order};
 use super::requests::Claim;
 use super::values;
 use crate::clock::Timestamp;
@@ -21,6 +21,15 @@ pub(super) struct JobState {
     pub(super) due: u64,
     pub(super) lease: u64,
     pub(super) attempt: u64,
+}
+
+impl JobState {
+    const fn order(&self) -> Order {
+        match self.lease {
+            NO_LEASE => Order::Due,
+            _ => Order::Leased,
+        }
+    }
 }
 
 impl BatchWriter<'_> {
@@ -101,35 +110,43 @@ impl BatchWriter<'_> {
         now: Timestamp,
         max: usize,
     ) -> Result<Vec<String>, redb::Error> {
-        let queue = keys::queue(partition, queue);
-        let all = keys::due_jobs(&queue, self.watermark(&queue));
         let mut jobs = Vec::new();
-        for found in self.range(&all)?.take(max) {
-            let (due, id) = keys::due_of(&queue, &found?.0)?;
-            if due > now {
-                break;
+        for order in Order::ALL {
+            let queue = keys::queue(order, partition, queue);
+            let all = keys::jobs(&queue, self.watermark(&queue));
+            for found in self.range(&all)?.take(max) {
+                let (due, id) = keys::due_of(&queue, &found?.0)?;
+                if due > now {
+                    break;
+                }
+                jobs.push((due, id));
             }
-            jobs.push(id);
         }
-        Ok(jobs)
+        jobs.sort_unstable();
+        jobs.truncate(max);
+        Ok(jobs.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// When the first job may be claimed. Its key becomes the queue's watermark.
+    /// When the first job may be claimed. The first keys of both orders become the queue's watermarks.
     fn first_due(
         &mut self,
         partition: &str,
         queue: &str,
     ) -> Result<Option<Timestamp>, redb::Error> {
-        let queue = keys::queue(partition, queue);
-        let all = keys::due_jobs(&queue, self.watermark(&queue));
-        let first = self.range(&all)?.next().transpose()?;
-        let first = first.map(|(key, _)| key);
-        let due = first.as_ref().map(|key| keys::due_of(&queue, key));
-        let due = due.transpose()?.map(|(due, _)| due);
-        self.batch
-            .watermarks
-            .insert(queue, first.unwrap_or(all.end));
-        Ok(due)
+        let mut first_due: Option<Timestamp> = None;
+        for order in Order::ALL {
+            let queue = keys::queue(order, partition, queue);
+            let all = keys::jobs(&queue, self.watermark(&queue));
+            let first = self.range(&all)?.next().transpose()?;
+            let first = first.map(|(key, _)| key);
+            let due = first.as_ref().map(|key| keys::due_of(&queue, key));
+            let due = due.transpose()?.map(|(due, _)| due);
+            first_due = first_due.into_iter().chain(due).min();
+            self.batch
+                .watermarks
+                .insert(queue, first.unwrap_or(all.end));
+        }
+        Ok(first_due)
     }
 
     fn watermark(&self, queue: &[u8]) -> Option<&Key> {
@@ -152,8 +169,8 @@ impl BatchWriter<'_> {
             keys::job(partition, queue, id),
             values::numbers(&[job.due, job.lease, job.attempt]),
         );
-        let due = keys::due(partition, queue, job.due, id);
-        let queue = keys::queue(partition, queue);
+        let due = keys::due(job.order(), partition, queue, job.due, id);
+        let queue = keys::queue(job.order(), partition, queue);
         if self
             .watermark(&queue)
             .is_some_and(|watermark| due < *watermark)
@@ -173,7 +190,7 @@ impl BatchWriter<'_> {
         let Some(job) = self.job(partition, queue, id)? else {
             return Ok(None);
         };
-        let due = keys::due(partition, queue, job.due, id);
+        let due = keys::due(job.order(), partition, queue, job.due, id);
         let body = self.find(&due)?.unwrap_or_default();
         self.remove(due);
         self.remove(keys::job(partition, queue, id));

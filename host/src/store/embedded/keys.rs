@@ -15,8 +15,10 @@ use crate::clock::Timestamp;
 /// A key of the store.
 pub(super) type Key = Vec<u8>;
 
-/// Partition, queue, when the job may be claimed, job → body: the order of claims.
+/// Partition, queue, when the job is due, job → body: the order of claims.
 const DUE: u8 = b'd';
+/// Partition, queue, when the job's lease ends, job → body: the order in which leases end.
+const LEASED: u8 = b'f';
 /// Partition, key → revision, value.
 const ENTRY: u8 = b'e';
 /// Partition, queue, job → when it may be claimed, its lease, how often it was claimed.
@@ -31,6 +33,27 @@ const PARTITION: u8 = b'p';
 /// Publish time of the first outcome, partition → outcomes of commits, each its id, publish time, revision, number of
 /// positions and the positions. The order in which they expire.
 const OUTCOMES: u8 = b'r';
+
+/// The two orders of a queue's jobs. A lease that is settled leaves a tombstone; those of leases are kept apart from the
+/// jobs that are due, so that a search for one never walks over them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Order {
+    /// Of jobs that are not under a lease, by when they are due.
+    Due,
+    /// Of those that are, by when it ends.
+    Leased,
+}
+
+impl Order {
+    pub(super) const ALL: [Self; 2] = [Self::Due, Self::Leased];
+
+    const fn tag(self) -> u8 {
+        match self {
+            Self::Due => DUE,
+            Self::Leased => LEASED,
+        }
+    }
+}
 
 /// Whether a key belongs to the table [`ROWS`](super::tables::ROWS).
 pub(super) fn is_row(key: &[u8]) -> bool {
@@ -95,12 +118,12 @@ pub(super) fn logs(partition: &str) -> Range<Key> {
     from(&prefix, prefix.clone())
 }
 
-/// The due jobs of a partition, of all queues after `after`.
-pub(super) fn queues(partition: &str, after: Option<&str>) -> Range<Key> {
-    let prefix = key(DUE, &[partition]);
+/// The jobs of a partition in an order, of all queues after `after`.
+pub(super) fn queues(order: Order, partition: &str, after: Option<&str>) -> Range<Key> {
+    let prefix = key(order.tag(), &[partition]);
     let first = after.map_or_else(
         || prefix.clone(),
-        |after| due_jobs(&queue(partition, after), None).end,
+        |after| jobs(&queue(order, partition, after), None).end,
     );
     from(&prefix, first)
 }
@@ -126,20 +149,21 @@ pub(super) fn job(partition: &str, queue: &str, id: &str) -> Key {
     with(key(JOB, &[partition, queue]), id.as_bytes())
 }
 
-/// A queue: the prefix of the keys of its due jobs.
-pub(super) fn queue(partition: &str, queue: &str) -> Key {
-    key(DUE, &[partition, queue])
+/// A queue: the prefix of the keys of its jobs in an order.
+pub(super) fn queue(order: Order, partition: &str, queue: &str) -> Key {
+    key(order.tag(), &[partition, queue])
 }
 
-pub(super) fn due(partition: &str, of_queue: &str, due: u64, id: &str) -> Key {
+/// The key of a job in an order, by when it may be claimed.
+pub(super) fn due(order: Order, partition: &str, of_queue: &str, due: u64, id: &str) -> Key {
     with(
-        with(queue(partition, of_queue), &due.to_be_bytes()),
+        with(queue(order, partition, of_queue), &due.to_be_bytes()),
         id.as_bytes(),
     )
 }
 
-/// The due jobs of a queue, from the key `first` on.
-pub(super) fn due_jobs(queue: &[u8], first: Option<&Key>) -> Range<Key> {
+/// The jobs of a queue in an order, from the key `first` on.
+pub(super) fn jobs(queue: &[u8], first: Option<&Key>) -> Range<Key> {
     from(queue, first.map_or_else(|| queue.to_vec(), Key::clone))
 }
 

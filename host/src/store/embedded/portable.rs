@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::super::contract::{Lease, Partition, Position, Revision, Unavailable};
 use super::super::portable::{Counters, LogBounds, Metadata, Part, Portable, QueuedJob};
-use super::keys::{self, Key};
+use super::keys::{self, Key, Order};
 use super::requests::{Request, Restore};
 use super::state::State;
 use super::{EmbeddedStore, read, values};
@@ -77,12 +77,26 @@ fn metadata(state: &RwLock<State>, partition: &str) -> Result<Metadata, redb::Er
     }
     // From the first job of one queue to the first of the next, without reading those between.
     let mut after: Option<String> = None;
-    while let Some((key, _)) = scan(state, &keys::queues(partition, after.as_deref()), 1)?.pop() {
-        let queue = keys::second_name(partition, &key)?;
+    while let Some(queue) = next_queue(state, partition, after.as_deref())? {
         metadata.queues.push(queue.clone());
         after = Some(queue);
     }
     Ok(metadata)
+}
+
+/// The first queue after another one that has a job.
+fn next_queue(
+    state: &RwLock<State>,
+    partition: &str,
+    after: Option<&str>,
+) -> Result<Option<String>, redb::Error> {
+    let mut next: Option<String> = None;
+    for order in Order::ALL {
+        let found = scan(state, &keys::queues(order, partition, after), 1)?.pop();
+        let found = found.map(|(key, _)| keys::second_name(partition, &key));
+        next = next.into_iter().chain(found.transpose()?).min();
+    }
+    Ok(next)
 }
 
 /// The value of a key.
@@ -97,12 +111,20 @@ fn jobs(
     after: Option<&QueuedJob>,
     max: usize,
 ) -> Result<Vec<QueuedJob>, redb::Error> {
-    let queue = keys::queue(partition, of_queue);
-    let first = after.map(|job| keys::due(partition, of_queue, job.due.0, &job.id));
-    let range = keys::due_jobs(&queue, first.map(keys::successor).as_ref());
+    let mut found = Vec::new();
+    for order in Order::ALL {
+        let queue = keys::queue(order, partition, of_queue);
+        let first = after.map(|job| keys::due(order, partition, of_queue, job.due.0, &job.id));
+        let range = keys::jobs(&queue, first.map(keys::successor).as_ref());
+        for (key, body) in scan(state, &range, max)? {
+            let (due, id) = keys::due_of(&queue, &key)?;
+            found.push((due, id, body));
+        }
+    }
+    found.sort_unstable_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+    found.truncate(max);
     let mut jobs = Vec::new();
-    for (key, body) in scan(state, &range, max)? {
-        let (due, id) = keys::due_of(&queue, &key)?;
+    for (due, id, body) in found {
         let Some(mut stored) = find(state, &keys::job(partition, of_queue, &id))? else {
             continue;
         };

@@ -3,7 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::super::contract::{Entry, Page, Partition, Position, Revision, Slice};
-use super::keys::{self, Key};
+use super::keys::{self, Key, Order};
 use super::state::{Snapshot, State};
 use super::values;
 use crate::clock::Timestamp;
@@ -110,18 +110,23 @@ pub(super) fn next_due(
     partition: &Partition,
     queue: &str,
 ) -> Result<Option<Option<Timestamp>>, redb::Error> {
-    let queue = keys::queue(partition.as_str(), queue);
-    let found = with_state(state, |state| {
-        let range = keys::due_jobs(&queue, Some(state.watermarks.get(&queue)?));
-        let snapshot = state.snapshot(&[], &range, 1);
-        Some((range, snapshot))
-    });
-    let Some((range, snapshot)) = found else {
-        return Ok(None);
-    };
-    let first = snapshot.range(&range)?.next().transpose()?;
-    let first = first.map(|(key, _)| keys::due_of(&queue, &key));
-    Ok(Some(first.transpose()?.map(|(due, _)| due)))
+    let mut first_due: Option<Timestamp> = None;
+    for order in Order::ALL {
+        let queue = keys::queue(order, partition.as_str(), queue);
+        let found = with_state(state, |state| {
+            let range = keys::jobs(&queue, Some(state.watermarks.get(&queue)?));
+            let snapshot = state.snapshot(&[], &range, 1);
+            Some((range, snapshot))
+        });
+        let Some((range, snapshot)) = found else {
+            return Ok(None);
+        };
+        let first = snapshot.range(&range)?.next().transpose()?;
+        let first = first.map(|(key, _)| keys::due_of(&queue, &key));
+        let due = first.transpose()?.map(|(due, _)| due);
+        first_due = first_due.into_iter().chain(due).min();
+    }
+    Ok(Some(first_due))
 }
 
 /// Up to `max` partitions after a name.

@@ -28,7 +28,7 @@ pub(super) struct State {
     /// What is being flushed; empty when nothing is.
     sealed: Arc<Memtable>,
     disk: Arc<DiskSnapshot>,
-    /// For queues that were claimed from, a key that no due job comes before: a search for jobs starts there instead of
+    /// For queues that were claimed from, a key that no job of an order comes before: a search for jobs starts there instead of
     /// walking over the tombstones of all jobs that are gone.
     pub(super) watermarks: HashMap<Key, Key>,
 }

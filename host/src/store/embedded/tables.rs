@@ -5,7 +5,7 @@
 use redb::TableDefinition;
 
 /// The version of the tables, of their keys and values, of the journal and of the folder.
-pub(super) const FORMAT: u64 = 3;
+pub(super) const FORMAT: u64 = 4;
 
 /// Facts about the store itself, by name.
 pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("about");

@@ -227,7 +227,7 @@ impl Writer {
         let flush = thread::Builder::new()
             .name("store-flush".to_owned())
             .spawn(move || {
-                priority::lower_own();
+                priority::lower_own(priority::UPKEEP);
                 flush_memtable(&shared, flusher, &sealed, through)
             });
         match flush {

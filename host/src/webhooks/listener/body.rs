@@ -14,7 +14,7 @@ use crate::webhooks::body::{
     KeyWish, MAX_NAME, check_url, event_types, optional, or_fault, read, shared_key, text,
 };
 use crate::webhooks::delivery::Kind;
-use crate::webhooks::send::KEPT;
+use crate::webhooks::send::BEGINNING;
 use crate::webhooks::webhook::Secret;
 
 /// What a listener is called unless it says otherwise.
@@ -143,7 +143,7 @@ fn answer(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
     Some(Answered::Answer {
         status: status?,
         headers: headers?.unwrap_or_default(),
-        beginning: beginning(body?.unwrap_or_default(), KEPT).into(),
+        beginning: beginning(body?.unwrap_or_default(), BEGINNING).into(),
     })
 }
 

@@ -18,7 +18,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::deliver::{Failing, Turn, failing_key};
 use crate::webhooks::delivery::{Delivery, DeliveryId, Job, Kind};
 use crate::webhooks::journal::{Entry, no_delivery};
-use crate::webhooks::send::{Outcome, failed, judged};
+use crate::webhooks::send::{Outcome, Secrets, failed, judged, secrets_of};
 
 /// The right to report an outcome, as a text that the listener gives back: any host may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl fmt::Display for Receipt {
 }
 
 impl Report {
-    fn outcome(self, at: Timestamp) -> Outcome {
+    fn outcome(self, at: Timestamp, secrets: &Secrets) -> Outcome {
         let took = Duration::from_millis(self.duration_ms);
         match self.answered {
             Answered::Answer {
@@ -80,7 +80,7 @@ impl Report {
                     headers,
                     beginning,
                 };
-                judged(at, took, &head)
+                judged(at, took, &head, secrets)
             }
             Answered::Nothing { kind, message } => failed(at, took, kind, message),
         }
@@ -130,7 +130,8 @@ impl Webhooks {
         let failing: Option<Versioned<Failing>> = records.get(&failing_key(webhook.id)).await?;
         let since = failing.map(|failing| failing.record.since);
         let turn = Turn::new(self, tenant.clone(), id, job, work);
-        let outcome = report.outcome(at);
+        let secrets = secrets_of(&self.identity, &webhook.settings).await?;
+        let outcome = report.outcome(at, &secrets);
         turn.conclude(&webhook, &mut delivery, since, &outcome)
             .await?;
         let written = records.get::<Delivery>(&id.key()).await?;

@@ -281,7 +281,7 @@ impl Following {
         let (sender, identity) = (&self.webhooks.sender, &self.webhooks.identity);
         let prepared = sender.prepare(identity, &webhook.settings, &message, now);
         let headers = match prepared.await? {
-            Prepared::Headers(headers) => headers,
+            Prepared::Request(headers, _) => headers,
             Prepared::Failed(outcome) => {
                 let failing = failing.map(|it| decode_entry::<Failing>(&keys[2], &it));
                 let since = failing.transpose()?.map(|failing| failing.record.since);

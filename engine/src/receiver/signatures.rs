@@ -1,0 +1,111 @@
+//! The signatures of a delivery under the shared key of its webhook (`webhooks.md`, "A delivery"). They are computed and
+//! compared where the sender's are, in [`crate::signature`].
+
+use super::Delivery;
+use super::event::ReadEvent;
+use super::refusal::Refusal;
+use crate::signature::{SharedKey, VerifyError, verify_body, verify_data};
+
+/// The header with the signature of the body.
+pub(super) const BODY_SIGNATURE: &str = "x-service-body-signature";
+
+/// What is checked with the shared keys.
+#[derive(Debug)]
+pub(super) struct SignatureCheck {
+    keys: Vec<SharedKey>,
+    header: String,
+    require_body: bool,
+    tolerance_s: u64,
+}
+
+/// The headers with signatures, as they were received.
+#[derive(Clone, Copy)]
+pub(super) struct SignatureHeaders<'a> {
+    data: Option<&'a [u8]>,
+    body: Option<&'a [u8]>,
+}
+
+impl SignatureCheck {
+    pub(super) const fn new(
+        keys: Vec<SharedKey>,
+        header: String,
+        require_body: bool,
+        tolerance_s: u64,
+    ) -> Self {
+        Self {
+            keys,
+            header,
+            require_body,
+            tolerance_s,
+        }
+    }
+
+    /// The headers that are checked, each at most once.
+    pub(super) fn read<'a>(
+        &self,
+        delivery: &Delivery<'a>,
+    ) -> Result<SignatureHeaders<'a>, Refusal> {
+        Ok(SignatureHeaders {
+            data: delivery.header(&self.header)?,
+            body: delivery.header(BODY_SIGNATURE)?,
+        })
+    }
+
+    /// The data must be signed, and the body too if it is signed or must be.
+    pub(super) fn verify(
+        &self,
+        headers: SignatureHeaders<'_>,
+        read: &ReadEvent<'_>,
+        body: &[u8],
+        now: u64,
+    ) -> Result<(), Refusal> {
+        let signature = headers.data.ok_or(Refusal::MissingSignature)?;
+        let signature = text(signature).ok_or(Refusal::MalformedSignature)?;
+        self.under_any_key(|key| verify_data(key, read.data.as_bytes(), signature))
+            .map_err(data_refusal)?;
+        let Some(signature) = headers.body else {
+            let missing = Err(Refusal::MissingBodySignature);
+            return if self.require_body { missing } else { Ok(()) };
+        };
+        let signature = text(signature).ok_or(Refusal::MalformedBodySignature)?;
+        let id = &read.event.id;
+        self.under_any_key(|key| verify_body(key, id, body, signature, now, self.tolerance_s))
+            .map_err(body_refusal)
+    }
+
+    /// One of the keys must match; a signature that is wrong for another reason is wrong under every key.
+    fn under_any_key(
+        &self,
+        verify: impl Fn(&SharedKey) -> Result<(), VerifyError>,
+    ) -> Result<(), VerifyError> {
+        let verified = self.keys.iter().map(verify);
+        verified
+            .reduce(|before, next| match before {
+                Err(VerifyError::Mismatch) => next,
+                decided => decided,
+            })
+            .unwrap_or(Err(VerifyError::Mismatch))
+    }
+}
+
+fn text(header: &[u8]) -> Option<&str> {
+    std::str::from_utf8(header).ok()
+}
+
+const fn data_refusal(error: VerifyError) -> Refusal {
+    match error {
+        VerifyError::Malformed => Refusal::MalformedSignature,
+        VerifyError::Mismatch | VerifyError::TooOld | VerifyError::TooNew => {
+            Refusal::SignatureMismatch
+        }
+    }
+}
+
+const fn body_refusal(error: VerifyError) -> Refusal {
+    match error {
+        VerifyError::Malformed => Refusal::MalformedBodySignature,
+        VerifyError::Mismatch => Refusal::BodySignatureMismatch,
+        VerifyError::TooOld => Refusal::BodySignatureTooOld,
+        VerifyError::TooNew => Refusal::BodySignatureTooNew,
+    }
+}

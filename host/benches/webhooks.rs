@@ -1,0 +1,384 @@
+//! How many deliveries a host makes, how soon an event arrives, and what webhooks that do not answer cost the others, on
+//! the embedded store and on Redis. Host, receiver, Redis and whoever publishes share this machine.
+//!
+//! Every event has 1 KiB of data and is published by a request of its own. Rates can be given, in events a second:
+//! `cargo bench --bench webhooks -- 2000`.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench fails by panicking, prints what it measures, and nothing outside can reach it"
+)]
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use reqwest::Method;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use tillgate::clock::SystemClock;
+use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+
+#[path = "../../tests/support/host.rs"]
+mod host;
+#[path = "../../tests/support/redis.rs"]
+mod redis_servers;
+
+use self::host::Host;
+use self::redis_servers::Server;
+
+/// How long each rate is kept up.
+const SECONDS: u64 = 10;
+
+/// How many webhooks there are; each wants events of a type of its own.
+const WEBHOOKS: usize = 1_000;
+
+/// How many requests publish at the same time.
+const PUBLISHERS: usize = 8;
+
+/// The receiver of all webhooks, and how long each event took to arrive.
+struct Receiver {
+    address: std::net::SocketAddr,
+    latencies: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Receiver {
+    /// On a thread of its own.
+    fn start() -> Self {
+        let latencies = Arc::new(Mutex::new(Vec::new()));
+        let (ready, address) = std::sync::mpsc::channel();
+        let shared = Arc::clone(&latencies);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.unwrap().block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                while let Ok((stream, _)) = listener.accept().await {
+                    stream.set_nodelay(true).unwrap();
+                    let shared = Arc::clone(&shared);
+                    tokio::spawn(async move {
+                        let _ = talk(stream, &shared).await;
+                    });
+                }
+            });
+        });
+        Self {
+            address: address.recv().unwrap(),
+            latencies,
+        }
+    }
+
+    fn take(&self) -> Vec<Duration> {
+        std::mem::take(&mut *self.latencies.lock().unwrap())
+    }
+
+    fn count(&self) -> usize {
+        self.latencies.lock().unwrap().len()
+    }
+}
+
+async fn talk(stream: TcpStream, latencies: &Mutex<Vec<Duration>>) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let (mut line, mut body) = (String::new(), Vec::new());
+    loop {
+        line.clear();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        let is_endless = line.contains("/endless");
+        let mut length = 0;
+        loop {
+            line.clear();
+            stream.read_line(&mut line).await?;
+            if line == "\r\n" {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        body.resize(length, 0);
+        stream.read_exact(&mut body).await?;
+        if is_endless {
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+                .await?;
+            loop {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                stream.write_all(b"x").await?;
+            }
+        }
+        // The id of an event is when it was published.
+        let id = std::str::from_utf8(&body[7..]).unwrap();
+        let sent: u64 = id.split('-').next().unwrap().parse().unwrap();
+        latencies
+            .lock()
+            .unwrap()
+            .push(Duration::from_micros(micros().saturating_sub(sent)));
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
+    }
+}
+
+fn micros() -> u64 {
+    u64::try_from(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_micros(),
+    )
+    .unwrap()
+}
+
+fn percentile(all: &mut [Duration], percent: usize) -> f64 {
+    if all.is_empty() {
+        return f64::NAN;
+    }
+    all.sort_unstable();
+    all[(all.len() * percent / 100).min(all.len() - 1)].as_secs_f64() * 1e3
+}
+
+fn processor_time() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    f64::from(u32::try_from(time.tv_sec).unwrap())
+        + f64::from(u32::try_from(time.tv_nsec).unwrap()) / 1e9
+}
+
+struct Shop {
+    host: Host,
+    token: String,
+}
+
+impl Shop {
+    async fn open(store: Arc<dyn Store>, receiver: &Receiver) -> Self {
+        let host = Host::start_configured(store, Arc::new(SystemClock), |config| {
+            config.webhooks.allow_http = true;
+            config.webhooks.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
+        });
+        let host = host.await;
+        let token = host.token("acme", &["exe.editor", "exe.publisher"]).await;
+        let shop = Self { host, token };
+        for number in 0..WEBHOOKS {
+            let url = format!("http://{}/hook/{number}", receiver.address);
+            shop.webhook(number, &url, None).await;
+        }
+        shop
+    }
+
+    async fn webhook(&self, number: usize, url: &str, id: Option<&str>) -> String {
+        let body = json!({
+            "name": format!("receiver {number}"),
+            "callbackUrl": url,
+            "eventTypes": [format!("bench.type-{number}.v1")],
+            "authentication": { "type": "BEARER" },
+            "sharedKey": "correct horse battery staple",
+        });
+        let (method, path) = match id {
+            None => (Method::POST, "/api/v1/webhooks".to_owned()),
+            Some(id) => (Method::PUT, format!("/api/v1/webhooks/{id}")),
+        };
+        let (status, body) = self.host.send(method, &path, &self.token, &body).await;
+        assert!(status == 200 || status == 201, "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn ids(&self) -> Vec<(String, String)> {
+        let (_, all) = self.host.get("/api/v1/webhooks", &self.token).await;
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let all = all.as_array().unwrap().iter();
+        all.map(|webhook| (text(&webhook["name"]), text(&webhook["id"])))
+            .collect()
+    }
+
+    /// Publishes events at a rate, to one webhook after the other; answers how many were accepted in what time.
+    async fn publish(&self, rate: u64, seconds: u64) -> (u64, f64) {
+        let begin = Instant::now();
+        let data = "x".repeat(1_022);
+        let publishers = (0..PUBLISHERS).map(|publisher| {
+            let (client, data) = (self.host.http.clone(), data.clone());
+            let (url, token) = (
+                format!("{}/api/v1/events", self.host.url),
+                self.token.clone(),
+            );
+            tokio::spawn(async move {
+                let mut count = 0;
+                let total = rate * seconds;
+                for number in (publisher as u64..total).step_by(PUBLISHERS) {
+                    let due = Duration::from_secs_f64(number as f64 / rate as f64);
+                    tokio::time::sleep_until((begin + due).into()).await;
+                    let event = json!({
+                        "id": format!("{}-{number}", micros()),
+                        "type": format!("bench.type-{}.v1", number as usize % WEBHOOKS),
+                        "data": data,
+                    });
+                    let sent = client
+                        .post(&url)
+                        .bearer_auth(&token)
+                        .json(&event)
+                        .send()
+                        .await
+                        .unwrap();
+                    assert_eq!(sent.status(), 202);
+                    count += 1;
+                }
+                count
+            })
+        });
+        let mut count = 0;
+        for publisher in publishers.collect::<Vec<_>>() {
+            count += publisher.await.unwrap();
+        }
+        (count, begin.elapsed().as_secs_f64())
+    }
+}
+
+/// Waits until so many have arrived, or nothing more does.
+async fn arrived(receiver: &Receiver, wanted: usize) -> f64 {
+    let begin = Instant::now();
+    let (mut last, mut since) = (0, Instant::now());
+    while receiver.count() < wanted && since.elapsed() < Duration::from_secs(8) {
+        if receiver.count() > last {
+            (last, since) = (receiver.count(), Instant::now());
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    begin.elapsed().as_secs_f64()
+}
+
+async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
+    let receiver = Receiver::start();
+    let shop = Shop::open(store, &receiver).await;
+    shop.publish(500, 2).await;
+    arrived(&receiver, 1_000).await;
+    for rate in rates {
+        receiver.take();
+        let cpu = processor_time();
+        let begin = Instant::now();
+        let (count, accepted) = shop.publish(*rate, SECONDS).await;
+        let wanted = usize::try_from(count).unwrap();
+        arrived(&receiver, wanted).await;
+        let whole = begin.elapsed().as_secs_f64();
+        let mut all = receiver.take();
+        println!(
+            "| {name} | {rate} | {:.0} | {:.0} | {} of {count} | {:.1} | {:.1} | {:.0} us |",
+            count as f64 / accepted,
+            all.len() as f64 / whole,
+            all.len(),
+            percentile(&mut all, 50),
+            percentile(&mut all, 99),
+            (processor_time() - cpu) * 1e6 / count as f64,
+        );
+    }
+    // The same rate without and with one dead and one endless webhook, in turns.
+    let ids = shop.ids().await;
+    let id_of = |number: usize| {
+        let name = format!("receiver {number}");
+        ids.iter()
+            .find(|(each, _)| *each == name)
+            .unwrap()
+            .1
+            .clone()
+    };
+    let good = |number: usize| format!("http://{}/hook/{number}", receiver.address);
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        for is_bad in [false, true] {
+            let (dead, endless) = match is_bad {
+                // Nothing listens there.
+                true => (
+                    "http://127.0.0.1:9/".to_owned(),
+                    format!("http://{}/endless", receiver.address),
+                ),
+                false => (good(0), good(1)),
+            };
+            shop.webhook(0, &dead, Some(&id_of(0))).await;
+            shop.webhook(1, &endless, Some(&id_of(1))).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            receiver.take();
+            let (count, _) = shop.publish(rates[0] / 2, SECONDS).await;
+            let bad = if is_bad {
+                usize::try_from(count).unwrap() * 2 / WEBHOOKS
+            } else {
+                0
+            };
+            arrived(&receiver, usize::try_from(count).unwrap() - bad).await;
+            let mut all = receiver.take();
+            println!(
+                "{name}: bad {is_bad}: p50 {:.1}, p99 {:.1} of {}",
+                percentile(&mut all, 50),
+                percentile(&mut all, 99),
+                all.len()
+            );
+            if is_bad {
+                with.extend(all)
+            } else {
+                without.extend(all)
+            }
+        }
+    }
+    println!(
+        "{name}: p99 with a dead and an endless webhook among {WEBHOOKS}: {:.1} ms, without: {:.1} ms",
+        percentile(&mut with, 99),
+        percentile(&mut without, 99),
+    );
+}
+
+fn main() {
+    let given: Vec<u64> = std::env::args()
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    println!(
+        "| store | events/s wanted | accepted/s | delivered/s | arrived | p50 ms | p99 ms | processor an event |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let rates = |default: &[u64]| {
+        if given.is_empty() {
+            default.to_vec()
+        } else {
+            given.clone()
+        }
+    };
+    // Both stores, or the one that is named.
+    let is_wanted = |store: &str| {
+        let other = if store == "redis" {
+            "embedded"
+        } else {
+            "redis"
+        };
+        !std::env::args().any(|argument| argument == other)
+    };
+    if is_wanted("embedded") {
+        let runtime = Runtime::new().unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let store = EmbeddedStore::open(folder.path(), Arc::new(SystemClock)).unwrap();
+            measure(Arc::new(store), "embedded", &rates(&[2_000, 1_000])).await;
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+    if !is_wanted("redis") {
+        return;
+    }
+    let runtime = Runtime::new().unwrap();
+    runtime.block_on(async {
+        let server = Server::durable();
+        let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+        let store = RedisStore::open(&url, Arc::new(SystemClock), false);
+        measure(
+            Arc::new(store.await.unwrap()),
+            "Redis",
+            &rates(&[1_500, 750]),
+        )
+        .await;
+    });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+}

@@ -1,0 +1,541 @@
+// The Webhooks view as integrators use it: a real Chromium against the real program, and a real endpoint.
+//
+//     cargo build && node --test tests/page-webhooks.test.mjs     screenshots are kept in tests/output/
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+
+import { OUTPUT, browser, open, signedIn } from "./support/browser.mjs";
+import { clientWith, emptyHost, until } from "./support/program.mjs";
+import { receiver } from "./support/receiver.mjs";
+
+const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url).pathname;
+
+/**
+ * Endpoints on loopback, which is closed otherwise, and retries that a test can wait for: all attempts of a delivery fail
+ * before there are so many that the webhook is paused.
+ */
+const SETTINGS = {
+  TILLGATE_WEBHOOKS__ALLOW_HTTP: "true",
+  TILLGATE_WEBHOOKS__ALLOW_PRIVATE: '["127.0.0.0/8"]',
+  TILLGATE_WEBHOOKS__RETRY_DELAYS: '["1s","1s","1s"]',
+};
+const SHARED_KEY = "0123456789abcdef-shared";
+
+let host;
+let client;
+let context;
+let endpoint;
+
+before(async () => {
+  host = await emptyHost(SETTINGS);
+  client = await clientWith(host, ["exe.editor", "exe.publisher"]);
+  context = await browser({ permissions: ["clipboard-read", "clipboard-write"] });
+  endpoint = await receiver();
+});
+
+after(async () => {
+  await context?.close();
+  await host?.end();
+  endpoint?.end();
+});
+
+/** Runs a test on a page that is signed in, and fails if the page logged an error. */
+const visit = (hash, work) => async () => {
+  const page = await signedIn(context, client, hash);
+  try {
+    await work(page);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.close();
+  }
+};
+
+/** Removes the refusals of the host that a test brings about from the errors of a page. */
+const expected = (page, ...statuses) => {
+  page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
+};
+
+const WEBHOOKS = "/api/v1/webhooks";
+
+let names = 0;
+
+/** Creates a webhook of the endpoint, which works, with a name and an event type of its own. */
+async function webhook(changes = {}) {
+  endpoint.answer(204);
+  names += 1;
+  const body = { name: `Webhook ${names}`, callbackUrl: `${endpoint.url}/hook`, eventTypes: [`test-${names}.events.v1`], authentication: { type: "BEARER" }, sharedKey: SHARED_KEY, ...changes };
+  const answer = await client.api("POST", WEBHOOKS, body);
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return answer.json();
+}
+
+const publish = async (type, data) => assert.equal((await client.api("POST", "/api/v1/events", { type, data })).status, 202);
+
+/** All deliveries that a filter finds. */
+async function deliveries(query) {
+  const found = [];
+  for (let cursor; ; ) {
+    const page = await (await client.api("GET", `/api/v1/deliveries?${new URLSearchParams({ ...query, ...(cursor && { cursor }) })}`)).json();
+    found.push(...page.items);
+    if ((cursor = page.next) === undefined) return found;
+  }
+}
+
+/** The delivery of an event to a webhook, once it has a status. */
+const delivered = ({ id }, status) => until(async () => (await deliveries({ webhookId: id })).find((each) => each.status === status), `a delivery is ${status}`);
+
+const dialog = (page) => page.getByRole("dialog");
+const press = (page, name) => dialog(page).last().getByRole("button", { name, exact: true }).click();
+const notice = (page, text) => page.locator("#notices").getByText(text).waitFor();
+const card = (page, name) => page.locator(".webhook").filter({ has: page.getByRole("heading", { name, exact: true }) });
+const rows = (page) => page.getByRole("table", { name: "Deliveries, newest first" }).locator("tbody tr");
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+
+test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries fail, mends it and sends again", visit("#/webhooks", async (page) => {
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await dialog(page).getByLabel("Name", { exact: true }).fill("ERP");
+  await dialog(page).getByLabel("Address").fill(`${endpoint.url}/erp`);
+  await dialog(page).getByLabel("All events").uncheck();
+  await dialog(page).getByLabel("Another event type").fill("orders.events.v1");
+  await page.keyboard.press("Enter");
+  await dialog(page).getByRole("checkbox", { name: "orders.events.v1" }).and(page.locator(":checked")).waitFor();
+  endpoint.answer(503, "the database is away");
+  await press(page, "Ping before saving");
+  await dialog(page).getByText(/^The endpoint answered 503 Service Unavailable\. It took \d+ ms\.$/).waitFor();
+  await dialog(page).getByText("the database is away").waitFor();
+  endpoint.answer(204);
+  await press(page, "Ping before saving");
+  await dialog(page).getByText(/^It works: the endpoint answered 204\./).waitFor();
+  assert.equal((await (await client.api("GET", WEBHOOKS)).json()).some(({ name }) => name === "ERP"), false, "a ping saves nothing");
+  await press(page, "Save");
+
+  await dialog(page).getByRole("heading", { name: "The shared key of ERP" }).waitFor();
+  const sharedKey = await dialog(page).getByLabel("Shared key").inputValue();
+  assert.match(sharedKey, /^.{16,128}$/);
+  await press(page, "Copy");
+  await notice(page, "The shared key was copied.");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), sharedKey);
+  await page.screenshot({ path: `${OUTPUT}webhooks-shared-key.png` });
+  await press(page, "Done");
+  await card(page, "ERP").getByText("orders.events.v1 · bearer token, signed with a shared key").waitFor();
+
+  await card(page, "ERP").getByRole("button", { name: "Ping ERP" }).click();
+  await page.getByRole("heading", { name: "exe.events.v1" }).waitFor();
+  await page.getByText("Delivered: the endpoint answered 204.").waitFor();
+
+  // The endpoint breaks, and an event comes.
+  endpoint.answer(500, "out of memory");
+  await page.getByRole("link", { name: "All deliveries" }).click();
+  await rows(page).first().waitFor();
+  await page.getByRole("button", { name: "Send an event" }).click();
+  await dialog(page).getByLabel("Event type").fill("orders.events.v1");
+  await dialog(page).getByLabel("Data").fill('{"orderId":"1001","total":12.5}');
+  await press(page, "Send");
+  await notice(page, "One webhook gets it.");
+  const row = rows(page).filter({ hasText: "orders.events.v1" }).first();
+  await row.getByText("Trying again").waitFor();
+  await row.getByText("The endpoint answered 500 Internal Server Error.").waitFor();
+  await row.getByText("Failed").waitFor();
+  assert.match(await row.getAttribute("class"), /changed/, "it flashes");
+  await row.getByRole("link").click();
+  await page.getByText("The endpoint answered 500 Internal Server Error. It is not tried again by itself.").waitFor();
+  await page.getByText(/^Attempt 4, /).waitFor();
+  await page.getByText("What it answered").last().click();
+  await page.getByText("out of memory").last().waitFor();
+  await page.getByText('"total": 12.5').waitFor();
+  await page.screenshot({ path: `${OUTPUT}webhooks-failed.png`, fullPage: true });
+
+  // It is mended, and the delivery is sent again.
+  endpoint.answer(200, "thank you");
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page.getByText("Delivered: the endpoint answered 200.").waitFor();
+  await page.locator(".delivery-state").getByText("Delivered.").waitFor();
+  const got = endpoint.got.at(-1);
+  assert.equal(atob(JSON.parse(got.body).data), '{"orderId":"1001","total":12.5}');
+
+  // What arrived passes every check with what the receiver knows.
+  await page.getByRole("link", { name: "Check a signature" }).click();
+  await page.getByLabel("Headers, or the whole request").fill(`${got.head}\n${got.body}`);
+  assert.equal(await page.getByLabel("Body", { exact: true }).inputValue(), got.body, "a whole request is taken apart");
+  await page.getByLabel("Shared key").fill(sharedKey);
+  await page.getByRole("button", { name: "Take this host’s" }).click();
+  await page.getByLabel("Address of the endpoint").fill(`${endpoint.url}/erp`);
+  await page.getByLabel("Sender’s e-mail").fill("dispatcher@tillgate.example");
+  await page.getByLabel("Issuer").fill("https://identity.tillgate.example");
+  await page.getByText("Every check passes.").waitFor();
+  await page.screenshot({ path: `${OUTPUT}webhooks-signature.png`, fullPage: true });
+  await page.getByLabel("Shared key").fill(`${sharedKey}x`);
+  await page.getByText("A receiver rejects this. What fails: signature of the data.").waitFor();
+  await page.getByLabel("Shared key").fill(sharedKey);
+  await page.getByLabel("Body", { exact: true }).fill(got.body.replace("orders", "order"));
+  await page.getByText("A receiver rejects this. What fails: signature of the whole body.").waitFor();
+}));
+
+describe("webhooks", () => {
+  test("what is wrong is said at its field, and what was typed is not discarded without asking", visit("#/webhooks", async (page) => {
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await dialog(page).getByLabel("All events").uncheck();
+    await dialog(page).getByRole("radio", { name: "User name and password" }).check();
+    await dialog(page).getByLabel("At most per second").fill("many");
+    await press(page, "Save");
+    for (const fault of ["The name must not be empty.", "The address must begin with https://.", "The user name must not be empty.", "The password must not be empty.", "The limit per second must be a whole number, 1 or more."]) {
+      await dialog(page).getByText(fault).waitFor();
+    }
+    await dialog(page).getByText("The list of events must not be empty: choose at least one, or all events.").waitFor();
+    await dialog(page).getByRole("radio", { name: "Bearer token" }).check();
+    await dialog(page).getByLabel("At most per second").fill("");
+    await dialog(page).getByLabel("Name", { exact: true }).fill("Faulty");
+    await dialog(page).getByLabel("Address").fill("https://user@erp.example/hook");
+    await dialog(page).getByLabel("All events").check();
+    await press(page, "Save");
+    await dialog(page).getByText(/^The address must not/).waitFor();
+    assert.doesNotMatch(await dialog(page).innerText(), /\$\.|BASIC|callbackUrl/);
+    await page.keyboard.press("Escape");
+    await page.getByText("Discard what you entered?").waitFor();
+    await press(page, "Discard");
+    expected(page, 400);
+  }));
+
+  test("an edit keeps the secrets, and a key is replaced, removed and generated", async () => {
+    const made = await webhook({ authentication: { type: "BASIC", username: "erp", password: "secret" } });
+    await visit("#/webhooks", async (page) => {
+      const edit = async (work) => {
+        await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+        await work();
+        await press(page, "Save");
+      };
+      await edit(() => dialog(page).getByLabel("At most per second").fill("50"));
+      await card(page, made.name).getByText("user name “erp” and password, signed with a shared key · at most 50 a second").waitFor();
+      await publish(made.eventTypes[0], {});
+      await delivered(made, "DELIVERED");
+      const { headers } = endpoint.got.at(-1);
+      assert.equal(headers.authorization, `Basic ${btoa("erp:secret")}`);
+      assert.match(headers["x-service-signature"], /^HS256=[0-9a-f]{64}$/);
+      await edit(() => dialog(page).getByRole("radio", { name: "None" }).check());
+      await card(page, made.name).getByText("not signed").waitFor();
+      await edit(() => dialog(page).getByRole("radio", { name: "Generate", exact: true }).check());
+      await dialog(page).getByRole("heading", { name: `The shared key of ${made.name}` }).waitFor();
+      await press(page, "Done");
+      await page.getByRole("button", { name: `New key for ${made.name}` }).click();
+      await dialog(page).getByText("Until the receiver knows it, it will reject them.").waitFor();
+      await press(page, "Replace");
+      assert.match(await dialog(page).getByLabel("Shared key").inputValue(), /^.{16,128}$/);
+      await press(page, "Done");
+    })();
+  });
+
+  test("when someone else has saved first, both versions are shown", async () => {
+    const made = await webhook();
+    await visit("#/webhooks", async (page) => {
+      await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+      await dialog(page).getByLabel("Name", { exact: true }).fill("Mine");
+      const { id, hasSharedKey, createdAt, lastModified, ...body } = made;
+      assert.equal((await client.api("PUT", `${WEBHOOKS}/${id}`, { ...body, name: "Theirs" })).status, 200);
+      await press(page, "Save");
+      await dialog(page).getByText("Someone else changed this while you were editing").waitFor();
+      await dialog(page).getByText("“Theirs” at").waitFor();
+      await dialog(page).getByText("“Mine” at").waitFor();
+      await press(page, "Save mine instead");
+      await card(page, "Mine").waitFor();
+      expected(page, 412);
+    })();
+  });
+
+  test("one that the service switched off says why, holds its deliveries, and sends them once it is switched on", async () => {
+    const made = await webhook();
+    endpoint.answer(410);
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "FAILED");
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "HELD");
+    await visit("#/webhooks", async (page) => {
+      await card(page, made.name).getByText(/^Its endpoint answered 410 Gone, so it was switched off on /).waitFor();
+      assert.equal(await page.getByRole("button", { name: `Ping ${made.name}` }).count(), 0);
+      await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+      await dialog(page).getByText("Once it is switched on, the deliveries that were held are sent.").waitFor();
+      endpoint.answer(204);
+      await dialog(page).getByLabel("Switched on").check();
+      await press(page, "Save");
+      await card(page, made.name).getByText("Its endpoint answered 410 Gone").waitFor({ state: "detached" });
+      await delivered(made, "DELIVERED");
+    })();
+  });
+
+  test("the last 24 hours are a chart, which is also a sentence", async () => {
+    const made = await webhook();
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "DELIVERED");
+    await visit("#/webhooks", async (page) => {
+      await card(page, made.name).getByRole("img", { name: "The last 24 hours: 1 delivered, 0 failed attempts." }).waitFor({ timeout: 30_000 });
+      assert.equal(await card(page, made.name).locator("svg .delivered").count(), 1);
+    })();
+  });
+
+  test("one that keeps failing is paused, and says so", async () => {
+    const made = await webhook();
+    endpoint.answer(500);
+    for (let at = 0; at < 2; at += 1) await publish(made.eventTypes[0], { at });
+    await visit("#/webhooks", async (page) => {
+      const text = /^Paused for a moment, because one attempt after another failed\. Failing since /;
+      await card(page, made.name).getByText(text).waitFor({ timeout: 30_000 });
+      const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from / });
+      await chart.waitFor();
+      assert.equal(await chart.locator(".failed").count(), 1);
+    })();
+  });
+
+  test("one is found, and deleted after asking", async () => {
+    const made = await webhook();
+    await visit("#/webhooks", async (page) => {
+      await page.getByLabel("Filter webhooks").fill(made.eventTypes[0]);
+      await page.getByText(/^1 of \d+ webhooks$/).waitFor();
+      await page.getByRole("button", { name: `Delete ${made.name}` }).click();
+      await press(page, "Delete");
+      await notice(page, `${made.name} was deleted.`);
+      assert.equal((await client.api("GET", `${WEBHOOKS}/${made.id}`)).status, 404);
+    })();
+  });
+});
+
+describe("deliveries", () => {
+  test("a filter is in the address, new ones appear without moving the focus, and older ones are read when asked for", async () => {
+    const made = await webhook();
+    for (let at = 0; at < 60; at += 1) await publish(made.eventTypes[0], { at });
+    await until(async () => (await deliveries({ webhookId: made.id, status: "DELIVERED" })).length === 60, "all are delivered");
+    await visit("#/webhooks/deliveries", async (page) => {
+      await page.getByLabel("Webhook", { exact: true }).selectOption(made.name);
+      await page.waitForURL(`**/#/webhooks/deliveries/webhookId%3D${made.id}`);
+      await page.getByText("50 deliveries shown").waitFor();
+      await page.getByRole("button", { name: "Show older ones" }).click();
+      await page.getByText("60 deliveries shown").waitFor();
+      const link = rows(page).nth(55).getByRole("link");
+      await link.focus();
+      const href = await link.getAttribute("href");
+      await publish(made.eventTypes[0], { at: 60 });
+      await page.getByText("61 deliveries shown").waitFor();
+      assert.equal(await page.evaluate(() => document.activeElement.getAttribute("href")), href, "the focus stays");
+      assert.match(await rows(page).first().getAttribute("class"), /changed/, "it flashes");
+      assert.equal(await page.locator(".deliveries tr.changed").count(), 1, "nothing else does");
+
+      await page.getByLabel("Status").selectOption("Failed");
+      await page.getByText("No delivery matches the filter.").waitFor();
+      await page.reload();
+      await page.getByLabel("Client id").fill(client.clientId);
+      await page.getByLabel("Secret", { exact: true }).fill(client.clientSecret);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByText("No delivery matches the filter.").waitFor();
+      assert.equal(await page.getByLabel("Webhook", { exact: true }).inputValue(), made.id);
+      await page.getByRole("button", { name: "Clear" }).click();
+      await page.waitForURL("**/#/webhooks/deliveries");
+      await page.getByLabel("Time", { exact: true }).selectOption("The last hour");
+      await page.getByText("50 deliveries shown").waitFor();
+    })();
+  });
+
+  test("what an address says that cannot be is left out, and an event type that cannot be one is explained", visit("#/webhooks/deliveries/status%3DLOST/webhookId%3Dx/since%3Dnever/period%3D1y/status", async (page) => {
+    await rows(page).first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "Clear" }).count(), 0);
+    await page.getByLabel("Event type").fill("Orders");
+    await page.keyboard.press("Enter");
+    await page.getByText("The event type must have names in lower case with dots between them and a version at the end").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await rows(page).first().waitFor();
+    expected(page, 400);
+  }));
+
+  test("those that failed are sent again together, with their progress", async () => {
+    const made = await webhook();
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "DELIVERED");
+    endpoint.answer(500);
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "FAILED");
+    await visit(`#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
+      await page.getByText("2 deliveries shown").waitFor();
+      endpoint.answer(204);
+      await page.getByRole("button", { name: "Send these again" }).click();
+      await dialog(page).getByText(`Failed deliveries to ${made.name}: each is sent again.`).waitFor();
+      await press(page, "Send again");
+      await page.getByText(/^Done: 1 delivery sent again, of [\d,]+ looked at\.$/).first().waitFor();
+      await rows(page).filter({ hasText: "Delivered" }).nth(1).waitFor();
+    })();
+  });
+
+  test("curl sends the same request again", async () => {
+    const made = await webhook();
+    await publish(made.eventTypes[0], { text: "it's $HOME" });
+    const { id } = await delivered(made, "DELIVERED");
+    const sent = endpoint.got.at(-1);
+    await visit(`#/webhooks/delivery/${id}`, async (page) => {
+      await page.getByRole("button", { name: "Copy as curl" }).click();
+      await notice(page, "The command was copied.");
+      const command = await page.evaluate(() => navigator.clipboard.readText());
+      assert.match(command, /authorization: Bearer \$TOKEN/i);
+      assert.doesNotMatch(command, new RegExp(SHARED_KEY));
+      await promisify(execFile)("bash", ["-c", command], { env: { ...process.env, TOKEN: "a-token" } });
+      const again = endpoint.got.at(-1);
+      assert.notEqual(again, sent);
+      assert.equal(again.body, sent.body);
+      assert.equal(again.headers.authorization, "Bearer a-token");
+      assert.equal(again.headers["x-service-signature"], sent.headers["x-service-signature"]);
+      await page.getByRole("link", { name: "Check its signature" }).click();
+      await page.getByText("The token was left out here.").waitFor();
+      assert.equal(await page.getByLabel("Body", { exact: true }).inputValue(), sent.body);
+      await page.getByLabel("Shared key").fill(SHARED_KEY);
+      await page.getByText("It matches.", { exact: true }).waitFor();
+    })();
+  });
+
+  test("one that does not exist is named, and the page goes on when the host comes back", visit("#/webhooks/delivery/01900000-0000-7000-8000-000000000000", async (page) => {
+    await page.getByText("There is no such delivery").waitFor();
+    await page.route("**/api/v1/**", (route) => route.abort());
+    await page.getByText("Not connected. Showing the last known webhooks").waitFor();
+    await page.unroute("**/api/v1/**");
+    await page.getByRole("button", { name: "Reconnect" }).click();
+    await page.getByText("Live · demo").waitFor();
+    page.faults = [];
+  }));
+});
+
+describe("permissions", () => {
+  test("a viewer sees webhooks and deliveries without dead buttons", async () => {
+    const made = await webhook();
+    await publish(made.eventTypes[0], {});
+    const { id } = await delivered(made, "DELIVERED");
+    const page = await signedIn(context, await clientWith(host, ["exe.viewer"]), "#/webhooks");
+    await card(page, made.name).getByRole("link", { name: `Deliveries of ${made.name}` }).waitFor();
+    assert.equal(await page.getByRole("navigation", { name: "Views" }).getByRole("link").count(), 1);
+    for (const name of [/^New/, /^Edit/, /^Ping/, /^Delete/]) assert.equal(await page.locator("main").getByRole("button", { name }).count(), 0);
+    await page.goto(`${host.url}/#/webhooks/delivery/${id}`);
+    await page.getByRole("button", { name: "Copy as curl" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send again" }).count(), 0);
+    await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+    await rows(page).first().waitFor();
+    for (const name of ["Send an event", "Send these again"]) assert.equal(await page.getByRole("button", { name }).count(), 0);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
+  test("a permission that is withdrawn is named, and its buttons go", async () => {
+    const made = await webhook();
+    const editor = await clientWith(host, ["exe.editor"]);
+    const page = await signedIn(context, editor, "#/webhooks");
+    await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+    await dialog(page).getByLabel("Name", { exact: true }).fill("Another name");
+    await host.api("PUT", `/v1/tenants/demo/clients/${editor.clientId}/roles`, { roles: [{ roleId: "exe.viewer" }] });
+    await press(page, "Save");
+    await dialog(page).getByText("It needs the permission exe.webhook.write.").waitFor();
+    await press(page, "Cancel");
+    await press(page, "Discard");
+    await page.getByRole("button", { name: `Edit ${made.name}` }).waitFor({ state: "detached" });
+    await page.close();
+  });
+
+  test("a client that may not see webhooks has no link to them, and is told which role it needs", async () => {
+    const publisher = await clientWith(host, ["exe.publisher"]);
+    const page = await open(context, host.url);
+    await page.getByLabel("Client id").fill(publisher.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill(publisher.clientSecret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("exe.viewer or exe.editor for webhooks.").waitFor();
+    await page.close();
+  });
+});
+
+describe("accessibility", () => {
+  let made;
+  let failed;
+  before(async () => {
+    made = await webhook({ name: "Long ".repeat(40).trim(), callbackUrl: `${endpoint.url}/${"long-".repeat(60)}` });
+    endpoint.answer(500, "x".repeat(900));
+    await publish(made.eventTypes[0], { text: "y".repeat(400) });
+    failed = await delivered(made, "FAILED");
+    endpoint.answer(204);
+  });
+
+  const views = [
+    ["webhooks", () => "#/webhooks", (page) => card(page, made.name).locator("svg").first().waitFor()],
+    ["webhooks-edit", () => "#/webhooks", async (page) => {
+      await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+      await press(page, "Ping before saving");
+      await dialog(page).getByText(/^It works/).waitFor();
+    }],
+    ["webhooks-faults", () => "#/webhooks", async (page) => {
+      await page.getByRole("button", { name: "New webhook" }).click();
+      await dialog(page).getByLabel("All events").uncheck();
+      await press(page, "Save");
+      await dialog(page).getByText("The name must not be empty.").waitFor();
+    }],
+    ["webhooks-deliveries", () => "#/webhooks/deliveries", (page) => rows(page).first().waitFor()],
+    ["webhooks-resend", () => `#/webhooks/deliveries/webhookId%3D${made.id}/since%3D2026-01-01T00%3A00%3A00.000Z`, async (page) => {
+      await page.getByRole("button", { name: "Send these again" }).click();
+      await dialog(page).getByText("Which ones").waitFor();
+    }],
+    ["webhooks-publish", () => "#/webhooks/deliveries", (page) => page.getByRole("button", { name: "Send an event" }).click()],
+    ["webhooks-delivery", () => `#/webhooks/delivery/${failed.id}`, async (page) => {
+      await page.getByText("What it answered").first().click();
+      await page.getByText("The headers").click();
+    }],
+    ["webhooks-check", () => `#/webhooks/signature/${failed.id}`, async (page) => {
+      await page.getByLabel("Shared key").fill("another key of 16");
+      await page.getByText("A receiver rejects this.").waitFor();
+    }],
+  ];
+  for (const theme of ["light", "dark"]) {
+    for (const [width, height] of [[360, 740], [1280, 800]]) {
+      test(`axe finds nothing serious and nothing is too wide, ${theme} at ${width} px`, async () => {
+        for (const [name, hash, prepare] of views) {
+          const page = await signedIn(context, client, hash());
+          await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+          await page.setViewportSize({ width, height });
+          await prepare(page);
+          // Colours are checked once their transitions have ended.
+          await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
+          await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: true });
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `${name} is ${wide} px wide`);
+          const isCut = await page.evaluate(() => [...document.querySelectorAll("dialog")].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth));
+          assert.equal(isCut, false, `the dialog of ${name} is too wide`);
+          await page.evaluate(readFileSync(AXE, "utf8"));
+          const found = await page.evaluate(() => window.axe.run());
+          const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+          const failures = serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
+          assert.deepEqual(failures, []);
+          assert.deepEqual(page.faults, []);
+          await page.close();
+        }
+      });
+    }
+  }
+
+  test("a webhook is created with the keyboard alone, and the focus goes back", visit("#/webhooks", async (page) => {
+    await page.getByRole("button", { name: "New webhook" }).waitFor();
+    const tabTo = async (name) => {
+      for (let presses = 0; presses < 200; presses += 1) {
+        if ((await focused(page)) === name) return;
+        await page.keyboard.press("Tab");
+      }
+      assert.fail(`the keyboard does not reach ${name}`);
+    };
+    await tabTo("New webhook");
+    await page.keyboard.press("Enter");
+    await tabTo("Name");
+    await page.keyboard.type("Keyboard");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(`${endpoint.url}/hook`);
+    await page.keyboard.press("Enter");
+    await dialog(page).getByRole("heading", { name: "The shared key of Keyboard" }).waitFor();
+    assert.equal(await focused(page), "Copy");
+    await tabTo("Done");
+    await page.keyboard.press("Enter");
+    await card(page, "Keyboard").waitFor();
+    await dialog(page).waitFor({ state: "detached" });
+    assert.equal(await focused(page), "New webhook");
+    await page.keyboard.press("Shift+Tab");
+    assert.equal(await focused(page), "Filter webhooks");
+  }));
+});

@@ -1,0 +1,249 @@
+//! Malformed requests: each fault is named by its path, all of a body at once, and nothing is stored.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::shop::{DELIVERIES, Shop, TYPE, WEBHOOKS, settings};
+
+const URL: &str = "https://erp.example/hook";
+const UUID: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+/// A webhook with other settings, and what is said of them.
+fn webhooks() -> Vec<(Value, &'static [&'static str])> {
+    let long_url = format!("https://erp.example/{}", "x".repeat(2_040));
+    let long = "x".repeat(257);
+    let types: Vec<String> = (0..101)
+        .map(|number| format!("x.type-{number}.v1"))
+        .collect();
+    let basic = |username: &str, password: &str| json!({ "authentication": { "type": "BASIC", "username": username, "password": password } });
+    vec![
+        (json!({ "name": "" }), &["$.name"]),
+        (json!({ "name": 7 }), &["$.name"]),
+        (json!({ "name": long }), &["$.name"]),
+        (json!({ "callbackUrl": null }), &["$.callbackUrl"]),
+        (
+            json!({ "callbackUrl": "erp.example/hook" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "http://erp.example/hook" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "ftp://erp.example/hook" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "file:///etc/passwd" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "https://user@erp.example/" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "https://:secret@erp.example/" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "https://erp.example/#part" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "https://erp.example/a b" }),
+            &["$.callbackUrl"],
+        ),
+        (
+            json!({ "callbackUrl": "https://erp.example/\n" }),
+            &["$.callbackUrl"],
+        ),
+        (json!({ "callbackUrl": long_url }), &["$.callbackUrl"]),
+        (json!({ "eventTypes": [] }), &["$.eventTypes"]),
+        (json!({ "eventTypes": TYPE }), &["$.eventTypes"]),
+        (
+            json!({ "eventTypes": ["X.Y.v1", "x", "x.v", "*"] }),
+            &["$.eventTypes[0]", "$.eventTypes[1]", "$.eventTypes[2]"],
+        ),
+        (json!({ "eventTypes": [TYPE, TYPE] }), &["$.eventTypes[1]"]),
+        (json!({ "eventTypes": types }), &["$.eventTypes"]),
+        (json!({ "authentication": null }), &["$.authentication"]),
+        (json!({ "authentication": {} }), &["$.authentication.type"]),
+        (
+            json!({ "authentication": { "type": "NONE" } }),
+            &["$.authentication.type"],
+        ),
+        (
+            json!({ "authentication": { "type": "BASIC" } }),
+            &["$.authentication.username"],
+        ),
+        (
+            json!({ "authentication": { "type": "BASIC", "username": "u" } }),
+            &["$.authentication.password"],
+        ),
+        (basic("", "password"), &["$.authentication.username"]),
+        (basic("a:b", "password"), &["$.authentication.username"]),
+        (basic("u", ""), &["$.authentication.password"]),
+        (basic("u", "line\nbreak"), &["$.authentication.password"]),
+        (json!({ "sharedKey": "too short" }), &["$.sharedKey"]),
+        (json!({ "sharedKey": "x".repeat(129) }), &["$.sharedKey"]),
+        (
+            json!({ "sharedKey": "sixteen characters\u{7}" }),
+            &["$.sharedKey"],
+        ),
+        (
+            json!({ "sharedKey": 1234567890123456_i64 }),
+            &["$.sharedKey"],
+        ),
+        (
+            json!({ "signatureHeader": "Not a name" }),
+            &["$.signatureHeader"],
+        ),
+        (
+            json!({ "signatureHeader": "Authorization" }),
+            &["$.signatureHeader"],
+        ),
+        (
+            json!({ "signatureHeader": "content-LENGTH" }),
+            &["$.signatureHeader"],
+        ),
+        (json!({ "maxPerSecond": 0 }), &["$.maxPerSecond"]),
+        (json!({ "maxPerSecond": 10_001 }), &["$.maxPerSecond"]),
+        (json!({ "maxPerSecond": 1.5 }), &["$.maxPerSecond"]),
+        (json!({ "maxPerSecond": "5" }), &["$.maxPerSecond"]),
+        (json!({ "enabled": "yes" }), &["$.enabled"]),
+        (
+            json!({ "name": "", "callbackUrl": "x", "eventTypes": ["x"], "enabled": 1 }),
+            &["$.name", "$.callbackUrl", "$.eventTypes[0]", "$.enabled"],
+        ),
+    ]
+}
+
+/// Events, and what is said of them.
+fn events() -> Vec<(Value, &'static [&'static str])> {
+    vec![
+        (json!({}), &["$.type", "$.data"]),
+        (json!({ "type": TYPE }), &["$.data"]),
+        (json!({ "type": "*", "data": 1 }), &["$.type"]),
+        (json!({ "type": "Order", "data": 1 }), &["$.type"]),
+        (json!({ "type": TYPE, "data": 1, "id": "" }), &["$.id"]),
+        (
+            json!({ "type": TYPE, "data": 1, "id": "x".repeat(257) }),
+            &["$.id"],
+        ),
+        (
+            json!({ "type": TYPE, "data": 1, "id": "a\u{0}b" }),
+            &["$.id"],
+        ),
+        (
+            json!({ "type": TYPE, "data": 1, "time": "yesterday" }),
+            &["$.time"],
+        ),
+        (
+            json!({ "type": TYPE, "data": 1, "time": "-000500-01-01T00:00:00Z" }),
+            &["$.time"],
+        ),
+        (
+            json!({ "type": TYPE, "data": 1, "tenantId": "no tenant" }),
+            &["$.tenantId"],
+        ),
+        (
+            json!({ "type": TYPE, "data": 1, "datacontenttype": "json" }),
+            &["$.datacontenttype"],
+        ),
+        (
+            json!({ "type": TYPE, "data": {}, "datacontenttype": "text/plain" }),
+            &["$.data"],
+        ),
+        (
+            json!({ "type": TYPE, "data": "x".repeat(262_144) }),
+            &["$.data"],
+        ),
+    ]
+}
+
+fn paths(problem: &Value) -> Vec<String> {
+    let messages = problem["message"].as_array().into_iter().flatten();
+    let path = |message: &Value| {
+        message
+            .as_str()
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    messages.map(path).collect()
+}
+
+#[tokio::test]
+async fn each_fault_of_a_webhook_and_of_an_event_is_named_by_its_path() {
+    let shop = Shop::open_with(|_| ()).await;
+    for (more, expected) in webhooks() {
+        let body = settings(URL, more.clone());
+        for path in [WEBHOOKS.to_owned(), format!("{WEBHOOKS}/ping")] {
+            let (status, problem) = shop.send(Method::POST, &path, &body).await;
+            assert_eq!(status, 400, "{more}: {problem}");
+            assert_eq!(paths(&problem), expected, "{more}: {problem}");
+        }
+    }
+    for (body, expected) in events() {
+        let (status, problem) = shop.send(Method::POST, "/api/v1/events", &body).await;
+        let body = body.to_string();
+        assert_eq!(status, 400, "{body:.100}: {problem}");
+        assert_eq!(paths(&problem), expected, "{body:.100}: {problem}");
+    }
+    assert_eq!(shop.get(WEBHOOKS).await, json!([]));
+    assert_eq!(shop.deliveries("").await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn each_fault_of_a_replay_and_of_a_path_is_told() {
+    let shop = Shop::open().await;
+    let filter =
+        json!({ "webhookId": "x", "status": "LOST", "eventType": "X", "since": "x", "until": 7 });
+    let (status, problem) = shop
+        .send(Method::POST, &format!("{DELIVERIES}/replay"), &filter)
+        .await;
+    assert_eq!(status, 400, "{problem}");
+    let expected = [
+        "$.webhookId",
+        "$.status",
+        "$.eventType",
+        "$.since",
+        "$.until",
+    ];
+    assert_eq!(paths(&problem), expected);
+    for path in [
+        format!("{WEBHOOKS}/{UUID}"),
+        format!("{WEBHOOKS}/x"),
+        format!("{DELIVERIES}/{UUID}"),
+        format!("{DELIVERIES}/x"),
+        format!("{DELIVERIES}/replays/{UUID}"),
+        format!("{DELIVERIES}/replays/x"),
+    ] {
+        assert_eq!(shop.host.get(&path, &shop.token()).await.0, 404, "{path}");
+    }
+    for path in [
+        format!("{WEBHOOKS}/{UUID}/ping"),
+        format!("{WEBHOOKS}/{UUID}/shared-key"),
+        format!("{DELIVERIES}/{UUID}/replay"),
+    ] {
+        assert_eq!(
+            shop.send(Method::POST, &path, &Value::Null).await.0,
+            404,
+            "{path}"
+        );
+    }
+    for body in [
+        "",
+        "{",
+        "[]",
+        "null",
+        r#"{"name":"a","name":"b"}"#,
+        "{\"name\":\"\\ud800\"}",
+    ] {
+        let sent = shop.host.request(Method::POST, WEBHOOKS, &shop.token());
+        let sent = sent.header("content-type", "application/json").body(body);
+        assert_eq!(sent.send().await.unwrap().status(), 400, "{body}");
+    }
+}

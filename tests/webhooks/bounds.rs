@@ -1,0 +1,146 @@
+//! What is bounded: how much of a webhook is under way, how often it is sent to, how many want one event, and how long
+//! everything is kept.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::config::Deprecation;
+use tillgate::identity::TenantId;
+
+use super::shop::{DELIVERIES, Shop, TYPE, WEBHOOKS, local, minutes};
+use crate::support::receiver::{Answer, Receiver};
+
+#[tokio::test]
+async fn an_event_reaches_more_webhooks_than_fit_into_one_commit() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    for _ in 0..450 {
+        shop.webhook(&receiver.url, json!({})).await;
+    }
+    let event = json!({ "type": TYPE, "data": 1, "id": "many" });
+    let answer = shop.send(Method::POST, "/api/v1/events", &event).await;
+    assert_eq!(answer, (202, json!({ "id": "many", "deliveries": 450 })));
+    shop.pass(10).await;
+    assert_eq!(receiver.wait_for(450).await.len(), 450);
+    let found = shop.deliveries("status=DELIVERED&limit=1000").await;
+    let mut webhooks: Vec<_> = found.iter().map(|it| it["webhookId"].to_string()).collect();
+    webhooks.sort_unstable();
+    webhooks.dedup();
+    assert_eq!((found.len(), webhooks.len()), (450, 450));
+}
+
+#[tokio::test]
+async fn a_webhook_that_does_not_answer_has_eight_deliveries_under_way_and_holds_up_no_other() {
+    let (shop, hanging, other) = (
+        Shop::open().await,
+        Receiver::start().await,
+        Receiver::start().await,
+    );
+    shop.webhook(&hanging.url, json!({ "eventTypes": ["x.slow.v1"] }))
+        .await;
+    shop.webhook(&other.url, json!({})).await;
+    hanging.answer(Answer::Hang);
+    let slow = json!({ "type": "x.slow.v1", "data": 1 });
+    for _ in 0..30 {
+        assert_eq!(
+            shop.send(Method::POST, "/api/v1/events", &slow).await.0,
+            202
+        );
+    }
+    hanging.wait_for(8).await;
+    shop.publish(json!(1)).await;
+    other.wait_for(1).await;
+    assert_eq!(hanging.received().len(), 8);
+}
+
+#[tokio::test]
+async fn a_webhook_gets_no_more_in_a_second_than_it_takes() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({ "maxPerSecond": 2 }))
+        .await;
+    for number in 0..6 {
+        shop.publish(json!(number)).await;
+    }
+    shop.run().await;
+    let mut counts = vec![receiver.received().len()];
+    for _ in 0..5 {
+        shop.clock.advance(Duration::from_millis(500));
+        shop.run().await;
+        counts.push(receiver.received().len());
+    }
+    assert_eq!(counts, [1, 2, 3, 4, 5, 6]);
+}
+
+#[tokio::test]
+async fn an_event_type_that_will_be_removed_says_so() {
+    let shop = Shop::open_with(|config| {
+        local(config);
+        let removed_after = "2027-06-30".parse().unwrap();
+        let deprecations = &mut config.webhooks.deprecations;
+        deprecations.insert(TYPE.to_owned(), Deprecation { removed_after });
+    });
+    let (shop, receiver) = (shop.await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    let meta = &receiver.wait_for(1).await[0].envelope()["meta"];
+    assert_eq!(
+        *meta,
+        json!({ "deprecationNotice": { "removedAfter": "2027-06-30" } })
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_json_is_delivered_as_it_is() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    let text = json!({ "type": TYPE, "data": "a;b\n1;2", "datacontenttype": "text/csv" });
+    assert_eq!(
+        shop.send(Method::POST, "/api/v1/events", &text).await.0,
+        202
+    );
+    shop.run().await;
+    let envelope = receiver.wait_for(1).await[0].envelope();
+    assert_eq!(envelope["datacontenttype"], "text/csv");
+    assert_eq!(envelope["data"], "YTtiCjE7Mg==");
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_webhook_a_month_later() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let id = shop.webhook(&receiver.url, json!({})).await;
+    let event = json!({ "type": TYPE, "data": 1, "id": "old" });
+    assert_eq!(
+        shop.send(Method::POST, "/api/v1/events", &event).await.0,
+        202
+    );
+    shop.run().await;
+    receiver.wait_for(1).await;
+    let replay = shop
+        .send(Method::POST, &format!("{DELIVERIES}/replay"), &json!({}))
+        .await;
+    assert_eq!(replay.0, 202);
+    shop.after(minutes(29 * 24 * 60)).await;
+    assert_eq!(shop.deliveries("").await.len(), 1, "it is kept for 30 days");
+    let path = format!("{WEBHOOKS}/{id}");
+    let deleted = shop
+        .host
+        .request(Method::DELETE, &path, &shop.token())
+        .send()
+        .await;
+    assert_eq!(deleted.unwrap().status(), 204);
+    for _ in 0..4 {
+        shop.after(minutes(24 * 60)).await;
+    }
+    assert_eq!(shop.deliveries("").await, Vec::<Value>::new());
+    let partition = TenantId::new("acme").unwrap().partition();
+    let left = shop
+        .host
+        .app
+        .store
+        .scan(&partition, "webhook", None, 10)
+        .await
+        .unwrap();
+    let keys: Vec<_> = left.entries.iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, Vec::<&String>::new());
+}

@@ -1,0 +1,372 @@
+//! Webhooks through faults, on the embedded store and on Redis: hosts that are killed, a Redis that is killed, a receiver
+//! that is down. Everything that was accepted arrives; what arrives twice has the same id.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+use tillgate::clock::SystemClock;
+use tillgate::identity::TenantId;
+use tillgate::store::portable::Portable;
+use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
+use tillgate::tokens::Credentials;
+use tokio::runtime::Runtime;
+
+use crate::support::host::{Host, Program, read, token};
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::redis::Server;
+
+const TENANT: &str = "acme";
+const TYPE: &str = "x.order-updates.v1";
+
+/// How many webhooks want each event, and how many events there are.
+const WEBHOOKS: usize = 10;
+const EVENTS: usize = 1_000;
+
+/// How long a test waits for all that was accepted.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// What has become of deliveries.
+#[derive(Debug)]
+struct Tally {
+    accepted: usize,
+    delivered: usize,
+    lost: usize,
+    repeated: usize,
+}
+
+impl Tally {
+    /// An attempt that was under way when its host was killed is made again; never more than were under way.
+    fn assert_nothing_lost(&self) {
+        assert_eq!((self.lost, self.delivered), (0, self.accepted), "{self:?}");
+        assert!(self.repeated < self.accepted / 2, "{self:?}");
+    }
+}
+
+/// Runs something in a runtime of its own, with which everything ends that it has started.
+fn in_a_runtime<F: Future>(run: impl FnOnce() -> F) -> F::Output {
+    let runtime = Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    runtime.block_on(run())
+}
+
+async fn client_on(store: Arc<dyn Store>) -> Credentials {
+    let host = Host::start_on(store, Arc::new(SystemClock)).await;
+    host.client(TENANT, &["exe.editor", "exe.publisher"]).await
+}
+
+/// A host on a store whose webhooks may be on this machine, with retries after a second each.
+fn serve(store: &str, folder: &Path) -> Program {
+    let operator = folder.join("operator.json");
+    let mut command = Program::command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
+        .arg("--operator-file")
+        .arg(operator)
+        .env("TILLGATE_WEBHOOKS__ALLOW_HTTP", "true")
+        .env("TILLGATE_WEBHOOKS__ALLOW_PRIVATE", r#"["127.0.0.0/8"]"#)
+        .env(
+            "TILLGATE_WEBHOOKS__RETRY_DELAYS",
+            r#"["1s","1s","1s","2s","2s","3s","5s","10s","20s","30s"]"#,
+        );
+    Program::spawn(&mut command, "")
+}
+
+/// An integrator, at a running host.
+struct Integrator {
+    http: Client,
+    url: String,
+    token: String,
+}
+
+impl Integrator {
+    async fn new(program: &Program, client: &Credentials) -> Self {
+        let (http, url) = (Client::new(), program.url.clone());
+        let token = token(&http, &url, &client.client_id, &client.client_secret).await;
+        Self { http, url, token }
+    }
+
+    /// Creates the webhooks of a receiver.
+    async fn webhooks(&self, receiver: &Receiver) {
+        for number in 0..WEBHOOKS {
+            let webhook = json!({
+                "name": format!("webhook {number}"),
+                "callbackUrl": format!("{}/{number}", receiver.url),
+                "eventTypes": [TYPE],
+                "authentication": { "type": "BEARER" },
+            });
+            let request = self.http.post(format!("{}/api/v1/webhooks", self.url));
+            let created = request.bearer_auth(&self.token).json(&webhook).send().await;
+            assert_eq!(created.unwrap().status(), 201);
+        }
+    }
+
+    /// Publishes an event; whether it was accepted.
+    async fn publish(&self, id: &str) -> bool {
+        let event = json!({ "type": TYPE, "data": { "id": id }, "id": id });
+        let request = self.http.post(format!("{}/api/v1/events", self.url));
+        let sent = request.bearer_auth(&self.token).json(&event).send().await;
+        sent.is_ok_and(|sent| sent.status() == StatusCode::ACCEPTED)
+    }
+
+    /// Publishes until each event was accepted.
+    async fn publish_all(&self, events: &[String]) {
+        for event in events {
+            while !self.publish(event).await {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let request = self.http.get(format!("{}{path}", self.url));
+        let (status, body) = read(request.bearer_auth(&self.token).send().await.unwrap()).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+}
+
+fn events() -> Vec<String> {
+    (0..EVENTS)
+        .map(|number| format!("event-{number}"))
+        .collect()
+}
+
+/// Waits until every event has arrived at every webhook, and counts.
+async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
+    let wanted = accepted.len() * WEBHOOKS;
+    let counting = async {
+        let mut count = 0;
+        loop {
+            count = receiver.wait_for(count + 1).await.len();
+            if count >= wanted {
+                let counts = counts(receiver);
+                if counts.len() >= wanted {
+                    return;
+                }
+            }
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, counting).await;
+    let counts = counts(receiver);
+    let all: BTreeSet<&str> = accepted.iter().map(String::as_str).collect();
+    assert!(counts.keys().all(|(_, id)| all.contains(id.as_str())));
+    Tally {
+        accepted: wanted,
+        delivered: counts.len(),
+        lost: wanted - counts.len(),
+        repeated: counts.values().map(|count| count - 1).sum(),
+    }
+}
+
+/// How often each event has arrived at each webhook.
+fn counts(receiver: &Receiver) -> BTreeMap<(String, String), usize> {
+    let mut counts = BTreeMap::new();
+    for received in receiver.received() {
+        *counts
+            .entry((received.path.clone(), received.id()))
+            .or_default() += 1;
+    }
+    counts
+}
+
+/// Each delivery that is not at its end has one job.
+async fn sweep<S: Store + Portable>(store: &S) {
+    let partition = TenantId::new(TENANT).unwrap().partition();
+    let mut jobs = BTreeSet::new();
+    for queue in ["webhook-deliveries", "webhook-retries"] {
+        let mut after = None;
+        loop {
+            let page = store
+                .jobs(&partition, queue, after.as_ref(), 500)
+                .await
+                .unwrap();
+            let is_last = page.len() < 500;
+            after = page.last().cloned();
+            for job in page {
+                assert!(jobs.insert(job.id.clone()), "{} has two jobs", job.id);
+            }
+            if is_last {
+                break;
+            }
+        }
+    }
+    let (mut after, mut unsettled): (Option<String>, usize) = (None, 0);
+    loop {
+        let page = store
+            .scan(&partition, "webhook-delivery/", after.as_deref(), 500)
+            .await
+            .unwrap();
+        for (key, entry) in &page.entries {
+            let delivery: Value = serde_json::from_slice(&entry.value).unwrap();
+            if delivery["status"] == "PENDING" || delivery["status"] == "RETRYING" {
+                unsettled += 1;
+                let rest = u128::from_str_radix(key.rsplit('/').next().unwrap(), 16).unwrap();
+                // The key counts the time down.
+                let millis = (1_u128 << 48) - 1 - (rest >> 80);
+                let id = uuid::Uuid::from_u128(millis << 80 | rest & ((1 << 80) - 1));
+                assert!(
+                    jobs.contains(&id.to_string()),
+                    "{id} has no job: {delivery}"
+                );
+            }
+        }
+        after = page.entries.last().map(|(key, _)| key.clone());
+        if !page.more {
+            break;
+        }
+    }
+    assert_eq!(unsettled, jobs.len());
+    assert!(unsettled > 0, "the host was killed too late");
+}
+
+/// Publishes and kills the host twice in the midst of it; the store is looked at in between.
+async fn kill_twice(
+    store: &str,
+    folder: &Path,
+    client: &Credentials,
+    look: impl AsyncFn(),
+) -> Tally {
+    let receiver = Receiver::start().await;
+    let mut program = serve(store, folder);
+    let integrator = Integrator::new(&program, client).await;
+    integrator.webhooks(&receiver).await;
+    let events = events();
+    integrator.publish_all(&events).await;
+    receiver.wait_for(EVENTS * WEBHOOKS / 4).await;
+    program.kill();
+    look().await;
+    program = serve(store, folder);
+    let before = receiver.received().len();
+    receiver.wait_for(before + 500).await;
+    program.kill();
+    let _program = serve(store, folder);
+    let before = receiver.received().len();
+    receiver.wait_for(before + 100).await;
+    tally(&receiver, &events).await
+}
+
+#[test]
+fn nothing_is_lost_when_the_host_is_killed_on_the_embedded_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let open = || Arc::new(EmbeddedStore::open(&path, Arc::new(SystemClock)).unwrap());
+    let client = in_a_runtime(|| async { client_on(open()).await });
+    let url = format!("embedded:{}", path.display());
+    let look = async || sweep(open().as_ref()).await;
+    let tally = in_a_runtime(|| kill_twice(&url, folder.path(), &client, look));
+    tally.assert_nothing_lost();
+}
+
+#[test]
+fn nothing_is_lost_when_the_host_is_killed_on_redis() {
+    let (server, folder) = (Server::durable(), tempfile::tempdir().unwrap());
+    let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+    let open = async || {
+        let opened = RedisStore::open(&url, Arc::new(SystemClock), true);
+        Arc::new(opened.await.unwrap())
+    };
+    let client = in_a_runtime(|| async { client_on(open().await).await });
+    let address = server.url();
+    let look = async || sweep(open().await.as_ref()).await;
+    let tally = in_a_runtime(|| kill_twice(&address, folder.path(), &client, look));
+    tally.assert_nothing_lost();
+}
+
+#[test]
+fn nothing_is_lost_when_one_of_two_hosts_is_killed() {
+    let (server, folder) = (Server::durable(), tempfile::tempdir().unwrap());
+    let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+    let client = in_a_runtime(|| async {
+        let opened = RedisStore::open(&url, Arc::new(SystemClock), true).await;
+        client_on(Arc::new(opened.unwrap())).await
+    });
+    let address = server.url();
+    let tally = in_a_runtime(|| async {
+        let receiver = Receiver::start().await;
+        let mut one = serve(&address, folder.path());
+        let other = serve(&address, folder.path());
+        let integrator = Integrator::new(&other, &client).await;
+        integrator.webhooks(&receiver).await;
+        let events = events();
+        let publishing = integrator.publish_all(&events);
+        let killing = async {
+            receiver.wait_for(EVENTS * WEBHOOKS / 4).await;
+            one.kill();
+        };
+        tokio::join!(publishing, killing);
+        tally(&receiver, &events).await
+    });
+    tally.assert_nothing_lost();
+}
+
+#[test]
+fn nothing_is_lost_when_redis_is_killed_and_restarted() {
+    let (mut server, folder) = (Server::durable(), tempfile::tempdir().unwrap());
+    let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+    let client = in_a_runtime(|| async {
+        let opened = RedisStore::open(&url, Arc::new(SystemClock), true).await;
+        client_on(Arc::new(opened.unwrap())).await
+    });
+    let address = server.url();
+    let tally = in_a_runtime(|| async {
+        let receiver = Receiver::start().await;
+        let program = serve(&address, folder.path());
+        let integrator = Integrator::new(&program, &client).await;
+        integrator.webhooks(&receiver).await;
+        let events = events();
+        let publishing = integrator.publish_all(&events);
+        let restarting = async {
+            for part in [4, 2] {
+                receiver.wait_for(EVENTS * WEBHOOKS / part).await;
+                tokio::task::block_in_place(|| {
+                    server.kill();
+                    server.restart();
+                });
+            }
+        };
+        tokio::join!(publishing, restarting);
+        tally(&receiver, &events).await
+    });
+    tally.assert_nothing_lost();
+}
+
+#[test]
+fn a_receiver_that_was_down_for_three_retries_gets_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let client = in_a_runtime(|| async {
+        let store = EmbeddedStore::open(&path, Arc::new(SystemClock)).unwrap();
+        client_on(Arc::new(store)).await
+    });
+    let url = format!("embedded:{}", path.display());
+    in_a_runtime(|| async {
+        let receiver = Receiver::start().await;
+        let program = serve(&url, folder.path());
+        let integrator = Integrator::new(&program, &client).await;
+        let webhook = json!({ "name": "down", "callbackUrl": receiver.url, "eventTypes": [TYPE], "authentication": { "type": "BEARER" } });
+        let request = integrator
+            .http
+            .post(format!("{}/api/v1/webhooks", integrator.url));
+        let created = request
+            .bearer_auth(&integrator.token)
+            .json(&webhook)
+            .send()
+            .await;
+        assert_eq!(created.unwrap().status(), 201);
+        receiver.answer(Answer::Close);
+        assert!(integrator.publish("down").await);
+        receiver.wait_for(4).await;
+        receiver.answer(Answer::Status(204, "", ""));
+        let received = receiver.wait_for(5).await;
+        assert!(received.iter().all(|it| it.id() == "down"));
+        let journal = async || integrator.get("/api/v1/deliveries").await["items"][0].clone();
+        while journal().await["status"] != "DELIVERED" {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(journal().await["attemptCount"], 5);
+    });
+}

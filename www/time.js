@@ -1,0 +1,34 @@
+/**
+ * Days and times as people write them, in the time zone of the browser.
+ */
+
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+const DAY_AND_TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const SECOND = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
+/** A day: 20 Nov 2026. */
+export const dayText = (time) => DAY.format(new Date(time));
+
+/** A time of day and its day: 20 Nov 2026, 17:40. */
+export const timeText = (time) => DAY_AND_TIME.format(new Date(time));
+
+/** A time of today to the second: 17:40:05. */
+export const secondText = (time) => SECOND.format(new Date(time));
+
+/** A time of today to the second, one of another day with its day. */
+export const recentText = (time) => (dayText(time) === dayText(Date.now()) ? secondText(time) : timeText(time));
+
+const UNITS = [
+  [86_400, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+  [1, "second"],
+];
+
+/** About how long something takes: `48 seconds`, `3 minutes`. */
+export function durationText(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const [size, name] = UNITS.find(([each]) => seconds >= 1.5 * each) ?? UNITS.at(-1);
+  const count = Math.round(seconds / size);
+  return `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,44 @@
+/**
+ * The checks of a receiver, in the order in which it makes them (`given.md`, 5.2 and 5.3): how the delivery signs in, then
+ * its signatures. Each check passes, fails, or is left open because something to compare with is missing.
+ */
+
+import { basicChecks, bearerChecks } from "./authorization-checks.js";
+import { signatureChecks } from "./signature-checks.js";
+
+/**
+ * Makes all checks of a request, `{ headers, body }`. `expected` has what the receiver knows, each optional: `certificates`
+ * (a text), `audience`, `email`, `issuer`, `username`, `password`, `sharedKey` and `signatureHeader`. `now` is in
+ * milliseconds. Returns `{ title, state, detail }` for each, where `state` is `pass`, `fail` or `open`.
+ */
+export async function check({ headers, body }, expected, now) {
+  const authorization = only(headers, "Authorization");
+  const signIn = authorization.fault
+    ? [{ title: "Authorization header", state: "fail", detail: authorization.fault }]
+    : await authorizationChecks(authorization.value, expected, now);
+  return [...signIn, ...signatureChecks({ headers, body, only }, expected, now)];
+}
+
+async function authorizationChecks(value, expected, now) {
+  const [, scheme, rest] = /^(\S+) +(.*)$/.exec(value) ?? [];
+  const title = "Authorization header";
+  if (/^bearer$/i.test(scheme ?? "")) return [{ title, state: "pass", detail: "A bearer token." }, ...(await bearerChecks(rest.trim(), expected, now))];
+  if (/^basic$/i.test(scheme ?? "")) return [{ title, state: "pass", detail: "A user name and a password." }, ...basicChecks(rest.trim(), expected)];
+  return [{ title, state: "fail", detail: "It must begin with “Bearer ” or “Basic ”." }];
+}
+
+/** The one value of a header, or what is wrong with it: `{ value }` or `{ fault }`. */
+function only(headers, name) {
+  const values = headers.get(name.toLowerCase()) ?? [];
+  if (values.length === 1) return { value: values[0] };
+  return { fault: values.length === 0 ? `There is no ${name} header.` : `The ${name} header is there ${values.length} times. It must be there once.` };
+}
+
+/** What the checks come to: `{ state, text }`. */
+export function verdict(checks) {
+  const failed = checks.findIndex(({ state }) => state === "fail");
+  if (failed >= 0) return { state: "fail", text: `A receiver rejects this. What fails: ${checks[failed].title.toLowerCase()}.` };
+  const open = checks.filter(({ state }) => state === "open").length;
+  if (open > 0) return { state: "open", text: `Nothing is wrong so far. ${open === 1 ? "1 check is" : `${open} checks are`} still open.` };
+  return { state: "pass", text: "Every check passes." };
+}

@@ -1,0 +1,101 @@
+/**
+ * Deliveries as a table. A row stays the same element while it is shown, so that neither the focus nor the place in the
+ * page is lost when something changes; what is new or has changed flashes.
+ */
+
+import { arrange, h, icon } from "../dom.js";
+import { recentText, secondText } from "../time.js";
+import { deliveryHref } from "./address.js";
+import { STATUSES, failureText } from "./wording.js";
+
+/** The table; `show` draws deliveries, `clear` forgets those that were shown. */
+export function deliveryTable(desk) {
+  const head = ["Accepted", "Event", "Webhook", "Status", "Attempts"];
+  const body = h("tbody", { role: "rowgroup" });
+  const element = h(
+    "table",
+    { class: "deliveries", role: "table", "aria-label": "Deliveries, newest first" },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text) => h("th", { role: "columnheader", scope: "col" }, text)))),
+    body,
+  );
+  let rows = new Map();
+  let isFirst = true;
+
+  return {
+    element,
+    /** With `isQuiet` nothing flashes: those that were asked for are no news. */
+    show(deliveries, isQuiet) {
+      const next = new Map(deliveries.map((delivery) => [delivery.id, rows.get(delivery.id) ?? deliveryRow(desk)]));
+      const changed = deliveries.map((delivery) => next.get(delivery.id)).filter(({ draw }, at) => draw(deliveries[at]));
+      arrange(body, [...next.values()].map(({ row }) => row));
+      if (!isFirst && !isQuiet) for (const { row } of changed) flash(row);
+      rows = next;
+      isFirst = isFirst && deliveries.length === 0;
+    },
+    clear() {
+      rows = new Map();
+      isFirst = true;
+      body.replaceChildren();
+    },
+  };
+}
+
+/** The roles are given because narrow screens show the rows as cards. */
+const cell = (name, ...content) => h("td", { role: "cell", class: name }, content);
+
+/** A row: `draw` draws a delivery in it, and returns whether it was new or has changed. */
+function deliveryRow(desk) {
+  const time = h("time", {});
+  const link = h("a", {});
+  const webhook = h("span", {});
+  const status = h("span", { class: "status" });
+  const why = h("small", {});
+  const attempts = h("span", {});
+  const unit = h("span", { class: "attempts-unit" });
+  const row = h(
+    "tr",
+    { role: "row" },
+    h("th", { role: "rowheader", scope: "row", class: "delivery-time" }, time),
+    cell("delivery-event", link),
+    cell("delivery-webhook", webhook),
+    cell("delivery-status", status, why),
+    cell("delivery-attempts", attempts, unit),
+  );
+  let drawn;
+
+  return {
+    row,
+    draw(delivery) {
+      const text = JSON.stringify(delivery);
+      webhook.textContent = desk.name(delivery.webhookId);
+      time.textContent = recentText(delivery.createdAt);
+      if (text === drawn) return false;
+      drawn = text;
+      const { word, image, tone } = STATUSES[delivery.status];
+      time.dateTime = time.title = delivery.createdAt;
+      link.href = deliveryHref(delivery.id);
+      link.textContent = delivery.eventType;
+      status.dataset.tone = tone ?? "";
+      status.replaceChildren(h("span", { class: "dot" }, icon(image)), word);
+      why.textContent = whyText(delivery);
+      why.hidden = why.textContent === "";
+      attempts.textContent = delivery.attemptCount.toLocaleString("en");
+      unit.textContent = delivery.attemptCount === 1 ? " attempt" : " attempts";
+      return true;
+    },
+  };
+}
+
+/** Why it failed, and when it is tried again. */
+function whyText({ status, lastError, nextAttemptAt }) {
+  if (status === "DELIVERED" || status === "PENDING") return "";
+  const next = status === "RETRYING" && nextAttemptAt !== undefined ? `Next at ${secondText(nextAttemptAt)}.` : "";
+  return [lastError && failureText({ error: lastError }), next].filter(Boolean).join(" ");
+}
+
+function flash(row) {
+  row.classList.remove("changed");
+  // Reading the layout lets the animation begin again.
+  void row.offsetWidth;
+  row.classList.add("changed");
+}

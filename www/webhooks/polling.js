@@ -1,0 +1,61 @@
+/**
+ * Asks again and again while someone looks: one reading at a time, the next one a pause after it. `state` tells whether
+ * the last reading reached the host.
+ */
+
+/**
+ * Runs `read` until it is closed, with a pause of `pauseMs` while `isVisible()`. `read` throws only what keeps the page
+ * from knowing the present state, and `onstate` is called when that begins or ends.
+ */
+export function polling(read, { pauseMs, isVisible, onstate }) {
+  let state = "READY";
+  let running;
+  let isWanted = false;
+  let isAsleep = false;
+  let isClosed = false;
+  let timer;
+
+  /** Reads at once, or once more after the reading that is under way. */
+  async function now() {
+    clearTimeout(timer);
+    isAsleep = false;
+    isWanted = true;
+    running ??= run().finally(() => (running = undefined));
+    return running;
+  }
+
+  async function run() {
+    while (isWanted && !isClosed) {
+      isWanted = false;
+      await read().then(
+        () => show("READY"),
+        () => show("STALE"),
+      );
+    }
+    if (!isClosed) timer = setTimeout(() => (isVisible() ? now() : (isAsleep = true)), pauseMs);
+  }
+
+  function show(next) {
+    if (next === state || isClosed) return;
+    state = next;
+    onstate();
+  }
+
+  return {
+    now,
+    /** Goes on when it stopped because nobody looked. */
+    wake() {
+      if (isAsleep && !isClosed) now();
+    },
+    get state() {
+      return state;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * The form that publishes an event to the tenant's webhooks.
+ */
+
+import { TillgateError } from "../../js/src/browser.js";
+import { field, h, notify } from "../dom.js";
+import { edit } from "../editor.js";
+import { explain } from "./wording.js";
+
+const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
+const TAKEN = "Another event was published with this id.";
+
+/** Opens the dialog. */
+export async function publishEvent(desk) {
+  const fields = eventFields(desk);
+  let answer;
+  const save = async () => {
+    answer = await desk.host.publish(fields.event());
+  };
+  const isSent = await edit({ title: "Send an event", fields, save, latest: async () => undefined, describe: () => "", saved: "", action: "Send", explain: (error) => explain(error, TAKEN) });
+  if (!isSent) return;
+  if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so nobody gets it.");
+  else notify(answer.deliveries === 1 ? "One webhook gets it." : `${answer.deliveries.toLocaleString("en")} webhooks get it.`);
+  desk.reread();
+}
+
+function eventFields(desk) {
+  const type = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 256, list: "published-types" });
+  const data = h("textarea", { rows: 8, spellcheck: "false", class: "pasted", value: '{\n  "orderId": "1001"\n}' });
+  const types = h("datalist", { id: "published-types" }, desk.eventTypes().map((each) => h("option", { value: each })));
+  const fields = { type: field("Event type", type, { hint: TYPE_HINT }), data: field("Data", data, { hint: "JSON." }) };
+
+  return {
+    element: h("div", { class: "stack" }, fields.type, types, fields.data),
+    value: () => ({ type: type.value.trim(), data: data.value }),
+    /** The event as JSON, with its data exactly as it was typed, or an error that names its field. */
+    event() {
+      try {
+        JSON.parse(data.value);
+        return `{"type":${JSON.stringify(type.value.trim())},"data":${data.value}}`;
+      } catch (cause) {
+        throw new TillgateError({ code: "invalid", path: "$.data", message: `The data is not JSON: ${cause.message}.`, cause });
+      }
+    },
+    showFaults(all) {
+      const of = (name) => all.find(({ path }) => path === `$.${name}` || path.startsWith(`$.${name}.`) || path.startsWith(`$.${name}[`));
+      const [typeFault, dataFault] = [of("type"), of("data")];
+      fields.type.showFault(typeFault && "Use names in lower case with dots between them, and a version at the end, such as orders.events.v1.");
+      fields.data.showFault(dataFault && (dataFault.message.startsWith("The data") ? dataFault.message : `The data ${dataFault.message}.`));
+      fields.type.parentElement.querySelector("[aria-invalid]")?.focus();
+      return all.every((fault) => fault === typeFault || fault === dataFault);
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * The words of the Webhooks view: what a webhook gets, how it fares and why a delivery failed, as those say it who look
+ * after the endpoint.
+ */
+
+import { counted, errorText } from "../messages.js";
+import { timeText } from "../time.js";
+
+/** The events that the service itself publishes, and what happened. */
+export const OWN_EVENTS = {
+  "entity-conditions.events.v1": "A condition changes",
+  "projects.events.v1": "A project changes",
+  "webhooks.events.v1": "A webhook is switched off by the service",
+};
+
+/** The event type that stands for all. */
+export const ALL = "*";
+
+/** The statuses of deliveries, in the order of every list. */
+export const STATUSES = {
+  PENDING: { word: "Waiting", image: "clock", sentence: "It is about to be sent." },
+  DELIVERED: { word: "Delivered", image: "check", tone: "allow", sentence: "The endpoint has it." },
+  RETRYING: { word: "Trying again", image: "retry", tone: "soft", sentence: "The last attempt failed. It is tried again." },
+  FAILED: { word: "Failed", image: "stop", tone: "deny", sentence: "It is not tried again by itself." },
+  HELD: { word: "Held", image: "pause", sentence: "Its webhook is switched off. It is sent once that is switched on, within seven days." },
+};
+
+const PHRASES = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  410: "Gone",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** A status of an answer: `503 Service Unavailable`. */
+export const answerText = (status) => (PHRASES[status] ? `${status} ${PHRASES[status]}` : `${status}`);
+
+const STATUS_ADVICE = {
+  401: "It did not accept how the delivery signs in.",
+  403: "It did not accept how the delivery signs in.",
+  404: "Is the path of the address right?",
+  405: "Deliveries are sent with POST.",
+  415: "Deliveries are JSON.",
+};
+
+/** Why an attempt, or a delivery, failed: `{ status?, error: { kind, message } }`. */
+export function failureText({ status, error }) {
+  // A list has no status of its own, but the host's message names it.
+  const answered = status ?? Number(/\b[1-5]\d\d\b/.exec(error.message ?? "")?.[0]);
+  switch (error.kind) {
+    case "STATUS":
+      return answered ? [`The endpoint answered ${answerText(answered)}.`, STATUS_ADVICE[answered]].filter(Boolean).join(" ") : "The endpoint answered with an error.";
+    case "REDIRECT":
+      return "The endpoint answered with a redirect, which is never followed. Use the address that it leads to.";
+    case "GONE":
+      return "The endpoint answered 410 Gone, so the webhook was switched off.";
+    case "DEADLINE":
+      return "The endpoint did not answer in time.";
+    case "UNREACHABLE":
+      return "The endpoint could not be reached.";
+    case "REFUSED_ADDRESS":
+      return "The address leads into a private network. Nothing is sent there.";
+    case "ANSWER_TOO_LARGE":
+      return "The endpoint’s answer was larger than 64 KiB.";
+    case "BROKEN":
+      return "The connection broke before the answer was complete.";
+    case "WEBHOOK_DELETED":
+      return "The webhook was deleted before this was delivered.";
+    case "HELD_TOO_LONG":
+      return "The webhook was switched off for more than seven days.";
+    case "NO_TOKEN":
+      return "No token could be signed for it, so it was not sent.";
+    default:
+      return error.message ?? "It failed.";
+  }
+}
+
+/** What the host says about a failure, where that tells more than the sentence. */
+export const detailText = ({ kind, message }) => (message && kind !== "STATUS" && kind !== "GONE" ? `In detail: ${message}` : "");
+
+/** How long an attempt took. */
+export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+/** Why the service switched a webhook off; undefined when it did not. */
+export function disabledText({ enabled, disabledReason, disabledAt }) {
+  if (enabled || disabledReason === undefined) return undefined;
+  const when = disabledAt === undefined ? "" : ` on ${timeText(disabledAt)}`;
+  if (disabledReason === "GONE") return `Its endpoint answered 410 Gone, so it was switched off${when}.`;
+  if (disabledReason === "FAILING") return `It failed for five days, so it was switched off${when}.`;
+  return `It was switched off by the service${when}.`;
+}
+
+/** How a webhook is doing: `{ text, tone?, image }`, from what it is and how it fared. */
+export function stateOf(webhook, health) {
+  const disabled = disabledText(webhook);
+  if (disabled !== undefined) return { tone: "deny", image: "stop", text: `${disabled} Deliveries are held for seven days.` };
+  if (!webhook.enabled) return { image: "pause", text: "Switched off. Deliveries are held for seven days." };
+  if (health === undefined) return { image: "clock", text: "" };
+  const since = health.failingSince === undefined ? "" : ` Failing since ${timeText(health.failingSince)}.`;
+  if (health.breaker === "OPEN") return { tone: "deny", image: "pause", text: `Paused for a moment, because one attempt after another failed.${since}` };
+  if (health.breaker === "HALF_OPEN") return { tone: "soft", image: "retry", text: `Being tried again with one delivery at a time.${since}` };
+  if (since !== "") return { tone: "soft", image: "alert", text: since.trim() };
+  if (health.delivered + health.failed === 0) return { image: "clock", text: "Nothing was sent in the last 24 hours." };
+  return { tone: "allow", image: "check", text: "Works." };
+}
+
+/** What was delivered and what failed in a time. */
+export const countsText = ({ delivered, failed }) => `${delivered.toLocaleString("en")} delivered, ${counted(failed, "failed attempt")}`;
+
+/** A count of deliveries. */
+export const deliveriesText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "delivery" : "deliveries"}`;
+
+/** The event types of a webhook. */
+export function eventTypesText(types) {
+  if (types.includes(ALL)) return "all events";
+  return types.length > 3 ? `${types.slice(0, 2).join(", ")} and ${types.length - 2} more` : types.join(", ");
+}
+
+/** How deliveries sign in, and whether they are signed. */
+export function securityText({ authentication, hasSharedKey, signatureHeader }) {
+  const how = authentication.type === "BASIC" ? `user name “${authentication.username ?? ""}” and password` : "bearer token";
+  const signed = signatureHeader && hasSharedKey ? `signed, as ${signatureHeader}` : hasSharedKey ? "signed with a shared key" : "not signed";
+  return `${how}, ${signed}`;
+}
+
+/** A webhook as a sentence, to compare two versions. */
+export function webhookText(webhook) {
+  const { name, callbackUrl, eventTypes, maxPerSecond, enabled } = webhook;
+  const limit = maxPerSecond ? `, at most ${maxPerSecond} a second` : "";
+  return `“${name}” at ${callbackUrl}: ${eventTypesText(eventTypes)}, ${securityText(webhook)}${limit}${enabled === false ? ", switched off" : ""}.`;
+}
+
+/** A filter of deliveries as a person says it: `Failed deliveries of “ERP”, of the last 24 hours`. */
+export function filterText({ status, webhookId, eventType, period, since, until }, nameOf) {
+  const parts = [status ? `${STATUSES[status]?.word ?? status} deliveries` : "All deliveries"];
+  if (webhookId) parts.push(` to ${nameOf(webhookId)}`);
+  if (eventType) parts.push(` of ${eventType}`);
+  if (period in PERIODS) parts.push(`, ${PERIODS[period].toLowerCase()}`);
+  if (since) parts.push(`, from ${timeText(since)}`);
+  if (until) parts.push(`, until ${timeText(until)}`);
+  return parts.join("");
+}
+
+/** The periods to choose from. */
+export const PERIODS = { "1h": "The last hour", "24h": "The last 24 hours", "7d": "The last 7 days" };
+
+/** An error of the host in words; `conflict` is what a conflict means here. */
+export function explain(error, conflict) {
+  if (error.code === "conflict") return conflict ?? `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
+  return errorText(error);
+}
