@@ -22,6 +22,8 @@ use reqwest::Method;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use tillgate::clock::SystemClock;
+use tillgate::identity::TenantId;
+use tillgate::records::Change;
 use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -254,6 +256,48 @@ async fn arrived(receiver: &Receiver, wanted: usize) -> f64 {
     begin.elapsed().as_secs_f64()
 }
 
+/// What waiting retries cost while nothing else happens.
+async fn waiting(shop: &Shop, name: &str) {
+    const COUNT: usize = 100_000;
+    let idle = async || {
+        let begin = processor_time();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        (processor_time() - begin) * 1e3 / 5.0
+    };
+    let (before, memory_before) = (idle().await, memory());
+    let records = shop
+        .host
+        .app
+        .records(TenantId::new("acme").unwrap().partition());
+    let due = shop.host.app.clock.now().plus(Duration::from_secs(3_600));
+    for page in 0..COUNT / 500 {
+        let mut change = Change::default();
+        for number in 0..500 {
+            let id = uuid::Uuid::from_u128((page * 500 + number) as u128 + 1);
+            let body = format!(r#"{{"w":"{id}","e":"{id}"}}"#);
+            change.enqueue("webhook-retries", &id.to_string(), due, body.into());
+        }
+        records.commit(change).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let after = idle().await;
+    println!(
+        "{name}: {COUNT} waiting retries take {after:.1} ms of a processor a second, none take {before:.1} ms; {:.0} MB more memory",
+        memory() - memory_before,
+    );
+}
+
+/// The memory of this process, in MB.
+fn memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS"))
+        .unwrap();
+    let kilobytes: u32 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    f64::from(kilobytes) / 1024.0
+}
+
 async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
     let receiver = Receiver::start();
     let shop = Shop::open(store, &receiver).await;
@@ -278,6 +322,7 @@ async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
             (processor_time() - cpu) * 1e6 / count as f64,
         );
     }
+    waiting(&shop, name).await;
     // The same rate without and with one dead and one endless webhook, in turns.
     let ids = shop.ids().await;
     let id_of = |number: usize| {

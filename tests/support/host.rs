@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use reqwest::{Client, Method, RequestBuilder, Response};
@@ -34,6 +35,9 @@ pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 /// itself.
 const KEPT_LOGS: &[&str] = &[CHANGES, TOPIC, "events"];
 
+/// How long a host may take for the jobs that are due at its end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How many partitions are listed at once.
 const PAGE: usize = 500;
 
@@ -54,7 +58,13 @@ impl Drop for Host {
         if let HostStore::Memory(store) = &self.store
             && !std::thread::panicking()
         {
-            let left_over = left_over(store, self.app.clock.now());
+            let begin = Instant::now();
+            let mut left_over = left_over(store, self.app.clock.now());
+            // Jobs that have just become due are being done, on threads of their own.
+            while !left_over.is_empty() && begin.elapsed() < PATIENCE {
+                std::thread::yield_now();
+                left_over = self::left_over(store, self.app.clock.now());
+            }
             assert!(left_over.is_empty(), "left over: {left_over:#?}");
         }
     }

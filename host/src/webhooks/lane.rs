@@ -29,6 +29,9 @@ const EXPECTED: Duration = Duration::from_millis(20);
 /// How long a delivery waits here for those before it; what would take longer is put off.
 const SHORT: Duration = Duration::from_millis(250);
 
+/// How far apart deliveries come again that wait for a webhook to be back: a long queue of them must cost little.
+const APART: Duration = Duration::from_millis(5);
+
 /// How soon a delivery looks again whether a probe has succeeded.
 const PROBE: Duration = Duration::from_secs(1);
 
@@ -211,13 +214,11 @@ impl State {
                 true
             }
             Breaker::Open(until, _) => {
-                self.next_room = self.next_room.max(until);
-                let at = self.room(now, max_in_flight);
+                let at = self.next_turn(until);
                 return Err(Admission::Later { at, has_slot });
             }
             Breaker::HalfOpen(_) => {
-                self.next_room = self.next_room.max(now.plus(PROBE));
-                let at = self.room(now, max_in_flight);
+                let at = self.next_turn(now.plus(PROBE));
                 return Err(Admission::Later { at, has_slot });
             }
         };
@@ -246,6 +247,13 @@ impl State {
     fn room(&mut self, now: Timestamp, max_in_flight: u32) -> Timestamp {
         let at = self.next_room.max(now.plus(self.average()));
         self.next_room = at.plus(self.average() / max_in_flight.max(1));
+        at
+    }
+
+    /// When the next delivery comes again that waits for the webhook to be back, at `least` then.
+    fn next_turn(&mut self, least: Timestamp) -> Timestamp {
+        let at = self.next_room.max(least);
+        self.next_room = at.plus(APART);
         at
     }
 
