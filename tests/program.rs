@@ -1,7 +1,8 @@
 //! The program as its user runs it: started, asked, killed, started again.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
@@ -26,6 +27,68 @@ fn the_line_that_the_demo_prints_decides_when_pasted() {
     let answer: Value = serde_json::from_slice(&bash(line).stdout).unwrap();
     assert_eq!(answer["allow"], false);
     assert_eq!(answer["results"][0]["reason"], "age_restriction.underage");
+}
+
+/// A process that is killed when the test ends.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
+    let mut demo = Program::command();
+    let demo = demo.args(["demo", "--listen", "127.0.0.1:0"]);
+    let mut demo = Killed(demo.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(demo.0.stdout.take().unwrap()).lines();
+    let mut printed = Vec::new();
+    let mut until = |found: &dyn Fn(&str) -> bool| {
+        tokio::task::block_in_place(|| {
+            loop {
+                printed.push(lines.next().expect("it prints more").unwrap());
+                if found(printed.last().unwrap()) {
+                    return printed.clone();
+                }
+            }
+        })
+    };
+    let explained = until(&|line| line.starts_with("curl "));
+    let value = |name: &str| {
+        let values = explained
+            .iter()
+            .filter_map(|line| line.trim().strip_prefix(name));
+        values.map(str::trim).next().expect(name).to_owned()
+    };
+    until(&|line| line.contains("  ERP      204 No Content  projects.events.v1  "));
+    until(&|line| line.contains("  Loyalty  503 Service Unavailable  x.order-updates.v1  "));
+
+    let (http, url) = (Client::new(), value("listening on"));
+    let token = token(&http, &url, &value("client id"), &value("secret")).await;
+    let get = async |path: &str| {
+        let request = http.get(format!("{url}/api/v1/{path}")).bearer_auth(&token);
+        let (status, body) = read(request.send().await.unwrap()).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    };
+    assert_eq!(get("webhooks").await.as_array().unwrap().len(), 2);
+    // What has come of an attempt is written after the receiver has answered.
+    while get("deliveries?status=RETRYING").await["items"] == json!([]) {}
+
+    let event = json!({ "type": "x.order-updates.v1", "data": { "order": 4714 } });
+    let sent = http.post(format!("{url}/api/v1/events")).json(&event);
+    let (status, answer) = read(sent.bearer_auth(&token).send().await.unwrap()).await;
+    assert_eq!(
+        (status, &answer["deliveries"]),
+        (202, &json!(2)),
+        "{answer}"
+    );
+    until(&|line| {
+        line.ends_with(r#"  ERP      204 No Content  x.order-updates.v1  {"order":4714}"#)
+    });
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ mod headers;
 mod import_rates;
 mod layout;
 mod leftovers;
+mod listen;
 mod outbox;
 mod program;
 mod rates;

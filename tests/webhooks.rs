@@ -5,6 +5,7 @@ mod bounds;
 mod certificates;
 mod deliveries;
 mod journal;
+mod listen;
 mod resource;
 mod shop;
 mod ssrf;

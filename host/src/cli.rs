@@ -12,6 +12,7 @@ mod credentials;
 mod demo;
 mod import_rates;
 mod keys;
+mod listen;
 mod operator;
 mod output;
 mod session;
@@ -94,6 +95,17 @@ Examples:
   tillgate tail cer.public.event.rates-changed.v1 --unit se-001 --after earliest --json"
     )]
     Tail(tail::Tail),
+    /// Forward webhook deliveries of a running host to a local address, until Ctrl-C
+    #[command(
+        after_help = "Creates a temporary webhook, and removes it at the end. The local address gets what any receiver gets: a bearer
+token whose audience is that URL, and signatures with the shared key that is printed at the start. What it answers counts:
+a delivery that fails is tried again on the usual schedule, and GET /api/v1/deliveries has every attempt.
+
+Examples:
+  tillgate listen --forward-to http://127.0.0.1:3000/hook
+  tillgate listen --forward-to http://localhost:3000/hook --event-type projects.events.v1 --json"
+    )]
+    Listen(listen::Listen),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -148,6 +160,7 @@ pub fn main() -> ExitCode {
         Command::Clients(arguments) => run(clients::run(arguments)),
         Command::ImportRates(arguments) => run(import_rates::run(arguments)),
         Command::Tail(arguments) => run(tail::run(arguments)),
+        Command::Listen(arguments) => run(listen::run(arguments)),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::shop::{KEY, Shop, TYPE, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
 
-fn hs256(text: &[u8]) -> String {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, KEY.as_bytes());
+pub(crate) fn hs256(key: &[u8], text: &[u8]) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     format!("HS256={}", hex::encode(hmac::sign(&key, text)))
 }
 
@@ -47,12 +47,12 @@ async fn a_receiver_gets_the_envelope_and_proof_of_who_sent_it() {
     assert!(header("authorization").starts_with("Bearer ey"));
     assert_eq!(
         header("x-service-signature"),
-        hs256(b"eyJvcmRlciI6NywicHJpY2UiOjEuMX0=")
+        hs256(KEY.as_bytes(), b"eyJvcmRlciI6NywicHJpY2UiOjEuMX0=")
     );
     let signed = format!("order-7.1767225600.{expected}");
     assert_eq!(
         header("x-service-body-signature"),
-        format!("t=1767225600,{}", hs256(signed.as_bytes()))
+        format!("t=1767225600,{}", hs256(KEY.as_bytes(), signed.as_bytes()))
     );
     let delivery = shop.delivery().await;
     assert_eq!(delivery["status"], "DELIVERED", "{delivery:#}");
@@ -78,7 +78,7 @@ async fn signatures_come_under_the_names_that_existing_receivers_read() {
         receiver.wait_for(1).await.remove(0),
         other.wait_for(1).await.remove(0),
     );
-    let signature = hs256(b"MQ==");
+    let signature = hs256(KEY.as_bytes(), b"MQ==");
     for name in ["x-service-signature", "x-old"] {
         assert_eq!(first.headers[name], signature);
         assert!(!second.headers.contains_key(name));

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 /// A file of credentials (`platform.md`, "Command line").
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Credentials {
     pub(super) client_id: String,

@@ -1,12 +1,15 @@
-//! `tillgate demo`: a host on a temporary store, with the conditions, a project and the exchange rates of a demo shop.
+//! `tillgate demo`: a host on a temporary store, with the conditions, a project, the exchange rates and the webhooks of a
+//! demo shop.
 
 mod rates;
+mod webhooks;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
+use self::webhooks::Receivers;
 use super::{bind, explain as explain_error, log_to_stderr, serve_until_signal, start};
 use crate::app::App;
 use crate::conditions::{Owner, StoredProject};
@@ -71,14 +74,22 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
     };
     let mut config = Loaded::read(None, &flags)?.config;
     "warn".clone_into(&mut config.log.level);
+    webhooks::configure(&mut config.webhooks)?;
     log_to_stderr(&config.log)?;
     let listener = match listen {
         Some(address) => bind(address).await?,
         None => bind_somewhere(config.listen).await?,
     };
     let (app, features) = start(config, &url, &listener).await?;
-    let credentials = fill(&app, &features).await.map_err(explain_error)?;
-    let explain = || explain(&app, &credentials);
+    let receivers = Receivers::bind().await?;
+    let receivers_url = receivers.url.clone();
+    let lines = receivers.serve(&app, &features).map_err(explain_error)?;
+    let filled = fill(&app, &features, &receivers_url).await;
+    let credentials = filled.map_err(explain_error)?;
+    let explain = || {
+        explain(&app, &credentials, &receivers_url);
+        lines.print();
+    };
     serve_until_signal(&app, &features, listener, explain).await
 }
 
@@ -89,12 +100,14 @@ async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
     }
 }
 
-async fn fill(app: &App, features: &Features) -> Result<Credentials> {
+async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Credentials> {
     let tenant = TenantId::new(TENANT)
         .ok_or_else(|| Error::Bug("the demo's tenant id is malformed".to_owned()))?;
     let roles = [
         "ecs.editor",
         "ecs.evaluator",
+        "exe.editor",
+        "exe.publisher",
         "exr.editor",
         "exr.subscriber",
         "iam.admin",
@@ -103,6 +116,7 @@ async fn fill(app: &App, features: &Features) -> Result<Credentials> {
         .tokens
         .provision(&tenant, "tillgate-demo", &roles)
         .await?;
+    webhooks::fill(&features.webhooks, &tenant, receivers_url).await?;
     let own = Owner::Tenant(&tenant);
     let global = GLOBAL_CONDITIONS
         .iter()
@@ -125,10 +139,11 @@ async fn fill(app: &App, features: &Features) -> Result<Credentials> {
         .put_project(&tenant, &project, &anything)
         .await?;
     rates::fill(app, &features.rates, &tenant).await?;
+    webhooks::publish(&features.webhooks, &tenant).await?;
     Ok(credentials)
 }
 
-fn explain(app: &App, credentials: &Credentials) {
+fn explain(app: &App, credentials: &Credentials, receivers_url: &str) {
     let url = app.config.public_url();
     let Credentials {
         client_id,
@@ -136,6 +151,7 @@ fn explain(app: &App, credentials: &Credentials) {
         ..
     } = credentials;
     let audience = &app.config.audience;
+    let key = webhooks::SHARED_KEY;
     println!(
         r#"
 The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the demo (Ctrl-C).
@@ -143,6 +159,8 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
   conditions  alcohol (18 years, global), tobacco (license, global), energy-drink (15 years), pesticide (license)
   project     {PROJECT}: three product groups, except two items
   rates       Nordic Retail: 40 shops in Sweden, Norway and Finland, and a year of reference rates
+  webhooks    ERP: all events, to {receivers_url}/erp (shared key: {key})
+              Loyalty: order updates, to {receivers_url}/loyalty, which fails now and then
 
   page        {url}/ (sign in with the client id and the secret)
   token URL   {url}/oauth2/token
@@ -150,7 +168,7 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
   client id   {client_id}
   secret      {client_secret}
 
-May beer be sold to a customer aged 17? Paste this:
+Deliveries to the webhooks are printed below. May beer be sold to a customer aged 17? Paste this:
 
 curl -s {url}/api/v1/conditions/alcohol/evaluate -H "Authorization: Bearer $(curl -s -u '{client_id}:{client_secret}' -d grant_type=client_credentials -d audience={audience} {url}/oauth2/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')" -H 'Content-Type: application/json' -d '{{"item":{{"id":"beer-0.5l"}},"context":{{"customer":{{"customer_age":17}}}}}}'
 "#

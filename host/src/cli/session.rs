@@ -59,6 +59,7 @@ pub(super) struct HostOptions {
 }
 
 /// A connection to a host, with a token.
+#[derive(Clone)]
 pub(super) struct Session {
     http: Client,
     base: String,

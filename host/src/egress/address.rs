@@ -11,6 +11,8 @@ pub enum Destinations {
     Any,
     /// This machine alone.
     Loopback,
+    /// This machine, and private networks.
+    Local,
     /// Global unicast addresses, and those in the networks named: for what tenants configure.
     Public {
         /// Networks that are allowed besides.
@@ -25,6 +27,10 @@ impl Destinations {
         match self {
             Self::Any => true,
             Self::Loopback => address.to_canonical().is_loopback(),
+            Self::Local => match address.to_canonical() {
+                IpAddr::V4(address) => address.is_loopback() || address.is_private(),
+                IpAddr::V6(address) => address.is_loopback() || address.is_unique_local(),
+            },
             Self::Public { besides } => {
                 let canonical = address.to_canonical();
                 let named = besides
@@ -183,5 +189,29 @@ mod tests {
             &["10.0.0.1", "8.8.8.8", "fe80::1", "::"],
             false,
         );
+    }
+
+    #[test]
+    fn local_is_this_machine_and_private_networks() {
+        let local = [
+            "127.0.0.1",
+            "::1",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.1.1",
+            "::ffff:10.0.0.1",
+            "fd00::1",
+        ];
+        allows(&Destinations::Local, &local, true);
+        let refused = [
+            "8.8.8.8",
+            "0.0.0.0",
+            "169.254.169.254",
+            "100.64.0.1",
+            "fe80::1",
+            "2a00::1",
+            "::",
+        ];
+        allows(&Destinations::Local, &refused, false);
     }
 }

@@ -18,7 +18,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::{TENANT_RULE, TenantId};
 
-const MAX_NAME: usize = 256;
+pub(super) const MAX_NAME: usize = 256;
 const MAX_URL: usize = 2_048;
 const MAX_TYPES: usize = 100;
 const MAX_CREDENTIAL: usize = 256;
@@ -127,7 +127,7 @@ fn callback_url(node: Node<'_, '_>, allows_http: bool, faults: &mut Faults) -> O
     }
 }
 
-fn check_url(text: &str, allows_http: bool) -> Result<(), &'static str> {
+pub(super) fn check_url(text: &str, allows_http: bool) -> Result<(), &'static str> {
     if text.len() > MAX_URL {
         return Err("must have at most 2,048 characters");
     }
@@ -154,7 +154,7 @@ fn check_url(text: &str, allows_http: bool) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn event_types(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
+pub(super) fn event_types(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
     let list = faults.array(list)?;
     if !(1..=MAX_TYPES).contains(&list.children().count()) {
         faults.add(list, "must have 1 to 100 event types");
@@ -220,7 +220,7 @@ fn credential(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     Some(text)
 }
 
-fn shared_key(node: Node<'_, '_>, faults: &mut Faults) -> Option<KeyWish> {
+pub(super) fn shared_key(node: Node<'_, '_>, faults: &mut Faults) -> Option<KeyWish> {
     let text = node.text().map(|text| text.as_ref());
     match text {
         Some("generate") => Some(KeyWish::Generate),
@@ -411,12 +411,12 @@ fn uuid(node: Node<'_, '_>, faults: &mut Faults) -> Option<Uuid> {
     or_fault(faults, node, found, "must be a UUID")
 }
 
-fn text(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+pub(super) fn text(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     let found = node.text().map(|text| text.clone().into_owned());
     or_fault(faults, node, found, "must be a string")
 }
 
-fn or_fault<T>(
+pub(super) fn or_fault<T>(
     faults: &mut Faults,
     node: Node<'_, '_>,
     found: Option<T>,
@@ -429,7 +429,7 @@ fn or_fault<T>(
 }
 
 /// A member that may be absent or null: the outer `None` when it has a fault.
-fn optional<'d, 'a, T>(
+pub(super) fn optional<'d, 'a, T>(
     object: Node<'d, 'a>,
     name: &str,
     faults: &mut Faults,
@@ -442,7 +442,10 @@ fn optional<'d, 'a, T>(
 }
 
 /// Reads a body, an object.
-fn read<T>(body: &[u8], read: impl FnOnce(Node<'_, '_>, &mut Faults) -> Option<T>) -> Result<T> {
+pub(super) fn read<T>(
+    body: &[u8],
+    read: impl FnOnce(Node<'_, '_>, &mut Faults) -> Option<T>,
+) -> Result<T> {
     let document = Document::parse(body)?;
     let mut faults = Faults::default();
     let read = match faults.object(document.root()) {

@@ -12,6 +12,7 @@ use super::Webhooks;
 use super::delivery::{Delivery, DeliveryId, Job, Kind, LATER, Status};
 use super::event::{Stored, event_key};
 use super::lane::Admission;
+use super::listener::Seat;
 use super::outcomes::Counted;
 use super::send::{Message, Outcome};
 use super::webhook::{Reason, Webhook, webhook_key};
@@ -58,25 +59,26 @@ pub(super) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let tenant = TenantId::of_partition(&work.partition).ok_or_else(damaged)?;
     let id = uuid::Uuid::try_parse(&work.job.id).map_err(|_| damaged())?;
     let job = Job::read(&work.job.body)?;
-    let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
-    let turn = Turn {
-        records: webhooks.app.records(work.partition.clone()),
-        id: DeliveryId(id),
-        webhooks: &webhooks,
-        tenant,
-        job,
-        work,
-    };
+    let mut all = webhooks.caches.of(&webhooks.app, &tenant).await?;
+    if !all.contains_key(&job.webhook) {
+        // It may have been created on another host just now.
+        webhooks.caches.catch_up(&webhooks.app, &tenant).await?;
+        all = webhooks.caches.of(&webhooks.app, &tenant).await?;
+    }
+    let turn = Turn::new(&webhooks, tenant, DeliveryId(id), job, work);
     match all.get(&job.webhook) {
         None => turn.give_up_or_settle().await,
         Some(webhook) if !webhook.is_enabled() => turn.hold(webhook).await,
-        Some(webhook) => turn.take(webhook).await,
+        Some(webhook) => match webhook.seat {
+            Some(seat) => turn.hand_over(seat).await,
+            None => turn.take(webhook).await,
+        },
     }
 }
 
 /// A turn of a delivery.
-struct Turn<'w> {
-    webhooks: &'w Arc<Webhooks>,
+pub(super) struct Turn<'w> {
+    webhooks: &'w Webhooks,
     records: Records,
     tenant: TenantId,
     id: DeliveryId,
@@ -84,7 +86,25 @@ struct Turn<'w> {
     work: Work,
 }
 
-impl Turn<'_> {
+impl<'w> Turn<'w> {
+    /// A turn of a delivery whose job was claimed.
+    pub(super) fn new(
+        webhooks: &'w Webhooks,
+        tenant: TenantId,
+        id: DeliveryId,
+        job: Job,
+        work: Work,
+    ) -> Self {
+        Self {
+            records: webhooks.app.records(work.partition.clone()),
+            webhooks,
+            tenant,
+            id,
+            job,
+            work,
+        }
+    }
+
     /// Makes an attempt if the webhook has room.
     async fn take(&self, webhook: &Webhook) -> Result<()> {
         let lane = self.webhooks.lanes.of(&self.tenant, webhook.id);
@@ -116,13 +136,24 @@ impl Turn<'_> {
         let outcome = outcome.await?;
         let (now, took) = (self.now(), outcome.attempt.took());
         place.end(now, took, outcome.has_succeeded());
-
-        let mut change = Change::default();
         let failing = failing.map(|entry| decode_entry::<Failing>(&keys[2], &entry));
         let since = failing.transpose()?.map(|failing| failing.record.since);
+        self.conclude(webhook, &mut delivery, since, &outcome).await
+    }
+
+    /// Writes what has come of an attempt. `since` says since when every attempt at the webhook has failed.
+    pub(super) async fn conclude(
+        &self,
+        webhook: &Webhook,
+        delivery: &mut Delivery,
+        since: Option<Timestamp>,
+        outcome: &Outcome,
+    ) -> Result<()> {
+        let now = self.now();
+        let mut change = Change::default();
         self.note_failing(&mut change, webhook, since, outcome.has_succeeded())?;
-        self.judge(&mut change, &mut delivery, &outcome, now)?;
-        change.put(&keys[0], &delivery)?;
+        self.judge(&mut change, delivery, outcome, now)?;
+        change.put(&self.id.key(), delivery)?;
         let counted = Counted {
             webhook: webhook.id,
             at: now,
@@ -131,10 +162,10 @@ impl Turn<'_> {
         let written = self.webhooks.outcomes.write(&self.records, change, counted);
         match written.await {
             // Somebody has had it sent again meanwhile: the attempt was made all the same.
-            Err(Error::Conflict(_)) => self.add_attempt(&outcome).await?,
+            Err(Error::Conflict(_)) => self.add_attempt(outcome).await?,
             written => written?,
         }
-        self.disable_if_hopeless(webhook, &outcome, since).await
+        self.disable_if_hopeless(webhook, outcome, since).await
     }
 
     /// What becomes of the delivery and its job.
@@ -229,6 +260,14 @@ impl Turn<'_> {
             ..self.job
         };
         change.enqueue(LATER, &self.work.job.id, at, job.to_bytes()?);
+        self.settle(change).await
+    }
+
+    /// Leaves the delivery to the listener that the webhook is for, and that alone can reach its receiver.
+    async fn hand_over(&self, seat: Seat) -> Result<()> {
+        let mut change = Change::default();
+        let body = self.work.job.body.clone();
+        change.enqueue(seat.queue(), &self.work.job.id, self.now(), body);
         self.settle(change).await
     }
 

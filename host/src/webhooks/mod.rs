@@ -4,13 +4,15 @@
 //! An event is accepted in one commit with its deliveries and their jobs (`event.rs`, `delivery.rs`). A job is one
 //! attempt (`deliver.rs`): the lane of its webhook lets it pass (`lane.rs`), it is sent (`send.rs`), and what has come of
 //! it is written in one commit (`outcomes.rs`). `journal.rs` and `health.rs` read what these have written; `replay.rs`,
-//! `release.rs` and `retention.rs` go through it in the background.
+//! `release.rs` and `retention.rs` go through it in the background. `listener/` has deliveries forwarded by a developer's
+//! own machine, which this service cannot reach.
 
 mod bearer_cache;
 mod body;
 mod cache;
 mod deliver;
 mod delivery;
+mod document;
 mod event;
 mod fan_out;
 mod health;
@@ -18,6 +20,7 @@ pub mod http;
 mod identity_provider;
 mod journal;
 mod lane;
+mod listener;
 mod outcomes;
 mod publish;
 mod release;
@@ -38,6 +41,7 @@ use self::deliver::failing_key;
 use self::event::NewEvent;
 pub use self::identity_provider::IdentityProvider;
 use self::lane::Lanes;
+use self::listener::Live;
 use self::outcomes::Outcomes;
 use self::send::{Message, Outcome, Sender};
 use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
@@ -77,6 +81,7 @@ pub struct Webhooks {
     lanes: Lanes,
     sender: Sender,
     outcomes: Outcomes,
+    listeners: Live,
     /// As many permits as webhooks may be tried out at once.
     trials: Semaphore,
 }
@@ -94,6 +99,7 @@ impl Webhooks {
             lanes: Lanes::new(settings.max_in_flight),
             sender: Sender::new(settings, names)?,
             outcomes: Outcomes::new(),
+            listeners: Live::default(),
             trials: Semaphore::new(MAX_TRIALS),
             app: Arc::clone(app),
         });
@@ -107,6 +113,7 @@ impl Webhooks {
         webhooks.register(queue(replay::QUEUE), replay::run);
         webhooks.register(queue(release::QUEUE), release::run);
         webhooks.register(queue(retention::QUEUE), retention::run);
+        webhooks.register(queue(listener::QUEUE), listener::run);
         publish::follow_outbox(app);
         Ok(webhooks)
     }
@@ -174,6 +181,7 @@ impl Webhooks {
             id: Uuid::new_v4(),
             settings,
             disabled: None,
+            seat: None,
             created_at: now,
             last_modified: now,
         };
@@ -204,6 +212,11 @@ impl Webhooks {
         };
         let edit = |webhook: &mut Webhook| {
             preconditions.check(Some(&etag_of(webhook)?))?;
+            // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
+            if webhook.seat.is_some() {
+                let detail = "a temporary webhook cannot be changed: remove it and create another";
+                return Err(Error::Conflict(detail.to_owned()));
+            }
             if settings.enabled {
                 webhook.disabled = None;
             }
@@ -275,14 +288,24 @@ impl Webhooks {
             preconditions.check(Some(&etag_of(&read.record)?))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
-            change.delete(&key);
-            change.delete(&failing_key(id));
-            change.notify(&key);
+            self.remove(&mut change, &read.record)?;
             Ok((change, ()))
         };
         records.change(plan).await?;
         self.lanes.forget(tenant, id);
         self.caches.catch_up(&self.app, tenant).await
+    }
+
+    /// Adds to a change what removes a webhook.
+    fn remove(&self, change: &mut Change, webhook: &Webhook) -> Result<()> {
+        let key = webhook_key(webhook.id);
+        change.delete(&key);
+        change.delete(&failing_key(webhook.id));
+        change.notify(&key);
+        match webhook.seat {
+            Some(seat) => listener::leave(change, webhook.id, seat, self.app.clock.now()),
+            None => Ok(()),
+        }
     }
 
     /// Disables a webhook whose receiver is gone or fails, and tells the tenant's other webhooks.

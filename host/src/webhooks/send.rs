@@ -26,8 +26,8 @@ const MAX_ANSWER: usize = 64 << 10;
 /// The most bytes of an answer that are kept.
 const KEPT: usize = 1 << 10;
 
-/// How much more is read, so that a secret which begins in what is kept is seen whole.
-const MAX_SECRET: usize = 4 << 10;
+/// The beginning that is looked at: with as much more as it takes to see a secret whole which begins in what is kept.
+pub(super) const BEGINNING: usize = KEPT + (4 << 10);
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 const BODY_SIGNATURE: &str = "X-Service-Body-Signature";
@@ -58,6 +58,17 @@ impl Outcome {
         error.is_some_and(|error| error.kind == Kind::Gone)
     }
 }
+
+/// The headers of a request and the secrets in them, or the outcome of an attempt that cannot be made.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    Request(HeaderMap, Secrets),
+    Failed(Outcome),
+}
+
+/// What a receiver must not find its way back into the journal: one may answer with what it was sent.
+#[derive(Debug)]
+pub(super) struct Secrets(Vec<String>);
 
 /// Sends deliveries, over connections that are reused.
 #[derive(Debug)]
@@ -102,25 +113,43 @@ impl Sender {
         clock: &dyn Clock,
     ) -> Result<Outcome> {
         let (at, begin) = (clock.now(), Instant::now());
-        let authorization = match authorization(identity, settings).await {
-            Ok(authorization) => authorization,
-            Err(cause) => {
-                tracing::error!(%cause, "a delivery has no token");
-                let message = "no token could be made for it; the log of the service says why";
-                return Ok(failed(at, begin, Kind::NoToken, message.to_owned()));
-            }
+        let (headers, secrets) = match self.prepare(identity, settings, message, at).await? {
+            Prepared::Request(headers, secrets) => (headers, secrets),
+            Prepared::Failed(outcome) => return Ok(outcome),
         };
-        let secrets = secrets(settings, &authorization);
-        let mut headers = self.headers(settings, message, at)?;
-        headers.insert(AUTHORIZATION, authorization);
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
         let request = request.headers(headers).body(message.envelope.to_owned());
-        let answered = self.client.send_for_head(request, KEPT + MAX_SECRET).await;
+        let answered = self.client.send_for_head(request, BEGINNING).await;
         Ok(match answered {
-            Ok(head) => judged(at, begin, &head, &secrets),
-            Err(cause) => failed(at, begin, kind_of(&cause), cause.to_string()),
+            Ok(head) => judged(at, begin.elapsed(), &head, &secrets),
+            Err(cause) => failed(at, begin.elapsed(), kind_of(&cause), cause.to_string()),
+        })
+    }
+
+    /// The headers of a request that is made at a time.
+    pub(super) async fn prepare(
+        &self,
+        identity: &IdentityProvider,
+        settings: &Settings,
+        message: &Message<'_>,
+        at: Timestamp,
+    ) -> Result<Prepared> {
+        let begin = Instant::now();
+        Ok(match authorization(identity, settings).await {
+            Ok(authorization) => {
+                let secrets = secrets(settings, &authorization);
+                let mut headers = self.headers(settings, message, at)?;
+                headers.insert(AUTHORIZATION, authorization);
+                Prepared::Request(headers, secrets)
+            }
+            Err(cause) => {
+                tracing::error!(%cause, "a delivery has no token");
+                let why = "no token could be made for it; the log of the service says why";
+                let outcome = failed(at, begin.elapsed(), Kind::NoToken, why.to_owned());
+                Prepared::Failed(outcome)
+            }
         })
     }
 
@@ -179,7 +208,7 @@ fn value(text: &str) -> Result<HeaderValue> {
 }
 
 /// What an answer means: only these four statuses say that the receiver has taken the event.
-fn judged(at: Timestamp, begin: Instant, head: &Head, secrets: &[String]) -> Outcome {
+pub(super) fn judged(at: Timestamp, took: Duration, head: &Head, secrets: &Secrets) -> Outcome {
     let status = head.status;
     let failure = |kind, message: &str| {
         Some(Failure {
@@ -223,7 +252,7 @@ fn judged(at: Timestamp, begin: Instant, head: &Head, secrets: &[String]) -> Out
             .and_then(retry_after),
         attempt: Attempt {
             at,
-            duration_ms: millis(begin.elapsed()),
+            duration_ms: millis(took),
             status: Some(status.as_u16()),
             error,
             answer: (!answer.is_empty()).then(|| answer.to_owned()),
@@ -231,8 +260,16 @@ fn judged(at: Timestamp, begin: Instant, head: &Head, secrets: &[String]) -> Out
     }
 }
 
-/// What a receiver must not find its way back into the journal: one may answer with what it was sent.
-fn secrets(settings: &Settings, authorization: &HeaderValue) -> Vec<String> {
+/// The secrets of requests to a webhook that are made now.
+pub(super) async fn secrets_of(
+    identity: &IdentityProvider,
+    settings: &Settings,
+) -> Result<Secrets> {
+    let authorization = authorization(identity, settings).await?;
+    Ok(secrets(settings, &authorization))
+}
+
+fn secrets(settings: &Settings, authorization: &HeaderValue) -> Secrets {
     let credentials = authorization.to_str().unwrap_or_default();
     let credentials = credentials.split_once(' ').map(|(_, rest)| rest.to_owned());
     let password = match &settings.authentication {
@@ -240,13 +277,14 @@ fn secrets(settings: &Settings, authorization: &HeaderValue) -> Vec<String> {
         Authentication::Bearer => None,
     };
     let key = settings.shared_key.as_ref().map(|key| key.0.clone());
-    credentials.into_iter().chain(password).chain(key).collect()
+    let all = credentials.into_iter().chain(password).chain(key);
+    Secrets(all.collect())
 }
 
 /// A text without secrets.
-fn redacted(text: &str, secrets: &[String]) -> String {
+fn redacted(text: &str, secrets: &Secrets) -> String {
     let mut text = text.to_owned();
-    for secret in secrets {
+    for secret in &secrets.0 {
         text = text.replace(secret.as_str(), "…");
     }
     text
@@ -266,12 +304,13 @@ fn retry_after(value: &HeaderValue) -> Option<Duration> {
     is_number.then(|| Duration::from_secs(text.parse::<u32>().unwrap_or(u32::MAX).into()))
 }
 
-fn failed(at: Timestamp, begin: Instant, kind: Kind, message: String) -> Outcome {
+/// An attempt that got no answer.
+pub(super) fn failed(at: Timestamp, took: Duration, kind: Kind, message: String) -> Outcome {
     Outcome {
         retry_after: None,
         attempt: Attempt {
             at,
-            duration_ms: millis(begin.elapsed()),
+            duration_ms: millis(took),
             status: None,
             error: Some(Failure { kind, message }),
             answer: None,

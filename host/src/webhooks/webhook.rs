@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_engine::signature::SharedKey;
 use uuid::Uuid;
 
+use super::listener::Seat;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
@@ -36,6 +37,9 @@ pub(super) struct Webhook {
     /// Why and when the service has disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
+    /// The seat of the listener that it is for, which makes it temporary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<Seat>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -140,6 +144,8 @@ impl Webhook {
             shared_key: None,
             signature_header: settings.signature_header.as_deref(),
             max_per_second: settings.max_per_second,
+            temporary: self.seat.is_some(),
+            expires_at: None,
             enabled: self.is_enabled(),
             disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
             disabled_at: self
@@ -179,6 +185,11 @@ pub(super) struct Answer<'a> {
     signature_header: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_per_second: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    temporary: bool,
+    /// Only in the answer to the request that created it: when it is removed unless somebody listens by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<String>,
     enabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_reason: Option<Reason>,

@@ -1,10 +1,12 @@
 //! The routes of webhooks (`webhooks.md`): those of the resource here, events in `events.rs`, the journal in
-//! `deliveries.rs`, the certificates of the identity provider in `certs.rs`, its keys in `keys.rs`.
+//! `deliveries.rs`, listeners in `listener.rs`, the certificates of the identity provider in `certs.rs`, its keys in
+//! `keys.rs`.
 
 mod certs;
 mod deliveries;
 mod events;
 mod keys;
+mod listener;
 
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use ::http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::webhook::Webhook;
+use super::webhook::{Answer, Webhook};
 use super::{Webhooks, body, etag_of, health, no_webhook};
 use crate::error::{Error, Result};
 use crate::etag;
@@ -48,6 +50,7 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
     ];
     routes.extend(events::routes());
     routes.extend(deliveries::routes());
+    routes.extend(listener::routes());
     routes.extend(certs::routes());
     routes.extend(keys::routes());
     routes
@@ -143,8 +146,12 @@ async fn health_of_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Repl
 /// A webhook; with its shared key where that was just made.
 fn answer(status: StatusCode, webhook: &Webhook, shows_key: bool) -> Result<Reply> {
     let etag = etag_of(webhook)?;
+    Ok(Reply::of(status, &answer_of(webhook, shows_key))?.tagged(etag))
+}
+
+fn answer_of(webhook: &Webhook, shows_key: bool) -> Answer<'_> {
     let mut answer = webhook.answer();
     let key = webhook.settings.shared_key.as_ref().filter(|_| shows_key);
     answer.shared_key = key.map(|key| key.0.as_str());
-    Ok(Reply::of(status, &answer)?.tagged(etag))
+    answer
 }

@@ -1,0 +1,173 @@
+//! The demo's webhooks: receivers on this machine, of which one fails now and then, so that there are retries to see.
+//!
+//! What they get is printed, one line a delivery, once the demo has said how to use it. A terminal that does not take
+//! the lines holds up no delivery: lines that are too many are left out.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::cli::bind;
+use crate::cli::output::{print_on, text};
+use crate::config;
+use crate::error::Result;
+use crate::http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, Table, Takes};
+use crate::identity::TenantId;
+use crate::routes::Features;
+use crate::webhooks::Webhooks;
+
+/// The key with which deliveries are signed.
+pub(super) const SHARED_KEY: &str = "a shared key for the demo";
+
+/// How often in a row the unsteady receiver fails, and then does not: long enough to open the circuit breaker.
+const UNSTEADY: u64 = 6;
+
+/// How many lines may wait to be printed, and how much of an event's data one shows.
+const MAX_LINES: usize = 256;
+const SHOWN: usize = 90;
+
+const ORDERS: [(u32, &str); 6] = [
+    (4711, "RECEIVED"),
+    (4711, "PACKED"),
+    (4712, "RECEIVED"),
+    (4711, "SHIPPED"),
+    (4712, "PACKED"),
+    (4713, "RECEIVED"),
+];
+
+/// The socket of the receivers.
+pub(super) struct Receivers {
+    socket: Listener,
+    pub(super) url: String,
+}
+
+/// What the receivers have got, to be printed.
+pub(super) struct Lines(mpsc::Receiver<String>);
+
+#[derive(Debug)]
+struct Shared {
+    /// How many requests the unsteady receiver has answered.
+    unsteady: AtomicU64,
+    lines: mpsc::SyncSender<String>,
+}
+
+/// Lets webhooks be on this machine.
+pub(super) fn configure(settings: &mut config::Webhooks) -> Result<(), String> {
+    settings.allow_http = true;
+    let loopback = "127.0.0.0/8".parse().map_err(|cause| format!("{cause}"))?;
+    settings.allow_private.push(loopback);
+    Ok(())
+}
+
+impl Receivers {
+    pub(super) async fn bind() -> Result<Self, String> {
+        let socket = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let address = socket.address().map_err(|cause| cause.to_string())?;
+        let url = format!("http://{address}");
+        Ok(Self { socket, url })
+    }
+
+    /// Answers deliveries from now on.
+    pub(super) fn serve(self, app: &Arc<App>, features: &Features) -> Result<Lines> {
+        let (sender, lines) = mpsc::sync_channel(MAX_LINES);
+        let shared = Arc::new(Shared {
+            unsteady: AtomicU64::new(0),
+            lines: sender,
+        });
+        let (access, takes) = (Access::Public, Takes::Json(MAX_BODY));
+        let routes = [
+            Route::new(Method::POST, "/erp", access, takes, steady),
+            Route::new(Method::POST, "/loyalty", access, takes, unsteady),
+        ];
+        let table = Table::new(routes.map(|route| route.bind(&shared)))?;
+        let server = Server::new(table, Arc::clone(&features.tokens), app);
+        let filter = crate::http::filter(server);
+        tokio::spawn(self.socket.serve(filter, std::future::pending()));
+        Ok(Lines(lines))
+    }
+}
+
+impl Lines {
+    /// Prints what was received and what is, for as long as somebody reads it.
+    pub(super) fn print(self) {
+        std::thread::spawn(move || {
+            for line in self.0 {
+                if !matches!(print_on(&line), Ok(true)) {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+async fn steady(shared: Arc<Shared>, request: Request) -> Result<Reply> {
+    shared.note("ERP", &request.body, StatusCode::NO_CONTENT);
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+async fn unsteady(shared: Arc<Shared>, request: Request) -> Result<Reply> {
+    let count = shared.unsteady.fetch_add(1, Ordering::Relaxed);
+    if (count / UNSTEADY).is_multiple_of(2) {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        shared.note("Loyalty", &request.body, status);
+        let detail = "this receiver of the demo fails now and then";
+        return Ok(Reply::problem(status, detail, request.correlation));
+    }
+    shared.note("Loyalty", &request.body, StatusCode::NO_CONTENT);
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+impl Shared {
+    /// Has a delivery printed.
+    fn note(&self, name: &str, body: &[u8], status: StatusCode) {
+        let event: Value = serde_json::from_slice(body).unwrap_or_default();
+        let data = BASE64_STANDARD.decode(text(&event, "data"));
+        let data = data.unwrap_or_default();
+        let data: String = String::from_utf8_lossy(&data).chars().take(SHOWN).collect();
+        let (time, event_type) = (text(&event, "time"), text(&event, "type"));
+        let line = format!("{time}  {name:7}  {status}  {event_type}  {data}\n");
+        let _ = self.lines.try_send(line);
+    }
+}
+
+/// Creates the webhooks, before there is anything to tell.
+pub(super) async fn fill(webhooks: &Webhooks, tenant: &TenantId, url: &str) -> Result<()> {
+    let erp = json!({
+        "name": "ERP",
+        "callbackUrl": format!("{url}/erp"),
+        "eventTypes": ["*"],
+        "authentication": { "type": "BEARER" },
+        "sharedKey": SHARED_KEY,
+    });
+    let loyalty = json!({
+        "name": "Loyalty (fails now and then)",
+        "callbackUrl": format!("{url}/loyalty"),
+        "eventTypes": ["x.order-updates.v1"],
+        "authentication": { "type": "BEARER" },
+    });
+    for webhook in [erp, loyalty] {
+        webhooks
+            .create_from(tenant, webhook.to_string().as_bytes())
+            .await?;
+    }
+    Ok(())
+}
+
+/// Publishes events about a few orders.
+pub(super) async fn publish(webhooks: &Webhooks, tenant: &TenantId) -> Result<()> {
+    for (order, state) in ORDERS {
+        let data = json!({ "order": order, "state": state });
+        let event = json!({ "type": "x.order-updates.v1", "data": data });
+        webhooks
+            .publish_from(tenant, event.to_string().as_bytes())
+            .await?;
+    }
+    Ok(())
+}

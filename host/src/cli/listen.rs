@@ -1,0 +1,264 @@
+//! `tillgate listen`: has the deliveries of a temporary webhook forwarded to an address of this machine, and prints what
+//! was answered.
+//!
+//! A stream of the host brings the deliveries. When it ends or breaks, the command connects again with a fresh token; a
+//! webhook that was removed meanwhile is created again, with the same key. It is removed when the command ends.
+
+mod forward;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use clap::Args;
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinSet;
+
+use self::forward::{Forwarded, Forwarder};
+use super::output::{print_on, text};
+use super::session::{Failure, HostOptions, Session, segment};
+use crate::egress::EventStream;
+
+const WEBHOOKS: &str = "/api/v1/webhooks";
+
+/// The pauses before it connects again: the first, and the longest. A listener that is away for longer is removed.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(15);
+
+#[derive(Args, Debug)]
+pub(super) struct Listen {
+    #[command(flatten)]
+    options: HostOptions,
+    /// Where to send deliveries: a URL of this machine, or of a private network
+    #[arg(long, value_name = "URL", value_parser = Address::parse)]
+    forward_to: Address,
+    /// Event type to forward; may be given several times [default: all]
+    #[arg(long = "event-type", value_name = "TYPE")]
+    event_types: Vec<String>,
+}
+
+/// A URL, and the text that it was given as: that is the audience of tokens.
+#[derive(Clone, Debug)]
+struct Address {
+    url: Url,
+    text: String,
+}
+
+impl Address {
+    fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|cause| cause.to_string())?;
+        let text = text.to_owned();
+        Ok(Self { url, text })
+    }
+}
+
+pub(super) async fn run(arguments: Listen) -> Result<(), String> {
+    let mut signals = Signals::new()?;
+    let session = tokio::select! {
+        session = Session::open(&arguments.options) => session?,
+        () = signals.next() => return Ok(()),
+    };
+    let forwarder = Forwarder::new(arguments.forward_to.url.clone(), arguments.options.json)?;
+    let mut listener = Listener::create(session, arguments, forwarder).await?;
+    let listened = listener.listen(&mut signals).await;
+    listener.end(&mut signals).await;
+    listened
+}
+
+/// Ctrl-C and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, String> {
+        let listen_to = |kind| signal(kind).map_err(|cause| cause.to_string());
+        Ok(Self {
+            interrupt: listen_to(SignalKind::interrupt())?,
+            terminate: listen_to(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// The command, once it has a webhook.
+struct Listener {
+    session: Session,
+    forwarder: Arc<Forwarder>,
+    /// What creates the webhook: with the key that it had at first.
+    wanted: Value,
+    /// The webhook's path.
+    path: String,
+    /// The deliveries that are under way.
+    running: JoinSet<Result<Forwarded, String>>,
+}
+
+impl Listener {
+    async fn create(
+        session: Session,
+        arguments: Listen,
+        forwarder: Forwarder,
+    ) -> Result<Self, String> {
+        let mut types = arguments.event_types;
+        if types.is_empty() {
+            types.push("*".to_owned());
+        }
+        let mut listener = Self {
+            wanted: wanted(&types, &arguments.forward_to.text, None),
+            forwarder: Arc::new(forwarder),
+            session,
+            path: String::new(),
+            running: JoinSet::new(),
+        };
+        let made = listener.create_webhook().await?;
+        let key = text(&made.value, "sharedKey").to_owned();
+        match arguments.options.json {
+            true => _ = print_on(&format!("{}\n", made.text))?,
+            false => eprintln!(
+                "tillgate: {} events are forwarded to {} until Ctrl-C; their shared key is {key}",
+                types.join(", ").replace('*', "all"),
+                arguments.forward_to.text
+            ),
+        }
+        listener.wanted = wanted(&types, &arguments.forward_to.text, Some(&key));
+        Ok(listener)
+    }
+
+    async fn create_webhook(&mut self) -> Result<super::session::Json, Failure> {
+        let path = format!("{WEBHOOKS}/listen");
+        let wanted = self.wanted.to_string().into_bytes();
+        let made = self.session.post(&path, "application/json", wanted).await?;
+        self.path = format!("{WEBHOOKS}/{}", segment(text(&made.value, "id")));
+        Ok(made)
+    }
+
+    /// Forwards deliveries until a signal comes, nobody reads what it prints, or it cannot go on.
+    async fn listen(&mut self, signals: &mut Signals) -> Result<(), String> {
+        let mut pauses = pauses();
+        let mut stream = self.follow().await?;
+        loop {
+            let event = tokio::select! {
+                () = signals.next() => return Ok(()),
+                Some(done) = self.running.join_next() => {
+                    match done.map_err(|cause| cause.to_string())?? {
+                        Forwarded::Shown => continue,
+                        Forwarded::Unread => return Ok(()),
+                        Forwarded::Gone => return Err(
+                            "the receiver answered 410 Gone, which disables a webhook".to_owned(),
+                        ),
+                    }
+                }
+                event = stream.next() => event,
+            };
+            match event {
+                Ok(Some(event)) => {
+                    match event.name.as_str() {
+                        "delivery" => self.forward(event.data),
+                        "removed" => return Err("the temporary webhook was removed".to_owned()),
+                        _ => {}
+                    }
+                    continue;
+                }
+                // A stream ends with its token, or when the host stops.
+                Ok(None) => {}
+                Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
+            }
+            if stream.has_received() {
+                pauses = self::pauses();
+            }
+            stream = tokio::select! {
+                stream = self.connect(&mut pauses) => stream?,
+                () = signals.next() => return Ok(()),
+            };
+        }
+    }
+
+    fn forward(&mut self, data: String) {
+        let forwarder = Arc::clone(&self.forwarder);
+        let (session, path) = (self.session.clone(), self.path.clone());
+        self.running
+            .spawn(async move { forwarder.forward(session, &path, &data).await });
+    }
+
+    async fn follow(&self) -> Result<EventStream, Failure> {
+        let path = format!("{}/deliveries", self.path);
+        self.session.follow(&path, None).await
+    }
+
+    /// Connects again, as soon as the host answers.
+    async fn connect(
+        &mut self,
+        pauses: &mut impl Iterator<Item = Duration>,
+    ) -> Result<EventStream, String> {
+        loop {
+            tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
+            match self.try_to_connect().await {
+                Ok(stream) => return Ok(stream),
+                Err(Failure::Final(message)) => return Err(message),
+                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
+            }
+        }
+    }
+
+    async fn try_to_connect(&mut self) -> Result<EventStream, Failure> {
+        self.session.renew().await?;
+        if self
+            .session
+            .ask(Method::GET, &self.path)
+            .await?
+            .is_missing()
+        {
+            self.create_webhook().await?;
+            eprintln!("tillgate: the host was away for too long: events of that time are missing");
+        }
+        self.follow().await
+    }
+
+    /// Waits for what is under way, unless another signal comes, and removes the webhook.
+    async fn end(mut self, signals: &mut Signals) {
+        let rest = async { while self.running.join_next().await.is_some() {} };
+        tokio::select! {
+            () = rest => {}
+            () = signals.next() => {}
+        }
+        if let Err(first) = self.remove().await {
+            let renewed = self.session.renew().await;
+            if renewed.is_err() || self.remove().await.is_err() {
+                eprintln!(
+                    "tillgate: the temporary webhook could not be removed ({first}); without a listener it ends within a \
+                     minute"
+                );
+            }
+        }
+    }
+
+    async fn remove(&self) -> Result<(), Failure> {
+        let answer = self.session.ask(Method::DELETE, &self.path).await?;
+        match answer.is_missing() {
+            true => Ok(()),
+            false => answer.body().map(drop),
+        }
+    }
+}
+
+/// What creates a webhook.
+fn wanted(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
+    json!({ "eventTypes": types, "forwardTo": forward_to, "sharedKey": key })
+}
+
+fn pauses() -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::default()
+        .with_min_delay(MIN_PAUSE)
+        .with_max_delay(MAX_PAUSE)
+        .without_max_times()
+        .build()
+}

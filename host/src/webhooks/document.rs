@@ -1,0 +1,31 @@
+//! What this program itself asks of webhooks: by the documents that requests have, checked in the same way.
+
+use uuid::Uuid;
+
+use super::{Webhooks, body};
+use crate::error::Result;
+use crate::identity::TenantId;
+
+impl Webhooks {
+    /// Creates a webhook from its document; answers its id.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when there
+    /// are too many; when the store is away.
+    pub async fn create_from(&self, tenant: &TenantId, document: &[u8]) -> Result<Uuid> {
+        let new = body::webhook(document, self.app.config.webhooks.allow_http)?;
+        let (webhook, _) = self.create(tenant, new).await?;
+        Ok(webhook.id)
+    }
+
+    /// Publishes an event to the tenant's own webhooks from its document; answers the event's id.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when another
+    /// event has its id; when the store is away.
+    pub async fn publish_from(&self, tenant: &TenantId, document: &[u8]) -> Result<String> {
+        let published = body::event(document, self.app.clock.now(), Uuid::new_v4())?;
+        let accepted = self.publish(tenant, &published.event).await?;
+        Ok(accepted.id)
+    }
+}

@@ -1,0 +1,49 @@
+//! The streams of listeners that this host serves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+/// The newest stream of each webhook that has one here.
+#[derive(Clone, Debug, Default)]
+pub(in crate::webhooks) struct Live(Arc<Mutex<HashMap<Uuid, Uuid>>>);
+
+/// A stream that is served, until this is dropped.
+#[derive(Debug)]
+pub(super) struct LiveStream {
+    live: Live,
+    webhook: Uuid,
+    pub(super) id: Uuid,
+}
+
+impl Live {
+    /// Notes a new stream of a webhook.
+    pub(super) fn begin(&self, webhook: Uuid) -> LiveStream {
+        let id = Uuid::new_v4();
+        self.lock().insert(webhook, id);
+        LiveStream {
+            live: self.clone(),
+            webhook,
+            id,
+        }
+    }
+
+    /// Whether a webhook has a stream here.
+    pub(super) fn has(&self, webhook: Uuid) -> bool {
+        self.lock().contains_key(&webhook)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Uuid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for LiveStream {
+    fn drop(&mut self) {
+        let mut streams = self.live.lock();
+        if streams.get(&self.webhook) == Some(&self.id) {
+            streams.remove(&self.webhook);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Listeners: webhooks for development, whose receiver is on a developer's own machine, where this service cannot reach it.
+//!
+//! A temporary webhook has a seat (`seat.rs`) with a queue of its own. The developer's command follows a stream
+//! (`stream.rs`): whichever host it is connected to claims the deliveries of that queue and sends each with the request
+//! as it is to be made (`offer.rs`). The command makes it, and reports what was answered (`outcome.rs`), which then
+//! counts as any attempt does. A listener that nobody has followed for a minute is removed (`expiry.rs`).
+//!
+//! The URL that is forwarded to is the audience of the tokens that the command sees. It must therefore be of that
+//! machine or its network: a token for another URL would be good enough to deceive the receiver there (`body.rs`).
+
+mod body;
+mod expiry;
+mod live;
+mod offer;
+mod outcome;
+mod seat;
+mod stream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+pub(super) use self::body::{NewListener, listener as read_listener, report as read_report};
+pub(super) use self::expiry::{QUEUE, leave, run};
+pub(super) use self::live::Live;
+pub(super) use self::seat::Seat;
+use self::seat::{SEATS, Taken};
+pub(super) use self::stream::Offered;
+use super::body::generate_key;
+use super::webhook::{Authentication, Settings, Webhook, webhook_key};
+use super::{MAX_WEBHOOKS, Webhooks, no_webhook, retention};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::records::{Change, Records, Versioned};
+
+/// How long a listener may be without a stream.
+const GONE_AFTER: Duration = Duration::from_secs(60);
+
+/// A temporary webhook that was created.
+#[derive(Debug)]
+pub(super) struct Created {
+    pub(super) webhook: Webhook,
+    /// Whether its shared key was made here.
+    pub(super) key_is_made: bool,
+    /// When it is removed unless somebody listens by then.
+    pub(super) expires_at: Timestamp,
+}
+
+impl Webhooks {
+    /// Creates a temporary webhook.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when there are too many; when the store is away.
+    pub(super) async fn listen(&self, tenant: &TenantId, new: NewListener) -> Result<Created> {
+        if self.caches.of(&self.app, tenant).await?.len() >= MAX_WEBHOOKS {
+            let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
+            return Err(Error::Conflict(detail));
+        }
+        let key_is_made = new.shared_key.is_none();
+        let shared_key = match new.shared_key {
+            Some(given) => given,
+            None => generate_key()?,
+        };
+        let settings = Settings {
+            name: new.name,
+            callback_url: new.forward_to,
+            event_types: new.event_types,
+            authentication: Authentication::Bearer,
+            shared_key: Some(shared_key),
+            signature_header: None,
+            max_per_second: None,
+            enabled: true,
+        };
+        let (records, id) = (self.records(tenant), Uuid::new_v4());
+        let plan = async || {
+            let seat = free_seat(&records).await?;
+            let now = self.app.clock.now();
+            let webhook = Webhook {
+                id,
+                settings: settings.clone(),
+                disabled: None,
+                seat: Some(seat),
+                created_at: now,
+                last_modified: now,
+            };
+            let (mut change, key) = (Change::default(), webhook_key(id));
+            change.expect(&seat.key(), None::<&Versioned<Taken>>);
+            let taken = Taken {
+                webhook: id,
+                stream: None,
+            };
+            change.put(&seat.key(), &taken)?;
+            change.put(&key, &webhook)?;
+            change.notify(&key);
+            expiry::stay(&mut change, id, seat, now)?;
+            retention::begin(&mut change, now);
+            let created = Created {
+                webhook,
+                key_is_made,
+                expires_at: now.plus(GONE_AFTER),
+            };
+            Ok((change, created))
+        };
+        let created = records.change(plan).await?;
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok(created)
+    }
+
+    /// A temporary webhook and its seat. It may have been created on another host just now.
+    async fn listener(&self, tenant: &TenantId, id: Uuid) -> Result<(Arc<Webhook>, Seat)> {
+        let webhook = match self.get(tenant, id).await {
+            Err(Error::NotFound(_)) => {
+                self.caches.catch_up(&self.app, tenant).await?;
+                self.get(tenant, id).await?
+            }
+            found => found?,
+        };
+        let seat = webhook.seat.ok_or_else(|| {
+            let detail = "the webhook is not a temporary one: its deliveries are sent to its URL";
+            Error::Conflict(detail.to_owned())
+        })?;
+        Ok((webhook, seat))
+    }
+}
+
+async fn free_seat(records: &Records) -> Result<Seat> {
+    let keys: Vec<String> = Seat::all().map(Seat::key).collect();
+    let entries = records.entries(&keys).await?;
+    let mut seats = Seat::all().zip(entries);
+    let free = seats.find(|(_, entry)| entry.is_none());
+    free.map(|(seat, _)| seat).ok_or_else(|| {
+        let detail = format!("a tenant has at most {SEATS} temporary webhooks at once");
+        Error::Conflict(detail)
+    })
+}

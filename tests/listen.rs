@@ -1,0 +1,308 @@
+//! `tillgate listen`, the real command against the real host: what the local receiver gets, what is printed and what the
+//! journal says.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+
+use crate::support::host::{Program, read, token};
+use crate::support::receiver::{Answer, Receiver};
+
+const TYPE: &str = "x.order-updates.v1";
+const WEBHOOKS: &str = "/api/v1/webhooks";
+
+/// A host, and its operator.
+struct Shop {
+    program: Program,
+    folder: tempfile::TempDir,
+    http: Client,
+}
+
+impl Shop {
+    fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            program: serve(folder.path(), "127.0.0.1:0"),
+            folder,
+            http: Client::new(),
+        }
+    }
+
+    fn operator(&self) -> PathBuf {
+        self.folder.path().join("operator.json")
+    }
+
+    async fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        let file = std::fs::read(self.operator()).unwrap();
+        let file: Value = serde_json::from_slice(&file).unwrap();
+        let text = |member: &str| file[member].as_str().unwrap();
+        let url = &self.program.url;
+        let token = token(&self.http, url, text("clientId"), text("clientSecret")).await;
+        let request = self.http.request(method, format!("{url}{path}"));
+        let request = request.bearer_auth(token).json(body);
+        read(request.send().await.unwrap()).await
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.send(Method::GET, path, &Value::Null).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    async fn publish(&self, data: Value) -> String {
+        let event = json!({ "type": TYPE, "data": data });
+        let (status, body) = self.send(Method::POST, "/api/v1/events", &event).await;
+        assert_eq!((status, &body["deliveries"]), (202, &json!(1)), "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn delivery(&self, id: &Value) -> Value {
+        let id = id.as_str().unwrap();
+        self.get(&format!("/api/v1/deliveries/{id}")).await
+    }
+}
+
+/// A host whose deliveries are tried again soon.
+fn serve(folder: &Path, listen: &str) -> Program {
+    let store = format!("embedded:{}", folder.display());
+    let mut command = Program::command();
+    command
+        .args(["serve", "--listen", listen, "--store", &store])
+        .env("TILLGATE_WEBHOOKS__RETRY_DELAYS", r#"["50ms", "50ms"]"#)
+        .stderr(Stdio::inherit());
+    Program::spawn(&mut command, "")
+}
+
+/// The command, running.
+struct Listen {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    told: BufReader<ChildStderr>,
+}
+
+impl Listen {
+    fn start(shop: &Shop, to: &str, arguments: &[&str]) -> Self {
+        let mut command = Program::command();
+        command
+            .args(["listen", "--forward-to", to])
+            .args(arguments)
+            .env("TILLGATE_CREDENTIALS", shop.operator());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            lines: BufReader::new(child.stdout.take().unwrap()),
+            told: BufReader::new(child.stderr.take().unwrap()),
+            child,
+        }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        tokio::task::block_in_place(|| self.lines.read_line(&mut line)).unwrap();
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    fn json(&mut self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    /// The next line of what is told to the person.
+    fn notice(&mut self) -> String {
+        let mut line = String::new();
+        tokio::task::block_in_place(|| self.told.read_line(&mut line)).unwrap();
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for the end; answers the exit code and what was told until then.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut told = String::new();
+        tokio::task::block_in_place(|| self.told.read_to_string(&mut told)).unwrap();
+        (self.child.wait().unwrap().code(), told)
+    }
+}
+
+impl Drop for Listen {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_arrive_at_a_local_address_and_ctrl_c_removes_the_webhook() {
+    let (shop, receiver) = (Shop::open(), Receiver::start().await);
+    let mut listen = Listen::start(&shop, &receiver.url, &["--event-type", TYPE]);
+    let notice = listen.notice();
+    let begin = format!("tillgate: {TYPE} events are forwarded to {}", receiver.url);
+    assert!(notice.starts_with(&begin), "{notice}");
+    let key = notice.rsplit(' ').next().unwrap();
+    assert_eq!(key.len(), 43, "{notice}");
+    let webhooks = shop.get(WEBHOOKS).await;
+    assert_eq!(webhooks[0]["temporary"], true, "{webhooks}");
+    assert_eq!(webhooks[0]["eventTypes"], json!([TYPE]));
+
+    receiver.answer(Answer::Status(201, "", "thank you"));
+    let id = shop.publish(json!({ "order": 7 })).await;
+    let line = listen.line();
+    assert!(
+        line.contains(&format!("  {TYPE}  {id}  201 Created, ")),
+        "{line}"
+    );
+    let received = receiver.wait_for(1).await.remove(0);
+    assert_eq!(received.path, "/hook");
+    assert_eq!(received.id(), id);
+    assert_eq!(received.data(), json!({ "order": 7 }));
+    assert_eq!(received.headers["content-type"], "application/json");
+    assert!(received.headers["authorization"].starts_with("Bearer ey"));
+    assert!(received.headers["user-agent"].starts_with("Tillgate-Webhooks/"));
+    assert!(received.headers["x-service-signature"].starts_with("HS256="));
+    let found = shop.get("/api/v1/deliveries").await;
+    let delivery = shop.delivery(&found["items"][0]["id"]).await;
+    assert_eq!(delivery["status"], "DELIVERED", "{delivery:#}");
+    assert_eq!(delivery["attempts"][0]["status"], 201);
+    assert_eq!(delivery["attempts"][0]["answer"], "thank you");
+
+    listen.signal("-INT");
+    let (code, told) = listen.end();
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    assert_eq!(shop.get(WEBHOOKS).await, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_where_nobody_listens_is_a_failed_attempt_that_is_made_again() {
+    let shop = Shop::open();
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut listen = Listen::start(&shop, &format!("http://{free}/hook"), &["--json"]);
+    let webhook = listen.json();
+    assert_eq!(webhook["eventTypes"], json!(["*"]), "{webhook}");
+    let id = shop.publish(json!(1)).await;
+    for attempt in 1..=3 {
+        let line = listen.json();
+        assert_eq!(line["eventId"], id.as_str(), "{line}");
+        assert_eq!(line["attempt"], attempt);
+        assert_eq!(line["error"]["kind"], "UNREACHABLE");
+        let status = if attempt < 3 { "RETRYING" } else { "FAILED" };
+        assert_eq!(line["deliveryStatus"], status);
+        assert_eq!(line["nextAttemptAt"].is_string(), attempt < 3);
+        if attempt == 3 {
+            let delivery = shop.delivery(&line["deliveryId"]).await;
+            assert_eq!(delivery["attempts"].as_array().unwrap().len(), 3);
+            assert_eq!(delivery["lastError"]["kind"], "UNREACHABLE");
+        }
+    }
+    listen.signal("-TERM");
+    assert_eq!(listen.end().0, Some(0));
+    assert_eq!(shop.get(WEBHOOKS).await, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_is_away_for_a_moment_is_followed_again() {
+    let (mut shop, receiver) = (Shop::open(), Receiver::start().await);
+    let mut listen = Listen::start(&shop, &receiver.url, &["--json"]);
+    let webhook = listen.json();
+    shop.publish(json!(1)).await;
+    assert_eq!(listen.json()["answer"]["status"], 204);
+    let address = shop.program.url.trim_start_matches("http://").to_owned();
+    shop.program.kill();
+    let notice = listen.notice();
+    assert!(notice.contains("the stream broke off"), "{notice}");
+    shop.program = serve(shop.folder.path(), &address);
+    let id = shop.publish(json!(2)).await;
+    let line = listen.json();
+    assert_eq!(line["eventId"], id.as_str(), "{line}");
+    assert_eq!(line["deliveryStatus"], "DELIVERED");
+    assert_eq!(shop.get(WEBHOOKS).await[0]["id"], webhook["id"]);
+
+    // One that was removed by somebody is not created again.
+    let path = format!("{WEBHOOKS}/{}", webhook["id"].as_str().unwrap());
+    assert_eq!(shop.send(Method::DELETE, &path, &Value::Null).await.0, 204);
+    let (code, told) = listen.end();
+    assert_eq!(code, Some(1));
+    assert!(
+        told.ends_with("the temporary webhook was removed\n"),
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_forgot_the_webhook_gets_it_again_with_the_same_key() {
+    let (mut shop, receiver) = (Shop::open(), Receiver::start().await);
+    let mut listen = Listen::start(&shop, &receiver.url, &["--json"]);
+    let webhook = listen.json();
+    shop.publish(json!(1)).await;
+    let first = receiver.wait_for(1).await.remove(0);
+    listen.json();
+    let address = shop.program.url.trim_start_matches("http://").to_owned();
+    shop.program.kill();
+    // As if it had been away for so long that the listener was removed.
+    let path = format!("{WEBHOOKS}/{}", webhook["id"].as_str().unwrap());
+    shop.program = serve(shop.folder.path(), "127.0.0.1:0");
+    assert_eq!(shop.send(Method::DELETE, &path, &Value::Null).await.0, 204);
+    shop.program.kill();
+    shop.program = serve(shop.folder.path(), &address);
+    while !listen.notice().contains("events of that time are missing") {}
+    shop.publish(json!(1)).await;
+    let second = receiver.wait_for(2).await.remove(1);
+    let signature = |name: &str| (&first.headers[name], &second.headers[name]);
+    let (one, other) = signature("x-service-signature");
+    assert_eq!(one, other, "the same data with the same key");
+    assert_ne!(shop.get(WEBHOOKS).await[0]["id"], webhook["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_listened_to_is_refused_in_one_line() {
+    let (shop, receiver) = (Shop::open(), Receiver::start().await);
+    let rows = [
+        (
+            "https://erp.example/hook",
+            "$.forwardTo must be a URL of your own machine",
+        ),
+        (
+            "http://10.0.0.1/hook?x#y",
+            "$.forwardTo must not have a fragment",
+        ),
+    ];
+    for (to, expected) in rows {
+        let (code, told) = Listen::start(&shop, to, &[]).end();
+        assert_eq!(code, Some(1), "{told}");
+        assert!(
+            told.contains(expected) && told.lines().count() == 1,
+            "{told}"
+        );
+    }
+    let (code, told) = Listen::start(&shop, "here", &[]).end();
+    assert_eq!(code, Some(2), "{told}");
+
+    let mut listen = Listen::start(&shop, &receiver.url, &[]);
+    listen.notice();
+    receiver.answer(Answer::Status(410, "", ""));
+    shop.publish(json!(1)).await;
+    let line = listen.line();
+    assert!(
+        line.contains("410 Gone") && line.ends_with(", given up"),
+        "{line}"
+    );
+    let (code, told) = listen.end();
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("410 Gone, which disables a webhook"),
+        "{told}"
+    );
+    assert_eq!(shop.get(WEBHOOKS).await, json!([]));
+}
