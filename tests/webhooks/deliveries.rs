@@ -5,6 +5,9 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use reqwest::Method;
 use serde_json::json;
+use tillgate::clock::Timestamp;
+use tillgate::identity::TenantId;
+use tillgate::records::Change;
 
 use super::shop::{KEY, Shop, TYPE, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
@@ -427,4 +430,49 @@ async fn a_receiver_that_answers_with_what_it_was_sent_puts_no_secret_into_the_j
     for secret in ["dGlsbDpz", "secret-password", KEY] {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
+}
+
+#[tokio::test]
+async fn what_is_published_while_a_webhook_is_switched_off_is_held_and_not_lost() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let id = shop
+        .webhook(&receiver.url, json!({ "enabled": false }))
+        .await;
+    let event = shop.publish(json!(1)).await;
+    shop.run().await;
+    assert_eq!(shop.delivery().await["status"], "HELD");
+    assert_eq!(receiver.connections(), 0);
+    let path = format!("{WEBHOOKS}/{id}");
+    let enabled = settings(&receiver.url, json!({}));
+    assert_eq!(shop.send(Method::PUT, &path, &enabled).await.0, 200);
+    shop.run().await;
+    assert_eq!(receiver.wait_for(1).await[0].id(), event);
+    shop.run().await;
+    assert_eq!(shop.delivery().await["status"], "DELIVERED");
+}
+
+#[tokio::test]
+async fn a_malformed_job_holds_up_no_other() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    let partition = TenantId::new("acme").unwrap().partition();
+    let mut change = Change::default();
+    for (job, body) in [
+        ("nonsense", "{}"),
+        ("0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90", "{"),
+    ] {
+        for queue in ["webhook-deliveries", "webhook-retries"] {
+            change.enqueue(queue, job, Timestamp(0), body.into());
+        }
+    }
+    shop.host
+        .app
+        .records(partition)
+        .commit(change)
+        .await
+        .unwrap();
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    receiver.wait_for(1).await;
+    assert_eq!(shop.delivery().await["status"], "DELIVERED");
 }

@@ -114,12 +114,12 @@ impl Subscriber for Cache {
     }
 }
 
-/// The webhooks that an event is sent to. A disabled one gets it once it is enabled, if that is soon.
+/// The webhooks that an event is for. One that is disabled, by whomever, gets it once it is enabled, if that is soon.
 pub(super) fn wanting<'w>(
     all: impl Iterator<Item = &'w Arc<Webhook>>,
     event_type: &str,
 ) -> impl Iterator<Item = Uuid> {
-    all.filter(move |webhook| webhook.settings.enabled && webhook.wants(event_type))
+    all.filter(move |webhook| webhook.wants(event_type))
         .map(|webhook| webhook.id)
 }
 

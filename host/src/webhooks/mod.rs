@@ -326,9 +326,7 @@ impl Webhooks {
             change.notify(&key);
             let data = serde_json::json!({ "action": "DISABLED", "id": id, "reason": reason });
             let event = NewEvent::own(WEBHOOK_EVENTS, &data, now, Uuid::new_v4());
-            let wants = |other: &&Arc<Webhook>| {
-                other.id != id && other.is_enabled() && other.wants(WEBHOOK_EVENTS)
-            };
+            let wants = |other: &&Arc<Webhook>| other.id != id && other.wants(WEBHOOK_EVENTS);
             let told: Vec<Uuid> = others.iter().filter(wants).map(|other| other.id).collect();
             if !told.is_empty() {
                 event::accept(&mut change, &event, &told, &self.app.config.webhooks, now)?;
