@@ -1,9 +1,7 @@
-//! The store on Redis, beyond what every store guarantees (`store.rs`): how it is opened, its keys, copying, and several
-//! hosts on one store. What happens when servers and hosts fail is in `redis_faults.rs`.
+//! Hosts on Redis: how the store is opened, copying as a program, and several hosts on one store. The store itself is in
+//! `store/`; what happens when servers and hosts fail is in `redis_faults.rs`.
 
 mod copy;
 mod hosts;
-mod keys;
 mod opening;
-mod periods;
 mod readme;

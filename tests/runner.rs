@@ -1,6 +1,11 @@
 //! The background runner and time: jobs that do not end, hints that are lost, hosts that end. Time is paused and goes on
 //! by itself when everything waits.
 
+#[path = "store/fixture.rs"]
+#[expect(dead_code, reason = "the store's own tests use all of it")]
+mod fixture;
+mod on_stores;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

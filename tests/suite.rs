@@ -42,7 +42,6 @@ mod redis;
 mod redis_faults;
 mod reference;
 mod runner;
-mod store;
 mod streams;
 mod tail;
 mod tokens;

@@ -9,7 +9,6 @@
 
 pub mod app;
 pub mod cli;
-pub mod clock;
 pub mod conditions;
 pub mod config;
 pub mod egress;
@@ -22,14 +21,15 @@ pub mod identity;
 pub mod keys;
 pub mod outbox;
 pub mod page;
-mod priority;
 pub mod rates;
 pub mod records;
 pub mod routes;
 pub mod runner;
-pub mod store;
 pub mod tokens;
 pub mod webhooks;
+
+pub use tillgate_store as store;
+pub use tillgate_store::clock;
 
 /// What a commit allocates on a caller's thread is freed on the store's, which glibc's allocator makes wait for each
 /// other: with this one 64 committers get a fifth more done.

@@ -10,7 +10,7 @@ use tillgate::store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Sto
 
 use crate::support::redis::{Cluster, Server, free_port, shared, shared_cluster, wait_for};
 
-/// The permissions of the user, as `host/src/store/redis/README.md` documents them.
+/// The permissions of the user, as `host/store/src/redis/README.md` documents them.
 const PERMISSIONS: [&str; 6] = [
     "~{tillgate*",
     "&tillgate:*",

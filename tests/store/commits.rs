@@ -6,7 +6,7 @@ use super::fixture::*;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use tillgate::store::{
+use tillgate_store::{
     Check, Commit, CommitError, CommitId, Committed, Lease, MAX_COMMIT_BYTES, Op, Position,
     REMEMBER, Refusal, Revision,
 };

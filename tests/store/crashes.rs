@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::fixture::*;
 use super::folders::copy_of;
 use tempfile::TempDir;
-use tillgate::clock::{Clock, SystemClock};
-use tillgate::store::{Commit, CommitId, EmbeddedStore, Partition, Position, Store};
+use tillgate_store::clock::{Clock, SystemClock};
+use tillgate_store::{Commit, CommitId, EmbeddedStore, Partition, Position, Store};
 
 const ROUNDS: u32 = 12;
 const TASKS: u128 = 6;
@@ -48,7 +48,7 @@ impl Child {
     fn run(mut command: Command, task: &str, folder: &Path) -> Self {
         command.args([
             "--exact",
-            "store::crashes::child",
+            "crashes::child",
             "--nocapture",
             "--test-threads=1",
         ]);
@@ -349,11 +349,11 @@ fn the_check_detects_losses() {
     drop(store);
 
     let name = format!("{:032x}", all[3].0);
-    let in_partition = |ops: Vec<tillgate::store::Op>| Commit {
+    let in_partition = |ops: Vec<tillgate_store::Op>| Commit {
         partition: partition_of(all[3]),
         ..commit(ops)
     };
-    let losses_after = |ops: Vec<tillgate::store::Op>| {
+    let losses_after = |ops: Vec<tillgate_store::Op>| {
         let (copy, _file) = copy_of(folder.path());
         let store = open_later(copy.path(), 1);
         block_on(store.commit(in_partition(ops))).unwrap();

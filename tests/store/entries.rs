@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use bytes::Bytes;
-use tillgate::store::{CommitError, Revision};
+use tillgate_store::{CommitError, Revision};
 
 pub async fn a_put_value_comes_back_with_the_revision_that_put_it(on: Opened) {
     let first = on.commit([put("a", "1")]).await;
@@ -196,7 +196,7 @@ pub async fn a_value_of_eight_mebibytes_comes_back_whole(on: Opened) {
         .await;
     assert!(on.entry("a").await.unwrap().value == value);
     assert!(
-        on.read("log", tillgate::store::Position(0), 1)
+        on.read("log", tillgate_store::Position(0), 1)
             .await
             .messages[0]
             .body

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::store::{
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{
     Check, Claimed, Commit, CommitError, CommitId, Committed, EmbeddedStore, Entry, Job, Lease,
     MemoryStore, Op, Page, Partition, Position, RedisStore, RedisUrl, Revision, Slice, Store,
 };

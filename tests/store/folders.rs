@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::crashes::Child;
 use super::fixture::*;
 use tempfile::TempDir;
-use tillgate::store::{self, EmbeddedStore, Partition, Position, Store, StoreUrl};
+use tillgate_store::{EmbeddedStore, Partition, Position, Store, StoreUrl};
 
 fn open(folder: &Path) -> EmbeddedStore {
     EmbeddedStore::open(folder, clock()).unwrap()
@@ -249,7 +249,9 @@ fn a_damaged_store_never_panics() {
 }
 
 async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
-    let (partition, message) = (partition(), |error: store::Unavailable| error.to_string());
+    let (partition, message) = (partition(), |error: tillgate_store::Unavailable| {
+        error.to_string()
+    });
     store
         .scan(&partition, "", None, 99)
         .await
@@ -295,19 +297,19 @@ fn a_url_names_the_store_to_open() {
     let url = format!("embedded:{}", folder.path().display());
     let parsed: StoreUrl = url.parse().unwrap();
     assert_eq!(parsed.to_string(), url);
-    let embedded = block_on(store::open(&parsed, clock(), true)).unwrap();
+    let embedded = block_on(tillgate_store::open(&parsed, clock(), true)).unwrap();
     block_on(embedded.commit(commit([put("row", "1")]))).unwrap();
     assert!(folder.path().join("tillgate.redb").exists());
     assert!(
-        block_on(store::open(&parsed, clock(), true))
+        block_on(tillgate_store::open(&parsed, clock(), true))
             .unwrap_err()
             .contains("is open in another process")
     );
 
     let memory: StoreUrl = "memory:".parse().unwrap();
-    let opened = block_on(store::open(&memory, clock(), false)).unwrap();
+    let opened = block_on(tillgate_store::open(&memory, clock(), false)).unwrap();
     block_on(opened.commit(commit([]))).unwrap();
-    block_on(store::open(&memory, clock(), true)).unwrap_err();
+    block_on(tillgate_store::open(&memory, clock(), true)).unwrap_err();
     for wrong in [
         "",
         "memory",

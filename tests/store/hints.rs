@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::fixture::*;
-use tillgate::store::{ChangedPartitions, Hints, Partition, PartitionHints};
+use tillgate_store::{ChangedPartitions, Hints, Partition, PartitionHints};
 
 /// Waits for a hint. The timeout only makes a failing test end.
 async fn wait_for_hint(hints: &mut Hints) {
@@ -92,7 +92,7 @@ async fn heard(hints: &mut PartitionHints, expected: &[&str]) {
 }
 
 async fn commit_in(on: &Opened, partition: &str) {
-    let commit = tillgate::store::Commit {
+    let commit = tillgate_store::Commit {
         partition: Partition::new(partition).unwrap(),
         ..commit([put("a", "1")])
     };

@@ -1,8 +1,8 @@
 //! Logs: order, publish times, positions and trimming.
 
 use super::fixture::*;
-use tillgate::clock::Timestamp;
-use tillgate::store::{CommitError, Position, Refusal, Revision, Slice};
+use tillgate_store::clock::Timestamp;
+use tillgate_store::{CommitError, Position, Refusal, Revision, Slice};
 
 /// Appends messages a second apart, each in its own commit, the first at [`START`].
 async fn append_each_second(on: &Opened, count: u32) -> Vec<Position> {

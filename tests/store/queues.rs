@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::fixture::*;
 use bytes::Bytes;
-use tillgate::clock::Timestamp;
-use tillgate::store::{Claimed, Lease, Op};
+use tillgate_store::clock::Timestamp;
+use tillgate_store::{Claimed, Lease, Op};
 
 pub async fn a_job_that_is_not_due_is_not_claimed(on: Opened) {
     let due = START.plus(MINUTE);

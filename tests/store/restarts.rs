@@ -5,8 +5,8 @@ use std::path::Path;
 use super::fixture::*;
 use futures_util::FutureExt;
 use tempfile::TempDir;
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::store::{
+use tillgate_store::clock::{StoppedClock, Timestamp};
+use tillgate_store::{
     Claimed, Commit, CommitError, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
 };
 
@@ -15,7 +15,7 @@ fn open(folder: &Path, now: Timestamp) -> EmbeddedStore {
     EmbeddedStore::open(folder, std::sync::Arc::new(StoppedClock::at(now))).unwrap()
 }
 
-async fn commit_to(store: &EmbeddedStore, ops: impl Into<Vec<tillgate::store::Op>>) -> Committed {
+async fn commit_to(store: &EmbeddedStore, ops: impl Into<Vec<tillgate_store::Op>>) -> Committed {
     store.commit(commit(ops)).await.unwrap()
 }
 

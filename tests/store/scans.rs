@@ -1,7 +1,7 @@
 //! Scans: by prefix, in key order, in pages.
 
 use super::fixture::*;
-use tillgate::store::Page;
+use tillgate_store::Page;
 
 /// Puts keys with themselves as their values.
 async fn fill(on: &Opened, keys: &[&str]) {
@@ -51,7 +51,7 @@ pub async fn a_prefix_of_the_greatest_characters_has_an_end(on: Opened) {
     fill(&on, &["\u{10ffff}", greatest, longer]).await;
     // Partitions that a scan with a wrong end would reach.
     for name in ["tenant\u{10ffff}", "tenanu", "tenant1"] {
-        let neighbour = tillgate::store::Commit {
+        let neighbour = tillgate_store::Commit {
             partition: named(name),
             ..commit([put(longer, "")])
         };

@@ -246,7 +246,7 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Removes an incomplete transaction from the end of the files of a server, as `host/src/store/redis/README.md` documents.
+/// Removes an incomplete transaction from the end of the files of a server, as `host/store/src/redis/README.md` documents.
 fn repair(folder: &Path) {
     let manifest = folder.join("appendonlydir/appendonly.aof.manifest");
     if !manifest.exists() {

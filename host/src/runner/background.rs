@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::{Error, Result};
-use crate::priority;
+use crate::store::priority;
 
 /// How long work that cannot be interrupted may go on when the runtime ends.
 const GRACE: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
 //! Unit tests of the embedded store that need its internals: a disk that fails, is slow or loses power, and a comparison
-//! with the store in memory. They are compiled as a module of `host/src/store/embedded.rs`; everything that a real
+//! with the store in memory. They are compiled as a module of `host/store/src/embedded.rs`; everything that a real
 //! folder can show is in `tests/store/`.
 
 #![allow(

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tillgate::clock::{SystemClock, Timestamp};
-use tillgate::store::{
+use tillgate_store::clock::{SystemClock, Timestamp};
+use tillgate_store::{
     Commit, CommitError, CommitId, Op, Partition, Position, RedisStore, RedisUrl, Store,
     commit_surely,
 };

@@ -23,7 +23,7 @@ impl Partition {
     }
 
     /// The partition of a name that is known to be well-formed.
-    pub(crate) fn named(name: impl Into<Arc<str>>) -> Self {
+    pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 

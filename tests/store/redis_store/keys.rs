@@ -1,10 +1,10 @@
-//! The keys and streams in Redis, as `host/src/store/redis/README.md` documents them.
+//! The keys and streams in Redis, as `host/store/src/redis/README.md` documents them.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Store};
+use tillgate_store::clock::{StoppedClock, Timestamp};
+use tillgate_store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::redis::{Server, shared};
 

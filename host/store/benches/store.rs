@@ -22,9 +22,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use tillgate::clock::{Clock, SystemClock};
-use tillgate::store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
+use tillgate_store::clock::{Clock, SystemClock};
+use tillgate_store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
 use tokio::runtime::Runtime;
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn typical(partition: &Partition) -> Commit {
     let (id, body) = (CommitId::random(), Bytes::from_static(&[b'x'; 300]));
@@ -162,7 +166,7 @@ fn ratio(_: &mut Criterion) {
     );
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../target/criterion/store.json"
+        "/../../target/criterion/store.json"
     );
     std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
     std::fs::write(path, format!("[{alone}, {together}, {sync}]")).unwrap();

@@ -1,9 +1,24 @@
 //! The conformance suite: what every store guarantees, each guarantee one test for each store.
 //!
 //! A behaviour is an async function that takes a fresh, empty store; `every_store!` lists them all and turns each into one
-//! test for each store, such as `store::embedded::queues::a_settled_job_is_gone`. A new store is one line there and one
+//! test for each store, such as `embedded::queues::a_settled_job_is_gone`. A new store is one line there and one
 //! function in `fixture`. What is specific to the embedded store is in `folders`, `restarts` and `crashes`, and in the
 //! unit tests of `tests/store/embedded/`.
+//! What is specific to Redis is in `redis_keys` and beside it; `redis_faults` lets servers fail under load.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+#![allow(unreachable_pub, reason = "nothing outside can reach a test")]
+
+#[path = "../support"]
+mod support {
+    pub mod redis;
+}
 
 mod commits;
 mod crashes;
@@ -13,8 +28,9 @@ mod folders;
 mod hints;
 mod logs;
 mod queues;
+mod redis_faults;
+mod redis_store;
 mod restarts;
-mod runner;
 mod scans;
 
 macro_rules! every_store {
@@ -30,7 +46,7 @@ macro_rules! one_store {
     ($store:ident { $($subject:ident: $($behaviour:ident)+;)+ }) => {
         mod $store {
             $(mod $subject {
-                use crate::store::{fixture, $subject};
+                use crate::{fixture, $subject};
                 $(#[test]
                 fn $behaviour() {
                     fixture::run(fixture::$store, $subject::$behaviour);
@@ -171,16 +187,4 @@ every_store!({
         a_change_is_visible_when_its_hint_comes
         a_listener_to_all_partitions_hears_of_each
         many_changes_are_one_hint_until_it_is_taken;
-    runner:
-        a_due_job_is_done_once_and_is_gone
-        a_job_waits_until_it_is_due
-        a_commit_with_a_job_wakes_the_runner
-        a_job_that_fails_is_tried_again_later_and_holds_up_no_other
-        a_job_that_always_fails_is_set_aside
-        a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again
-        a_job_that_waits_for_the_store_is_never_set_aside
-        a_job_may_go_on_in_steps
-        a_tenant_with_many_slow_jobs_does_not_hold_up_the_others
-        two_hosts_share_the_jobs_and_do_each_once
-        a_runner_that_stops_lets_jobs_end_and_claims_no_more;
 });

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::store::{Commit, CommitId, Partition, REMEMBER, RedisStore, RedisUrl, Store};
+use tillgate_store::clock::{StoppedClock, Timestamp};
+use tillgate_store::{Commit, CommitId, Partition, REMEMBER, RedisStore, RedisUrl, Store};
 
 use crate::support::redis::{Server, shared};
 

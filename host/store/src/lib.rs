@@ -5,7 +5,7 @@
 //! together therefore live in one partition and change in one commit (`platform.md`, "Store").
 //!
 //! Two durable implementations, [`EmbeddedStore`] and [`RedisStore`], and [`MemoryStore`] for tests, pass one
-//! conformance suite (`tests/store.rs`). Features see this module only: no feature knows which store it runs on, and no
+//! conformance suite (`tests/store/`). Features see this module only: no feature knows which store it runs on, and no
 //! store knows a feature.
 //!
 //! What every implementation guarantees:
@@ -24,6 +24,7 @@
 //!   [`CommitError::LeaseLost`]. The leases of a partition only increase, even when a job is removed and another one is
 //!   enqueued under its id. A worker that is late but was not replaced may still settle.
 
+pub mod clock;
 mod commit;
 mod contract;
 pub mod copy;
@@ -33,6 +34,7 @@ mod memory;
 mod open;
 mod partition;
 pub mod portable;
+pub mod priority;
 mod redis;
 
 pub use self::contract::{

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::fixture::*;
+use super::fixture::{self, *};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tillgate::clock::Timestamp;
@@ -15,6 +15,42 @@ use tillgate::runner::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
 use tillgate::store::{Op, Partition, Store};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+
+macro_rules! every_store {
+    ($behaviours:tt) => {
+        one_store!(memory $behaviours);
+        one_store!(embedded $behaviours);
+        one_store!(redis $behaviours);
+        one_store!(redis_cluster $behaviours);
+    };
+}
+
+macro_rules! one_store {
+    ($store:ident { $($behaviour:ident)+ }) => {
+        mod $store {
+            use super::fixture;
+
+            $(#[test]
+            fn $behaviour() {
+                fixture::run(fixture::$store, super::$behaviour);
+            })+
+        }
+    };
+}
+
+every_store!({
+    a_due_job_is_done_once_and_is_gone
+    a_job_waits_until_it_is_due
+    a_commit_with_a_job_wakes_the_runner
+    a_job_that_fails_is_tried_again_later_and_holds_up_no_other
+    a_job_that_always_fails_is_set_aside
+    a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again
+    a_job_that_waits_for_the_store_is_never_set_aside
+    a_job_may_go_on_in_steps
+    a_tenant_with_many_slow_jobs_does_not_hold_up_the_others
+    two_hosts_share_the_jobs_and_do_each_once
+    a_runner_that_stops_lets_jobs_end_and_claims_no_more
+});
 
 const QUEUE: &str = "deliveries";
 
@@ -379,7 +415,7 @@ pub async fn a_runner_that_stops_lets_jobs_end_and_claims_no_more(on: Opened) {
     gate.add_permits(2);
     stopping.await;
     assert_eq!(counts(&on, "shop").await.len(), 1);
-    let other = super::runner::runner(&on);
+    let other = super::on_stores::runner(&on);
     let store = on.store.clone();
     other.register(everywhere(), move |work| {
         let store = store.clone();

@@ -2,13 +2,13 @@
 
 /// The nice value of work that follows requests, such as deliveries: what serves goes first, and it keeps its share on a
 /// machine that is busy with other things too.
-pub(crate) const BACKGROUND: i32 = 5;
+pub const BACKGROUND: i32 = 5;
 
 /// The nice value of upkeep, which has time.
-pub(crate) const UPKEEP: i32 = 10;
+pub const UPKEEP: i32 = 10;
 
 /// Lowers the priority of the thread that runs this.
-pub(crate) fn lower_own(nice: i32) {
+pub fn lower_own(nice: i32) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), nice) {
         tracing::debug!(%error, "background work runs at normal priority");
