@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
+use tillgate::clock::{StoppedClock, Timestamp};
 use tillgate::store::{
     Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition,
     PartitionHints, Position, Slice, Store, Unavailable,
@@ -77,7 +77,7 @@ impl Store for Switched {
         &self,
         partition: &Partition,
         log: &str,
-        before: tillgate::clock::Timestamp,
+        before: Timestamp,
         max: usize,
     ) -> Result<usize, Unavailable> {
         self.here()?.trim(partition, log, before, max).await
@@ -107,6 +107,10 @@ impl Store for Switched {
 
     fn partition_hints(&self) -> PartitionHints {
         self.store.partition_hints()
+    }
+
+    fn hints_as_of(&self) -> Option<Timestamp> {
+        self.here().ok()?.hints_as_of()
     }
 }
 

@@ -305,6 +305,10 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Hints about every partition, for a reader that serves all of them.
     fn partition_hints(&self) -> PartitionHints;
+
+    /// Until when hints are complete: whatever was acknowledged before this moment, on any host, has reached its listeners
+    /// here. `None` while that is not known. Whoever has taken in the hints that came so far is as fresh as this.
+    fn hints_as_of(&self) -> Option<Timestamp>;
 }
 
 /// Commits, and repeats a few times with the same id while the outcome is unknown.

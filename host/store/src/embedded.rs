@@ -325,6 +325,10 @@ impl Store for EmbeddedStore {
     fn partition_hints(&self) -> super::PartitionHints {
         self.shared.listeners.subscribe_to_all()
     }
+
+    fn hints_as_of(&self) -> Option<Timestamp> {
+        Some(self.shared.clock.now())
+    }
 }
 
 impl Drop for EmbeddedStore {

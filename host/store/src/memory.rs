@@ -185,4 +185,8 @@ impl Store for MemoryStore {
     fn partition_hints(&self) -> super::PartitionHints {
         self.listeners.subscribe_to_all()
     }
+
+    fn hints_as_of(&self) -> Option<Timestamp> {
+        Some(self.clock.now())
+    }
 }

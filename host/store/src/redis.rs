@@ -293,6 +293,10 @@ impl Store for RedisStore {
     fn partition_hints(&self) -> super::PartitionHints {
         self.shared.listeners.subscribe_to_all()
     }
+
+    fn hints_as_of(&self) -> Option<Timestamp> {
+        None
+    }
 }
 
 impl fmt::Debug for RedisStore {
