@@ -1,4 +1,4 @@
-//! Memory that follows the store: what nobody asks for rests, what somebody listens to does not.
+//! Memory that follows the store: what nobody asks for stays behind, and nothing is read that has not changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,9 @@ use std::time::Duration;
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::error::Result;
 use tillgate::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
-use tillgate::store::{Commit, CommitId, MemoryStore, Partition, Store};
+use tillgate::store::{Commit, CommitId, Partition, Store};
+
+use crate::support::switched::Switched;
 
 /// Counts what it is told.
 struct Memory {
@@ -34,14 +36,14 @@ impl Subscriber for Memory {
 /// A memory, what it follows, and the time.
 struct Followed {
     memory: Arc<Memory>,
-    store: Arc<MemoryStore>,
+    store: Arc<Switched>,
     clock: Arc<StoppedClock>,
 }
 
 impl Followed {
     fn start(has_listeners: bool) -> Self {
         let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
-        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let store = Switched::new(clock.clone());
         let partition = Partition::new("shop").unwrap();
         let memory = Arc::new(Memory {
             subscription: Subscription::new(store.clone(), partition, clock.clone()),
@@ -54,6 +56,11 @@ impl Followed {
             store,
             clock,
         }
+    }
+
+    /// How often the store was asked for anything.
+    fn store_reads(&self) -> usize {
+        self.store.calls.load(Ordering::SeqCst)
     }
 
     /// Lets time pass, in steps in which everything that waits can go on.
@@ -80,27 +87,57 @@ impl Followed {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_asks_for_rests_until_somebody_does() {
+async fn what_nobody_asks_for_stays_behind_until_somebody_does() {
     let followed = Followed::start(false);
-    followed.pass(1).await;
-    assert_eq!(followed.change().await, 1, "all that was there came before");
-    followed.pass(61).await;
-    assert_eq!(followed.change().await, 0, "it rests");
-    let now = followed.clock.now();
-    followed.memory.ensure_fresh(now).await.unwrap();
-    assert_eq!(followed.memory.applied.load(Ordering::SeqCst), 3);
-    followed.pass(6).await;
+    followed.memory.catch_up().await.unwrap();
+    assert_eq!(followed.change().await, 0, "nobody has asked");
+    let ask = async || followed.memory.ensure_fresh(followed.clock.now()).await;
+    ask().await.unwrap();
+    assert_eq!(followed.memory.applied.load(Ordering::SeqCst), 2);
     assert_eq!(followed.change().await, 1, "it is followed again");
+    assert_eq!(followed.change().await, 0, "for one change");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_or_listened_to_never_rests() {
+async fn what_is_asked_for_or_listened_to_follows_each_change() {
     let (asked, listened) = (Followed::start(false), Followed::start(true));
+    for followed in [&asked, &listened] {
+        followed.memory.catch_up().await.unwrap();
+    }
     for _ in 0..4 {
         asked.memory.ensure_fresh(asked.clock.now()).await.unwrap();
         asked.pass(30).await;
-        listened.pass(30).await;
+        asked.memory.ensure_fresh(asked.clock.now()).await.unwrap();
+        assert_eq!(asked.change().await, 1);
+        assert_eq!(listened.change().await, 1);
     }
-    assert_eq!(asked.change().await, 1);
-    assert_eq!(listened.change().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_without_changes_stays_fresh_without_being_read() {
+    let followed = Followed::start(false);
+    followed.memory.catch_up().await.unwrap();
+    let reads = followed.store_reads();
+    for _ in 0..100 {
+        followed.pass(7).await;
+        let now = followed.clock.now();
+        let staleness = followed
+            .memory
+            .ensure_within(now, Duration::MAX)
+            .await
+            .unwrap();
+        assert_eq!(staleness.seconds(), None);
+    }
+    assert_eq!(followed.store_reads(), reads);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_for_memory_share_a_read() {
+    let followed = Followed::start(false);
+    let waiting = (0..50).map(|_| followed.memory.catch_up());
+    for caught_up in futures_util::future::join_all(waiting).await {
+        caught_up.unwrap();
+    }
+    let reads = followed.store_reads();
+    assert!(reads <= 2, "{reads} reads");
 }

@@ -17,6 +17,7 @@ mod support {
     pub mod redis;
     pub mod script;
     pub mod sources;
+    pub mod switched;
     pub mod wire;
 }
 
@@ -42,6 +43,7 @@ mod redis;
 mod redis_faults;
 mod reference;
 mod runner;
+mod stale;
 mod streams;
 mod tail;
 mod tokens;

@@ -35,6 +35,10 @@ pub struct Config {
     pub listen: std::net::SocketAddr,
     pub store: String,
     pub require_durable_store: bool,
+    #[serde(with = "duration")]
+    pub max_stale: Duration,
+    #[serde(with = "duration")]
+    pub max_stale_callers: Duration,
     #[serde(deserialize_with = "text")]
     pub audience: String,
     #[serde(deserialize_with = "text")]

@@ -1,43 +1,43 @@
 //! The change feed: how what is cached in memory stays as fresh as the store.
 //!
 //! Every write to a record that is cached appends a change notice, the key that it wrote, to the log [`CHANGES`] of its
-//! partition, in the same commit. A [`Subscriber`] reads that log: when the store hints at a change, by itself twice a
-//! second, and at once on the host that wrote. Memory is therefore never older than a second, and never older than this
-//! host's own writes (`platform.md`, "Store"): code that serves from memory ensures it first
-//! ([`Subscriber::ensure_fresh`]) and reports that the store is away while it cannot be. A subscriber that nobody has
-//! asked for in a minute rests until somebody does.
+//! partition, in the same commit. A [`Subscriber`] reads that log when the store hints at a change, and at once on the host
+//! that wrote. It never asks by itself: the store says until when its hints are complete ([`Store::hints_as_of`]), and
+//! whoever has taken in all hints is as fresh as that. What it costs to be fresh therefore grows with the store's servers,
+//! not with tenants. Memory is never older than a second while the store answers (`platform.md`, "Store"); while it does
+//! not, code that may serves memory that is older, and says how old it is ([`Subscriber::ensure_within`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify, watch};
 
 use crate::clock::{Clock, Timestamp};
-use crate::error::Result;
-use crate::store::{Op, Partition, Position, Store, Unavailable};
+use crate::error::{Error, Result};
+use crate::store::{Hints, Op, Partition, Position, Store, Unavailable};
 
 /// The log that holds the change notices of a partition.
 pub const CHANGES: &str = "changes";
 
-/// How old memory may be and still be served (`platform.md`, "Store").
+/// How old memory may be and still be fresh (`platform.md`, "Store").
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// How long a subscriber waits for a hint before it reads the log by itself.
-const POLL: Duration = Duration::from_millis(500);
+/// How long a request waits for memory to be refreshed when it can be answered from memory as it is.
+const PATIENCE: Duration = Duration::from_millis(250);
 
-/// How long change notices are kept: far longer than a subscriber rests.
+/// The least time between two reads of the log in the background: the hints that come meanwhile share one.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// How long to wait after a read has failed: at first, and at most.
+const BACKOFF: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
+
+/// How long change notices are kept: far longer than a subscriber may be behind without reading everything again.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
 /// The log is trimmed once in this many reads.
 const READS_PER_TRIM: u32 = 600;
-
-/// After this many reads without anybody asking, about a minute, a subscriber rests.
-const READS_BEFORE_REST: u32 = 120;
-
-/// How long a subscriber rests before it checks whether somebody has asked.
-const REST: Duration = Duration::from_secs(5);
 
 /// How many messages are read or trimmed at once.
 const PAGE: usize = 500;
@@ -61,19 +61,46 @@ pub enum Changed {
     Everything,
 }
 
+/// How old memory is that is served although it is older than a second, since the store is away; zero when it is fresh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Staleness(Duration);
+
+impl Staleness {
+    /// Whole seconds; `None` when memory is fresh.
+    #[must_use]
+    pub const fn seconds(self) -> Option<u64> {
+        match self.0.is_zero() {
+            true => None,
+            false => Some(self.0.as_secs()),
+        }
+    }
+}
+
 /// How far a subscriber has read the feed of its partition, and when.
 #[derive(Debug)]
 pub struct Subscription {
     store: Arc<dyn Store>,
     partition: Partition,
     clock: Arc<dyn Clock>,
+    /// Counts the hints of the partition.
+    hints: Hints,
+    /// The hints that had come when the last read began that succeeded.
+    taken: AtomicU64,
     position: Mutex<Option<Position>>,
-    /// When memory was last known to hold everything that the store has: microseconds since the epoch.
+    /// Counts reads; and the newest that has succeeded.
+    begun: AtomicU64,
+    done: AtomicU64,
+    /// When memory was last known to hold everything that the store has: microseconds since the epoch. 0 before the
+    /// first read.
     fresh_at: AtomicU64,
     /// Whether the last read failed.
     failing: AtomicBool,
     /// Whether somebody has asked since this was last checked.
     asked: AtomicBool,
+    /// Notified when a read has failed that somebody waited for.
+    failed: Arc<Notify>,
+    /// Closed when the subscription is dropped.
+    alive: watch::Sender<()>,
 }
 
 impl Subscription {
@@ -81,13 +108,19 @@ impl Subscription {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, partition: Partition, clock: Arc<dyn Clock>) -> Self {
         Self {
+            hints: store.hints(&partition),
             store,
             partition,
             clock,
+            taken: AtomicU64::new(0),
             position: Mutex::new(None),
+            begun: AtomicU64::new(0),
+            done: AtomicU64::new(0),
             fresh_at: AtomicU64::new(0),
             failing: AtomicBool::new(false),
             asked: AtomicBool::new(false),
+            failed: Arc::default(),
+            alive: watch::Sender::new(()),
         }
     }
 
@@ -97,10 +130,24 @@ impl Subscription {
         &self.partition
     }
 
-    /// Whether memory is young enough to be served. A clock that was set back does not make it so.
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        let apart = now.0.abs_diff(self.fresh_at.load(Ordering::Relaxed));
-        Duration::from_micros(apart) <= MAX_AGE
+    /// How old memory is. A clock that was set back makes it no younger.
+    #[must_use]
+    pub fn age(&self, now: Timestamp) -> Duration {
+        let apart = |at: u64| Duration::from_micros(now.0.abs_diff(at));
+        let fresh_at = self.fresh_at.load(Ordering::Relaxed);
+        let age = apart(fresh_at);
+        if age <= MAX_AGE || fresh_at == 0 {
+            return age;
+        }
+        // In this order: a hint that is not there yet tells of a later commit.
+        let hinted = self.store.hints_as_of();
+        match hinted.filter(|_| *self.hints.borrow() == self.taken.load(Ordering::Acquire)) {
+            Some(hinted) if apart(hinted.0) < age => {
+                self.fresh_at.store(hinted.0, Ordering::Relaxed);
+                apart(hinted.0)
+            }
+            _ => age,
+        }
     }
 
     /// Notes that somebody asks. Usually that is noted already, and then nothing is written.
@@ -130,42 +177,79 @@ pub trait Subscriber: Send + Sync + 'static {
     /// Brings memory up to date with what has changed, from the store. Never runs twice at once.
     fn apply(&self, changed: Changed) -> impl Future<Output = Result<()>> + Send;
 
-    /// Whether anyone is notified of each change. Such a subscriber never rests.
+    /// Whether anyone is notified of each change. Otherwise memory follows only while somebody asks.
     fn has_listeners(&self) -> bool {
         true
     }
 
-    /// Applies everything that has changed until now.
+    /// Applies everything that has changed until now. Those who wait for each other share a read.
     fn catch_up(&self) -> impl Future<Output = Result<()>> + Send {
         async {
             let subscription = self.subscription();
+            let begun = subscription.begun.load(Ordering::Acquire);
             let mut position = subscription.position.lock().await;
+            if subscription.done.load(Ordering::Acquire) > begun {
+                return Ok(());
+            }
+            let read = subscription.begun.fetch_add(1, Ordering::AcqRel) + 1;
+            let hints = *subscription.hints.borrow();
             let fresh_at = apply_all(self, &mut position).await;
             subscription
                 .failing
                 .store(fresh_at.is_err(), Ordering::Relaxed);
             subscription.fresh_at.store(fresh_at?.0, Ordering::Relaxed);
+            subscription.taken.store(hints, Ordering::Release);
+            subscription.done.store(read, Ordering::Release);
             Ok(())
         }
     }
 
-    /// Succeeds when memory may be served now: it is young enough, or could be brought up to date.
+    /// Succeeds when memory may be served as fresh: it is young enough, or could be brought up to date.
     fn ensure_fresh(&self, now: Timestamp) -> impl Future<Output = Result<()>> + Send {
+        async move { self.ensure_within(now, Duration::ZERO).await.map(drop) }
+    }
+
+    /// Succeeds when memory may be served: it is fresh, or could be brought up to date, or is at most `max_stale` old while
+    /// the store is away.
+    fn ensure_within(
+        &self,
+        now: Timestamp,
+        max_stale: Duration,
+    ) -> impl Future<Output = Result<Staleness>> + Send {
         async move {
             let subscription = self.subscription();
             subscription.note_asked();
-            if subscription.is_fresh(now) {
-                return Ok(());
+            let age = subscription.age(now);
+            if age <= MAX_AGE {
+                return Ok(Staleness::default());
             }
-            let stale = |why: &str| Unavailable(format!("{:?}: {why}", subscription.partition));
             // The background task goes on trying; not every request has to wait for that.
-            if subscription.failing.load(Ordering::Relaxed) {
-                return Err(stale("what is in memory is older than a second").into());
+            if !subscription.failing.load(Ordering::Relaxed) {
+                let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };
+                let caught_up = tokio::time::timeout(patience, self.catch_up()).await;
+                if matches!(caught_up, Ok(Ok(()))) && subscription.age(now) <= MAX_AGE {
+                    return Ok(Staleness::default());
+                }
+                // What is wrong with a record is no matter of age.
+                if let Ok(Err(cause @ Error::Bug(_))) = caught_up {
+                    return Err(cause);
+                }
+                subscription.failing.store(true, Ordering::Relaxed);
+                subscription.failed.notify_one();
             }
-            let caught_up = tokio::time::timeout(MAX_AGE, self.catch_up()).await;
-            caught_up.unwrap_or_else(|_| {
-                Err(stale("memory could not be refreshed within a second").into())
-            })
+            let age = subscription.age(now);
+            if age <= MAX_AGE {
+                return Ok(Staleness::default());
+            }
+            if age <= max_stale {
+                return Ok(Staleness(age));
+            }
+            let partition = &subscription.partition;
+            let why = format!(
+                "{partition:?}: what is in memory is {} s old",
+                age.as_secs()
+            );
+            Err(Unavailable(why).into())
         }
     }
 }
@@ -206,55 +290,74 @@ async fn apply_all<S: Subscriber + ?Sized>(
 /// Keeps a subscriber fresh in the background, for as long as anyone holds it and somebody asks for it.
 pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
     let subscription = subscriber.subscription();
-    let mut hints = subscription.store.hints(&subscription.partition);
+    let mut hints = subscription.hints.clone();
+    let mut alive = subscription.alive.subscribe();
+    let failed = Arc::clone(&subscription.failed);
     let subscriber = Arc::downgrade(subscriber);
     tokio::spawn(async move {
-        let (mut reads, mut idle_reads) = (0_u32, 0_u32);
+        let (mut reads, mut backoff) = (0_u32, None::<Duration>);
         loop {
-            let wait = if idle_reads < READS_BEFORE_REST {
-                POLL
-            } else {
-                REST
-            };
-            let hint = tokio::time::timeout(wait, hints.changed()).await;
-            if let Ok(Err(_)) = hint {
-                // The store was closed: there will be no more hints.
-                tokio::time::sleep(POLL).await;
+            tokio::select! {
+                () = next_read(&mut hints, &failed, backoff) => {}
+                _ = alive.changed() => return,
             }
             let Some(subscriber) = subscriber.upgrade() else {
                 return;
             };
+            // What nobody asks for stays behind until somebody does.
             let asked = subscriber
                 .subscription()
                 .asked
                 .swap(false, Ordering::Relaxed);
-            idle_reads = match asked || subscriber.has_listeners() {
-                true => 0,
-                // Hints do not count: others may keep changing what nobody asks for here.
-                false if hint.is_err() => idle_reads.saturating_add(1),
-                false => idle_reads,
-            };
-            if idle_reads < READS_BEFORE_REST {
-                read_feed(subscriber.as_ref(), reads.is_multiple_of(READS_PER_TRIM)).await;
-                reads = reads.wrapping_add(1);
+            if !asked && !subscriber.has_listeners() {
+                continue;
             }
+            reads = reads.wrapping_add(1);
+            let is_fresh =
+                read_feed(subscriber.as_ref(), reads.is_multiple_of(READS_PER_TRIM)).await;
+            let [first, longest] = BACKOFF;
+            backoff = match is_fresh {
+                true => None,
+                false => Some(backoff.map_or(first, |before| longest.min(before * 2))),
+            };
+            drop(subscriber);
+            tokio::time::sleep(GATHER).await;
         }
     });
 }
 
-/// Applies what has changed, and logs when the store has gone away or come back.
-async fn read_feed<S: Subscriber>(subscriber: &S, trims: bool) {
+/// Waits until the log is to be read: after a hint, or when a read has failed, after a while.
+async fn next_read(hints: &mut Hints, failed: &Notify, backoff: Option<Duration>) {
+    let hint = async {
+        if hints.changed().await.is_err() {
+            // The store was closed: there will be no more hints.
+            tokio::time::sleep(BACKOFF[1]).await;
+        }
+    };
+    match backoff {
+        Some(backoff) => drop(tokio::time::timeout(backoff, hint).await),
+        None => tokio::select! {
+            () = hint => {}
+            () = failed.notified() => {}
+        },
+    }
+}
+
+/// Applies what has changed; answers whether memory is fresh.
+async fn read_feed<S: Subscriber>(subscriber: &S, trims: bool) -> bool {
     let subscription = subscriber.subscription();
     let partition = &subscription.partition;
-    let was_failing = subscription.failing.load(Ordering::Relaxed);
-    match subscriber.catch_up().await {
-        Err(cause) if !was_failing => {
-            tracing::warn!(?partition, %cause, "memory cannot be refreshed");
+    let read = subscriber.catch_up().await;
+    match &read {
+        // That the store is away is logged once for all partitions.
+        Err(cause @ Error::Unavailable(_)) => {
+            tracing::debug!(?partition, %cause, "memory cannot be refreshed");
         }
-        Ok(()) if was_failing => tracing::warn!(?partition, "memory is fresh again"),
-        _ => {}
+        Err(cause) => tracing::warn!(?partition, %cause, "memory cannot be refreshed"),
+        Ok(()) => {}
     }
     if trims && let Err(cause) = subscription.trim().await {
         tracing::warn!(?partition, %cause, "old change notices could not be trimmed");
     }
+    read.is_ok()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Method;
+use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 
@@ -11,38 +11,42 @@ use super::load::{open, with_prefix};
 use crate::support::host::Host;
 use crate::support::redis::{DEADLINE, Server};
 
-/// Sends a request until its response has a status; returns its `Retry-After`.
+/// Sends a request until its answer is as wanted; no other status than 200, 201 and 503 may come.
 async fn until(
     host: &Host,
     (method, path): (Method, &str),
     token: &str,
     body: &Value,
-    status: u16,
-) -> Option<String> {
+    wanted: impl Fn(&Response) -> bool,
+) -> Response {
     let sending = async {
         loop {
-            let response = host
-                .request(method.clone(), path, token)
-                .json(body)
-                .send()
-                .await
-                .unwrap();
+            let request = host.request(method.clone(), path, token).json(body);
+            let response = request.send().await.unwrap();
             let known = [200, 201, 503].contains(&response.status().as_u16());
             assert!(known, "{}", response.status());
-            if response.status() == status {
-                let header = response.headers().get("retry-after");
-                return header.map(|value| value.to_str().unwrap().to_owned());
+            if wanted(&response) {
+                return response;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(DEADLINE, sending)
         .await
-        .expect("the status never came")
+        .expect("the answer never came")
+}
+
+fn is(status: u16) -> impl Fn(&Response) -> bool {
+    move |response| response.status().as_u16() == status
+}
+
+/// Whether a decision rests on memory older than a second.
+fn is_stale(response: &Response) -> bool {
+    response.headers().contains_key("tillgate-stale")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_answers_503_while_its_server_is_unavailable_and_then_recovers() {
+async fn while_its_server_is_away_a_host_decides_from_memory_and_writes_nothing() {
     let mut server = Server::durable();
     let host = Host::start_on(
         Arc::new(open(&with_prefix(&server.url()))),
@@ -52,26 +56,35 @@ async fn a_host_answers_503_while_its_server_is_unavailable_and_then_recovers() 
     let token = host.token("acme", &["ecs.editor", "ecs.evaluator"]).await;
     let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
     let question = json!({ "item": { "id": "1" }, "context": {} });
-    let write = (Method::PUT, "/api/v1/entity-conditions/beer");
-    let evaluate = (Method::POST, "/api/v1/conditions/beer/evaluate");
-    until(&host, write.clone(), &token, &condition, 201).await;
+    let write = || (Method::PUT, "/api/v1/entity-conditions/beer");
+    let evaluate = || (Method::POST, "/api/v1/conditions/beer/evaluate");
+    until(&host, write(), &token, &condition, is(201)).await;
     for pause in [false, true] {
-        until(&host, evaluate.clone(), &token, &question, 200).await;
+        let fresh = |response: &Response| is(200)(response) && !is_stale(response);
+        until(&host, evaluate(), &token, &question, fresh).await;
         if pause {
             server.signal("STOP");
         } else {
             server.kill();
         }
-        for (target, body) in [(&write, &condition), (&evaluate, &question)] {
-            let retry_after = until(&host, target.clone(), &token, body, 503).await;
-            assert_eq!(retry_after.as_deref(), Some("1"));
+        let refused = until(&host, write(), &token, &condition, is(503)).await;
+        assert_eq!(refused.headers()["retry-after"], "1");
+        let stale = until(&host, evaluate(), &token, &question, is_stale).await;
+        assert_eq!(stale.status(), 200);
+        assert_eq!(stale.headers()["age"], stale.headers()["tillgate-stale"]);
+        for _ in 0..200 {
+            let request = host
+                .request(Method::POST, evaluate().1, &token)
+                .json(&question);
+            let answer = request.send().await.unwrap();
+            assert_eq!(answer.status(), 200, "no decision is refused meanwhile");
         }
         if pause {
             server.signal("CONT");
         } else {
             server.restart();
         }
-        until(&host, evaluate.clone(), &token, &question, 200).await;
-        until(&host, write.clone(), &token, &condition, 200).await;
+        until(&host, evaluate(), &token, &question, fresh).await;
+        until(&host, write(), &token, &condition, is(200)).await;
     }
 }

@@ -1,130 +1,26 @@
 //! While the store is away: who is known goes on, everyone else is told to come again, nothing is half done.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::store::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition,
-    PartitionHints, Position, Slice, Store, Unavailable,
-};
+use tillgate::clock::StoppedClock;
+use tillgate::config::Config;
+use tillgate::store::Store;
 
 use super::fixture::{FORM, START, Service, registration};
-
-/// A store that can be away.
-#[derive(Debug)]
-struct Switched {
-    store: MemoryStore,
-    away: AtomicBool,
-    /// Whether the reply of the next commit is lost.
-    mute: AtomicBool,
-}
-
-impl Switched {
-    fn here(&self) -> Result<&MemoryStore, Unavailable> {
-        if self.away.load(Ordering::SeqCst) {
-            return Err(Unavailable("it was switched off".to_owned()));
-        }
-        Ok(&self.store)
-    }
-}
-
-#[async_trait]
-impl Store for Switched {
-    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
-        let store = self
-            .here()
-            .map_err(|cause| CommitError::Unavailable(cause.0))?;
-        let committed = store.commit(commit).await;
-        if self.mute.swap(false, Ordering::SeqCst) {
-            return Err(CommitError::Unknown("the reply was lost".to_owned()));
-        }
-        committed
-    }
-
-    async fn get(
-        &self,
-        partition: &Partition,
-        keys: &[String],
-    ) -> Result<Vec<Option<Entry>>, Unavailable> {
-        self.here()?.get(partition, keys).await
-    }
-
-    async fn scan(
-        &self,
-        partition: &Partition,
-        prefix: &str,
-        after: Option<&str>,
-        max: usize,
-    ) -> Result<Page, Unavailable> {
-        self.here()?.scan(partition, prefix, after, max).await
-    }
-
-    async fn read(
-        &self,
-        partition: &Partition,
-        log: &str,
-        after: Position,
-        max: usize,
-    ) -> Result<Slice, Unavailable> {
-        self.here()?.read(partition, log, after, max).await
-    }
-
-    async fn trim(
-        &self,
-        partition: &Partition,
-        log: &str,
-        before: Timestamp,
-        max: usize,
-    ) -> Result<usize, Unavailable> {
-        self.here()?.trim(partition, log, before, max).await
-    }
-
-    async fn claim(
-        &self,
-        partition: &Partition,
-        queue: &str,
-        lease: Duration,
-        max: usize,
-    ) -> Result<Claimed, Unavailable> {
-        self.here()?.claim(partition, queue, lease, max).await
-    }
-
-    async fn partitions(
-        &self,
-        after: Option<&str>,
-        max: usize,
-    ) -> Result<Vec<Partition>, Unavailable> {
-        self.here()?.partitions(after, max).await
-    }
-
-    fn hints(&self, partition: &Partition) -> Hints {
-        self.store.hints(partition)
-    }
-
-    fn partition_hints(&self) -> PartitionHints {
-        self.store.partition_hints()
-    }
-
-    fn hints_as_of(&self) -> Option<Timestamp> {
-        self.here().ok()?.hints_as_of()
-    }
-}
+use crate::support::switched::Switched;
 
 async fn start() -> (Service, Arc<Switched>) {
+    start_with(|_| ()).await
+}
+
+async fn start_with(configure: impl FnOnce(&mut Config)) -> (Service, Arc<Switched>) {
     let clock = Arc::new(StoppedClock::at(START));
-    let store = MemoryStore::new(clock.clone());
-    let store = Switched {
-        store,
-        away: AtomicBool::default(),
-        mute: AtomicBool::default(),
-    };
-    let store = Arc::new(store);
+    let store = Switched::new(clock.clone());
     let opened: Arc<dyn Store> = store.clone();
-    (Service::on(opened, clock, |_| ()).await, store)
+    (Service::on(opened, clock, configure).await, store)
 }
 
 #[tokio::test]
@@ -133,7 +29,7 @@ async fn while_the_store_is_away_who_is_known_goes_on_and_others_come_again() {
     service.open_tenant("acme", &[]).await;
     let (known, unknown) = (service.operator().await, service.admin("acme").await);
     assert_eq!(service.status_of(&known).await.0, 200);
-    store.away.store(true, Ordering::SeqCst);
+    store.set_away(true);
     assert!(service.host.features.tokens.verify(&known).await.is_ok());
     let answer = service.get("/v1/roles", &unknown).await;
     assert_eq!(
@@ -158,7 +54,7 @@ async fn while_the_store_is_away_who_is_known_goes_on_and_others_come_again() {
             .status,
         503
     );
-    store.away.store(false, Ordering::SeqCst);
+    store.set_away(false);
     assert_eq!(service.get("/v1/roles", &unknown).await.status, 200);
     assert_eq!(
         service
@@ -201,8 +97,12 @@ async fn until(service: &Service, token: &str, status: u16) {
 }
 
 #[tokio::test]
-async fn what_is_in_memory_is_served_for_a_second_while_the_store_is_away() {
-    let (service, store) = start().await;
+async fn with_max_stale_of_zero_memory_is_served_for_a_second_while_the_store_is_away() {
+    let (service, store) = start_with(|config| {
+        config.max_stale = Duration::ZERO;
+        config.max_stale_callers = Duration::ZERO;
+    })
+    .await;
     service.open_tenant("acme", &[]).await;
     let editor = service
         .host
@@ -216,7 +116,7 @@ async fn what_is_in_memory_is_served_for_a_second_while_the_store_is_away() {
     let ask = async || service.post(evaluate, &editor, question.clone()).await;
     assert_eq!(ask().await.status, 200);
 
-    store.away.store(true, Ordering::SeqCst);
+    store.set_away(true);
     service.clock.advance(Duration::from_secs(1));
     assert_eq!(ask().await.status, 200);
     service.clock.advance(Duration::from_micros(1));
@@ -231,7 +131,7 @@ async fn what_is_in_memory_is_served_for_a_second_while_the_store_is_away() {
     service.clock.set(START.minus(Duration::from_secs(3)));
     assert_eq!(ask().await.status, 503);
 
-    store.away.store(false, Ordering::SeqCst);
+    store.set_away(false);
     until(&service, &editor, 200).await;
     assert_eq!(ask().await.status, 200);
 }

@@ -473,7 +473,7 @@ async fn a_users_change_is_audited_under_their_issuer_and_name() {
     let mut claims = issuer.claims(service.clock_at());
     claims["permissions"] = json!(["iam.clients.read"]);
     let token = key.sign(&claims);
-    let caller = service.host.features.tokens.verify(&token).await.unwrap();
+    let (caller, _) = service.host.features.tokens.verify(&token).await.unwrap();
     assert_eq!(&*caller.subject, format!("{}|anna", issuer.name));
     assert_eq!(caller.tenant.as_str(), "shop");
     let answer = service

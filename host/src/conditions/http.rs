@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::engine::{EnginePool, MODULE_SHA256};
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Written};
+use crate::feed::Staleness;
 use crate::http::reply::status_of;
 use crate::http::{Access, Event, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -156,9 +157,13 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
     ]
 }
 
-async fn catalog(conditions: &Conditions, request: &Request) -> Result<Arc<TenantCatalog>> {
-    let tenant = conditions.tenant(&request.caller()?.tenant).await?;
-    Ok(tenant.catalog())
+/// What the caller's tenant sees, and how old that is.
+async fn catalog(
+    conditions: &Conditions,
+    request: &Request,
+) -> Result<(Arc<TenantCatalog>, Staleness)> {
+    let (tenant, staleness) = conditions.tenant(&request.caller()?.tenant).await?;
+    Ok((tenant.catalog(), staleness))
 }
 
 fn condition_id(request: &Request) -> Result<ConditionId> {
@@ -190,9 +195,9 @@ async fn evaluate_condition(conditions: Arc<Conditions>, request: Request) -> Re
     if !ConditionId::is_id(id) {
         return Err(Error::invalid("$.conditionId", ConditionId::RULE));
     }
-    let catalog = catalog(&conditions, &request).await?;
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
     let decided = super::evaluate_condition(&conditions.app.engine, &catalog, id, &request.body);
-    Ok(decision(decided, request.correlation))
+    Ok(decision(decided, request.correlation).stale(staleness))
 }
 
 async fn evaluate_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -212,7 +217,7 @@ async fn evaluate(
     evaluate: Evaluate,
     inline: usize,
 ) -> Result<Reply> {
-    let catalog = catalog(&conditions, &request).await?;
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
     let size = request.body.len();
     let takes_long = size > INLINE || size.saturating_mul(catalog.largest_project()) > inline;
     let correlation = request.correlation;
@@ -222,7 +227,7 @@ async fn evaluate(
     } else {
         evaluate(&conditions.app.engine, &catalog, &request.body)
     };
-    Ok(decision(decided, correlation))
+    Ok(decision(decided, correlation).stale(staleness))
 }
 
 /// What the module answered, and which module it was. A refusal is the module's answer too.
@@ -235,16 +240,16 @@ fn decision(decided: Result<bytes::Bytes>, correlation: Uuid) -> Reply {
 }
 
 async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let catalog = catalog(&conditions, &request).await?;
-    Ok(tagged(&request, &catalog.etag, catalog.list()))
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    Ok(tagged(&request, &catalog.etag, catalog.list()).stale(staleness))
 }
 
 async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = condition_id(&request)?;
-    let catalog = catalog(&conditions, &request).await?;
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.condition(&id);
     let found = found.ok_or_else(|| Error::NotFound("no condition has this id".to_owned()))?;
-    Ok(tagged(&request, &found.etag, &found.json))
+    Ok(tagged(&request, &found.etag, &found.json).stale(staleness))
 }
 
 async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -290,22 +295,22 @@ async fn delete_condition(
 }
 
 async fn list_projects(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let catalog = catalog(&conditions, &request).await?;
-    Ok(tagged(&request, &catalog.etag, catalog.projects()))
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    Ok(tagged(&request, &catalog.etag, catalog.projects()).stale(staleness))
 }
 
 async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
-    let catalog = catalog(&conditions, &request).await?;
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
-    Ok(tagged(&request, &found.etag, found.json()))
+    Ok(tagged(&request, &found.etag, found.json()).stale(staleness))
 }
 
 async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
-    let catalog = catalog(&conditions, &request).await?;
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
-    Ok(tagged(&request, &found.etag, &found.restrictions()?))
+    Ok(tagged(&request, &found.etag, &found.restrictions()?).stale(staleness))
 }
 
 fn no_project() -> Error {
@@ -338,13 +343,13 @@ async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result
 }
 
 async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let catalog = catalog(&conditions, &request).await?;
-    Ok(tagged(&request, &catalog.etag, catalog.json()))
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    Ok(tagged(&request, &catalog.etag, catalog.json()).stale(staleness))
 }
 
 /// The digest of the catalog now and whenever it changes, for as long as the caller may listen.
 async fn catalog_changes(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let tenant = conditions.tenant(&request.caller()?.tenant).await?;
+    let (tenant, staleness) = conditions.tenant(&request.caller()?.tenant).await?;
     let stream = format!("catalog/{}", tenant.id());
     let events = || {
         tenant.catalogs().map(|catalog| Event {
@@ -352,5 +357,5 @@ async fn catalog_changes(conditions: Arc<Conditions>, request: Request) -> Resul
             data: format!("{{\"digest\":\"{}\"}}", catalog.digest).into(),
         })
     };
-    Ok(request.subscribe(&stream, events))
+    Ok(request.subscribe(&stream, events).stale(staleness))
 }

@@ -25,7 +25,7 @@ use crate::app::App;
 use crate::engine::{Call, EnginePool};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions, Written};
-use crate::feed::{Subscriber, keep_fresh};
+use crate::feed::{Staleness, Subscriber, keep_fresh};
 use crate::identity::TenantId;
 use crate::outbox::{Action, Event};
 use crate::records::{Change, Records, Versioned};
@@ -154,13 +154,13 @@ impl Conditions {
         })
     }
 
-    /// What is kept in memory for a tenant, fresh enough to be served; read from the store the first time.
+    /// What is kept in memory for a tenant, and how old that is; read from the store the first time.
     ///
     /// # Errors
-    /// When the store is away.
-    pub async fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>> {
-        let now = self.app.clock.now();
-        self.global.ensure_fresh(now).await?;
+    /// When the store is away and the tenant is not in memory, or what is in memory is older than `max_stale`.
+    pub async fn tenant(&self, id: &TenantId) -> Result<(Arc<Tenant>, Staleness)> {
+        let (now, max_stale) = (self.app.clock.now(), self.app.config.max_stale);
+        let global = self.global.ensure_within(now, max_stale).await?;
         let known = self
             .tenants
             .read()
@@ -168,8 +168,8 @@ impl Conditions {
             .get(id)
             .cloned();
         if let Some(known) = known {
-            known.own.ensure_fresh(now).await?;
-            return Ok(known);
+            let own = known.own.ensure_within(now, max_stale).await?;
+            return Ok((known, own.max(global)));
         }
         let records = self.app.records(id.partition());
         let own = PartitionCache::new(records, Arc::clone(&self.app.clock), Scope::Tenant);
@@ -187,7 +187,7 @@ impl Conditions {
                 catalog: ArcSwap::from_pointee(catalog),
             })
         });
-        Ok(Arc::clone(tenant))
+        Ok((Arc::clone(tenant), global))
     }
 
     /// Creates or replaces a condition from a PUT's body.
@@ -355,7 +355,7 @@ impl Conditions {
     async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
         Ok(match owner {
             Owner::Platform => Arc::clone(&self.global),
-            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.own),
+            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.0.own),
         })
     }
 }

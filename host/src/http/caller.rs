@@ -6,6 +6,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use crate::error::{Error, Result};
+use crate::feed::Staleness;
 use crate::identity::Caller;
 use crate::tokens::Tokens;
 
@@ -15,11 +16,11 @@ const MAX_TOKEN: usize = 8 << 10;
 const MISSING: &str = "a bearer token is needed";
 const MALFORMED: &str = "the Authorization header must hold one bearer token";
 
-/// The caller that a request's headers name.
+/// The caller that a request's headers name, and how old that is in memory.
 ///
 /// # Errors
 /// [`Error::Unauthenticated`] when they name none.
-pub(super) async fn caller_of(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller> {
+pub(super) async fn caller_of(tokens: &Tokens, headers: &HeaderMap) -> Result<(Caller, Staleness)> {
     tokens.verify(bearer_token(headers)?).await
 }
 

@@ -39,6 +39,7 @@ pub use self::route::{Route, Table};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::Error;
+use crate::feed::Staleness;
 use crate::identity::Caller;
 use crate::tokens::Tokens;
 
@@ -194,8 +195,8 @@ impl Server {
         unread: Unread,
     ) -> (Reply, Unread) {
         let refuse = |status, detail: &str| (route.write_error)(status, detail, correlation);
-        let caller = match self.authorize(route.access, &head.headers).await {
-            Ok(caller) => caller,
+        let (caller, staleness) = match self.authorize(route.access, &head.headers).await {
+            Ok(authorized) => authorized,
             Err(error) => return (Reply::error(&error, correlation), unread),
         };
         if !accepts(&head.headers, route.gives) {
@@ -251,20 +252,21 @@ impl Server {
         };
         let answered = route.answer(request).await;
         let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
-        (reply, unread)
+        (reply.stale(staleness), unread)
     }
 
-    /// The caller of a request, when it may call a route of this access; `None` on a public one.
+    /// The caller of a request, when it may call a route of this access, and how old that is in memory; `None` on a
+    /// public one.
     async fn authorize(
         &self,
         access: Access,
         headers: &HeaderMap,
-    ) -> crate::error::Result<Option<Caller>> {
+    ) -> crate::error::Result<(Option<Caller>, Staleness)> {
         if matches!(access, Access::Public) {
-            return Ok(None);
+            return Ok((None, Staleness::default()));
         }
-        let caller = caller::caller_of(&self.tokens, headers).await?;
+        let (caller, staleness) = caller::caller_of(&self.tokens, headers).await?;
         access.check(&caller)?;
-        Ok(Some(caller))
+        Ok((Some(caller), staleness))
     }
 }

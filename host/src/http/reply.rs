@@ -9,7 +9,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER, VARY,
+    AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER, VARY,
     WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -18,9 +18,13 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::etag::Written;
+use crate::feed::Staleness;
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
+
+/// `Tillgate-Stale`: the age in seconds of what an answer rests on, while the store is away.
+pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale");
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
@@ -37,6 +41,7 @@ pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
+    staleness: Staleness,
 }
 
 #[derive(Debug)]
@@ -53,6 +58,7 @@ impl Reply {
             status,
             headers: HeaderMap::new(),
             body: Body::Whole(Bytes::new()),
+            staleness: Staleness::default(),
         }
     }
 
@@ -63,6 +69,7 @@ impl Reply {
             status,
             headers: HeaderMap::new(),
             body: Body::Whole(body),
+            staleness: Staleness::default(),
         }
         .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
     }
@@ -90,6 +97,7 @@ impl Reply {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             body,
+            staleness: Staleness::default(),
         }
     }
 
@@ -97,6 +105,13 @@ impl Reply {
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
+        self
+    }
+
+    /// Resting on memory of this age. The oldest counts.
+    #[must_use]
+    pub fn stale(mut self, staleness: Staleness) -> Self {
+        self.staleness = self.staleness.max(staleness);
         self
     }
 
@@ -176,6 +191,13 @@ impl Reply {
                 self.headers
                     .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
+        }
+        // What failed rests on nothing.
+        if !self.status.is_server_error()
+            && let Some(seconds) = self.staleness.seconds()
+        {
+            self.headers.insert(TILLGATE_STALE, seconds.into());
+            self.headers.insert(AGE, seconds.into());
         }
         let mut response = match self.body {
             Body::Whole(bytes) => warp::reply::Response::new(bytes.into()),

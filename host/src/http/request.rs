@@ -125,7 +125,7 @@ impl Request {
             Box::pin(async move {
                 let Some(server) = server else { return false };
                 let caller = caller::caller_of(&server.tokens, &headers).await;
-                caller.is_ok_and(|caller| access.check(&caller).is_ok())
+                caller.is_ok_and(|(caller, _)| access.check(&caller).is_ok())
             })
         })
     }

@@ -115,6 +115,7 @@ pub struct Tokens {
     schemas: Schemas,
     trusted: TrustedIssuers,
     verified: VerifiedTokens,
+    max_stale_callers: Duration,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
     limits: Limits,
@@ -164,6 +165,7 @@ impl Tokens {
             schemas: Schemas::default(),
             trusted,
             verified: VerifiedTokens::default(),
+            max_stale_callers: config.max_stale_callers,
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
             limits: Limits {

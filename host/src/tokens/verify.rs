@@ -14,7 +14,7 @@ use super::registry::{AccessCell, ClientAccess, Registry};
 use super::trusted::User;
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::feed::Subscriber;
+use crate::feed::{Staleness, Subscriber};
 use crate::identity::Caller;
 
 /// The claims that decide. Types are strict: an `exp` that is a string or a fraction is malformed.
@@ -75,24 +75,27 @@ fn caller(access: Option<&ClientAccess>) -> Result<Caller> {
 }
 
 impl Tokens {
-    /// The caller that a token names.
+    /// The caller that a token names, and how old that is in memory.
     ///
     /// # Errors
     /// [`Unauthenticated`](crate::error::Error::Unauthenticated) saying why it names none;
     /// [`Unavailable`](crate::error::Error::Unavailable) when the store is away and the client is not in memory, or what
-    /// is in memory is older than a second.
-    pub async fn verify(&self, token: &str) -> Result<Caller> {
+    /// is in memory is older than `max_stale_callers`.
+    pub async fn verify(&self, token: &str) -> Result<(Caller, Staleness)> {
         let now = self.clock.now();
-        self.registry.ensure_fresh(now).await?;
+        let staleness = self
+            .registry
+            .ensure_within(now, self.max_stale_callers)
+            .await?;
         if let Some(verified) = self.verified.get(token)
             && now < verified.until
         {
-            return verified.caller(&self.registry, now);
+            return Ok((verified.caller(&self.registry, now)?, staleness));
         }
         let verified = self.check(token, now).await?;
         let caller = verified.caller(&self.registry, now)?;
         self.verified.insert(token, verified, now);
-        Ok(caller)
+        Ok((caller, staleness))
     }
 
     async fn check(&self, token: &str, now: Timestamp) -> Result<Verified> {

@@ -16,8 +16,11 @@ use crate::identity::TenantId;
 use crate::records::Records;
 use crate::store::{Message, Position};
 
-/// How long a hub waits for a hint before it reads the log by itself.
-const POLL: Duration = Duration::from_millis(500);
+/// How long a hub waits for a hint before it reads the log all the same, and looks whether anybody is left.
+const POLL: Duration = Duration::from_secs(30);
+
+/// How long it waits after the log could not be read.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// How many messages are read at once.
 pub(super) const PAGE: usize = 200;
@@ -144,10 +147,11 @@ async fn run(hub: Weak<Hub>, mut reader: Reader) {
             }
         }
         drop(held);
-        let hint = tokio::time::timeout(POLL, hints.changed()).await;
-        if failing || matches!(hint, Ok(Err(_))) {
-            // The store is away, or was closed and will give no more hints.
-            tokio::time::sleep(POLL).await;
+        let wait = if failing { PAUSE } else { POLL };
+        let hint = tokio::time::timeout(wait, hints.changed()).await;
+        if matches!(hint, Ok(Err(_))) {
+            // The store was closed and will give no more hints.
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

@@ -1,0 +1,133 @@
+//! A store in memory that can be away.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tillgate::clock::{Clock, Timestamp};
+use tillgate::store::{
+    Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition,
+    PartitionHints, Position, Slice, Store, Unavailable,
+};
+
+/// A store that can be away.
+#[derive(Debug)]
+pub struct Switched {
+    store: MemoryStore,
+    pub away: AtomicBool,
+    /// Whether the reply of the next commit is lost.
+    pub mute: AtomicBool,
+    /// How often it was asked for anything.
+    pub calls: AtomicUsize,
+}
+
+impl Switched {
+    pub fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            store: MemoryStore::new(clock),
+            away: AtomicBool::default(),
+            mute: AtomicBool::default(),
+            calls: AtomicUsize::default(),
+        })
+    }
+
+    /// Switches it off and on.
+    pub fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
+    }
+
+    fn here(&self) -> Result<&MemoryStore, Unavailable> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        if self.away.load(Ordering::SeqCst) {
+            return Err(Unavailable("it was switched off".to_owned()));
+        }
+        Ok(&self.store)
+    }
+}
+
+#[async_trait]
+impl Store for Switched {
+    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
+        let store = self
+            .here()
+            .map_err(|cause| CommitError::Unavailable(cause.0))?;
+        let committed = store.commit(commit).await;
+        if self.mute.swap(false, Ordering::SeqCst) {
+            return Err(CommitError::Unknown("the reply was lost".to_owned()));
+        }
+        committed
+    }
+
+    async fn get(
+        &self,
+        partition: &Partition,
+        keys: &[String],
+    ) -> Result<Vec<Option<Entry>>, Unavailable> {
+        self.here()?.get(partition, keys).await
+    }
+
+    async fn scan(
+        &self,
+        partition: &Partition,
+        prefix: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Page, Unavailable> {
+        self.here()?.scan(partition, prefix, after, max).await
+    }
+
+    async fn read(
+        &self,
+        partition: &Partition,
+        log: &str,
+        after: Position,
+        max: usize,
+    ) -> Result<Slice, Unavailable> {
+        // Others may come while it reads.
+        tokio::task::yield_now().await;
+        self.here()?.read(partition, log, after, max).await
+    }
+
+    async fn trim(
+        &self,
+        partition: &Partition,
+        log: &str,
+        before: Timestamp,
+        max: usize,
+    ) -> Result<usize, Unavailable> {
+        self.here()?.trim(partition, log, before, max).await
+    }
+
+    async fn claim(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        lease: Duration,
+        max: usize,
+    ) -> Result<Claimed, Unavailable> {
+        self.here()?.claim(partition, queue, lease, max).await
+    }
+
+    async fn partitions(
+        &self,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Partition>, Unavailable> {
+        self.here()?.partitions(after, max).await
+    }
+
+    fn hints(&self, partition: &Partition) -> Hints {
+        self.store.hints(partition)
+    }
+
+    fn partition_hints(&self) -> PartitionHints {
+        self.store.partition_hints()
+    }
+
+    fn hints_as_of(&self) -> Option<Timestamp> {
+        let is_away = self.away.load(Ordering::SeqCst);
+        self.store.hints_as_of().filter(|_| !is_away)
+    }
+}
