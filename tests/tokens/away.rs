@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tillgate::clock::{StoppedClock, Timestamp};
 use tillgate::store::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition,
+    Claimed, Commit, CommitError, Committed, Entry, Health, Hints, MemoryStore, Page, Partition,
     PartitionHints, Position, Slice, Store, Unavailable,
 };
 
@@ -111,6 +111,13 @@ impl Store for Switched {
 
     fn hints_as_of(&self) -> Option<Timestamp> {
         self.here().ok()?.hints_as_of()
+    }
+
+    fn health(&self) -> Health {
+        match self.here() {
+            Ok(store) => store.health(),
+            Err(Unavailable(why)) => Health::Away { since: START, why },
+        }
     }
 }
 

@@ -57,8 +57,8 @@ use self::shared::Shared;
 use self::state::State;
 use self::writer::{FlushLimits, Writer};
 use super::contract::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, MAX_OPS, Page, Partition, Position,
-    Slice, Store, Unavailable,
+    Claimed, Commit, CommitError, Committed, Entry, Health, Hints, MAX_OPS, Page, Partition,
+    Position, Slice, Store, Unavailable,
 };
 use crate::clock::{Clock, Timestamp};
 
@@ -328,6 +328,10 @@ impl Store for EmbeddedStore {
 
     fn hints_as_of(&self) -> Option<Timestamp> {
         Some(self.shared.clock.now())
+    }
+
+    fn health(&self) -> Health {
+        self.shared.health()
     }
 }
 
