@@ -6,9 +6,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::super::contract::{Health, Unavailable};
 use super::super::hints::Listeners;
-use super::folder::Folder;
-use super::panics::catch_panics;
-use super::state::State;
+use super::engine::{Folder, State, catch_panics};
 use crate::clock::{Clock, Timestamp};
 
 pub(super) struct Shared {
