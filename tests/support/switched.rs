@@ -2,13 +2,13 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tillgate::clock::{Clock, Timestamp};
 use tillgate::store::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, MemoryStore, Page, Partition,
+    Claimed, Commit, CommitError, Committed, Entry, Health, Hints, MemoryStore, Page, Partition,
     PartitionHints, Position, Slice, Store, Unavailable,
 };
 
@@ -16,6 +16,9 @@ use tillgate::store::{
 #[derive(Debug)]
 pub struct Switched {
     store: MemoryStore,
+    clock: Arc<dyn Clock>,
+    /// When it was switched last.
+    since: AtomicU64,
     pub away: AtomicBool,
     /// Whether the reply of the next commit is lost.
     pub mute: AtomicBool,
@@ -26,7 +29,9 @@ pub struct Switched {
 impl Switched {
     pub fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
-            store: MemoryStore::new(clock),
+            store: MemoryStore::new(Arc::clone(&clock)),
+            clock,
+            since: AtomicU64::default(),
             away: AtomicBool::default(),
             mute: AtomicBool::default(),
             calls: AtomicUsize::default(),
@@ -35,6 +40,7 @@ impl Switched {
 
     /// Switches it off and on.
     pub fn set_away(&self, away: bool) {
+        self.since.store(self.clock.now().0, Ordering::SeqCst);
         self.away.store(away, Ordering::SeqCst);
     }
 
@@ -129,5 +135,15 @@ impl Store for Switched {
     fn hints_as_of(&self) -> Option<Timestamp> {
         let is_away = self.away.load(Ordering::SeqCst);
         self.store.hints_as_of().filter(|_| !is_away)
+    }
+
+    fn health(&self) -> Health {
+        match self.away.load(Ordering::SeqCst) {
+            false => self.store.health(),
+            true => Health::Away {
+                since: Timestamp(self.since.load(Ordering::SeqCst)),
+                why: "it was switched off".to_owned(),
+            },
+        }
     }
 }

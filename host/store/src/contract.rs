@@ -179,6 +179,27 @@ pub enum Refusal {
 #[error("the store is unavailable: {0}")]
 pub struct Unavailable(pub String);
 
+/// What a store can do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Everything.
+    Up,
+    /// It answers reads; commits, claims and trims fail, as with a full disk.
+    ReadOnly {
+        /// Since when.
+        since: Timestamp,
+        /// The cause, for the operator.
+        why: String,
+    },
+    /// It answers nothing.
+    Away {
+        /// Since when.
+        since: Timestamp,
+        /// The cause, for the operator.
+        why: String,
+    },
+}
+
 /// A value with the revision that put it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -309,6 +330,9 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Until when hints are complete: whatever was acknowledged before this moment, on any host, has reached its listeners
     /// here. `None` while that is not known. Whoever has taken in the hints that came so far is as fresh as this.
     fn hints_as_of(&self) -> Option<Timestamp>;
+
+    /// What the store can do, as far as is known without asking it.
+    fn health(&self) -> Health;
 }
 
 /// Commits, and repeats a few times with the same id while the outcome is unknown.

@@ -12,26 +12,15 @@
 
 mod apply;
 mod batch;
-mod block;
 mod commit_index;
-mod compaction;
-mod disk_snapshot;
-mod filter;
-mod flush;
-mod folder;
+mod engine;
 mod jobs;
-mod journal;
 mod keys;
-mod memtable;
-mod panics;
 mod portable;
 mod read;
 mod requests;
 mod restore;
-mod run;
 mod shared;
-mod state;
-mod tables;
 #[cfg(test)]
 #[path = "../../../tests/store/embedded/mod.rs"]
 mod tests;
@@ -48,17 +37,13 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use self::commit_index::CommitIndex;
-use self::flush::Flusher;
-use self::folder::{Folder, Meta};
-use self::journal::{Files, Journal};
-use self::panics::catch_panics;
+use self::engine::{Files, FlushLimits, Flusher, Folder, Journal, Meta, State, catch_panics};
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
 use self::shared::Shared;
-use self::state::State;
-use self::writer::{FlushLimits, Writer};
+use self::writer::Writer;
 use super::contract::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, MAX_OPS, Page, Partition, Position,
-    Slice, Store, Unavailable,
+    Claimed, Commit, CommitError, Committed, Entry, Health, Hints, MAX_OPS, Page, Partition,
+    Position, Slice, Store, Unavailable,
 };
 use crate::clock::{Clock, Timestamp};
 
@@ -328,6 +313,10 @@ impl Store for EmbeddedStore {
 
     fn hints_as_of(&self) -> Option<Timestamp> {
         Some(self.shared.clock.now())
+    }
+
+    fn health(&self) -> Health {
+        self.shared.health()
     }
 }
 

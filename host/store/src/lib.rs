@@ -38,9 +38,10 @@ pub mod priority;
 mod redis;
 
 pub use self::contract::{
-    ChangedPartitions, Check, Claimed, Commit, CommitError, CommitId, Committed, Entry, Hints, Job,
-    Lease, MAX_COMMIT_BYTES, MAX_NAME_BYTES, MAX_OPS, Message, Op, Page, Partition, PartitionHints,
-    Position, REMEMBER, Refusal, Revision, Slice, Store, Unavailable, commit_surely,
+    ChangedPartitions, Check, Claimed, Commit, CommitError, CommitId, Committed, Entry, Health,
+    Hints, Job, Lease, MAX_COMMIT_BYTES, MAX_NAME_BYTES, MAX_OPS, Message, Op, Page, Partition,
+    PartitionHints, Position, REMEMBER, Refusal, Revision, Slice, Store, Unavailable,
+    commit_surely,
 };
 pub use self::embedded::EmbeddedStore;
 pub use self::memory::MemoryStore;

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 
 use self::contents::Contents;
 use super::contract::{
-    Claimed, Commit, CommitError, Committed, Entry, Hints, Page, Partition, Position, Revision,
-    Slice, Store, Unavailable,
+    Claimed, Commit, CommitError, Committed, Entry, Health, Hints, Page, Partition, Position,
+    Revision, Slice, Store, Unavailable,
 };
 use super::hints::Listeners;
 use crate::clock::{Clock, Timestamp};
@@ -188,5 +188,9 @@ impl Store for MemoryStore {
 
     fn hints_as_of(&self) -> Option<Timestamp> {
         Some(self.clock.now())
+    }
+
+    fn health(&self) -> Health {
+        Health::Up
     }
 }

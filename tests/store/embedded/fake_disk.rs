@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use redb::StorageBackend;
 
-use super::super::folder::Folder;
-use super::super::journal::Files;
-use super::super::writer::FlushLimits;
+use super::super::engine::{Files, FlushLimits, Folder};
 use super::super::{EmbeddedStore, Timestamp};
 use crate::clock::StoppedClock;
 

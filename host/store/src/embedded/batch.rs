@@ -10,10 +10,8 @@ use foldhash::fast::RandomState;
 
 use super::super::contract::{CommitId, Committed, Partition, Position, REMEMBER, Revision};
 use super::commit_index::CommitIndex;
-use super::keys::{self, Key};
-use super::memtable::Changes;
-use super::state::{Merged, State};
-use super::tables::malformed;
+use super::engine::{Changes, Key, Merged, State, malformed};
+use super::keys;
 use super::values::{self, Outcome};
 use crate::clock::Timestamp;
 

@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 use super::super::contract::{Claimed, Job, Lease};
 use super::batch::BatchWriter;
-use super::keys::{self, Key, Order};
+use super::engine::Key;
+use super::keys::{self, Order};
 use super::requests::Claim;
 use super::values;
 use crate::clock::Timestamp;

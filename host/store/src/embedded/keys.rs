@@ -8,12 +8,9 @@ use std::ops::Range;
 
 use bytes::BufMut;
 
-use super::tables::malformed;
+use super::engine::{Key, ROW_TAGS, malformed};
 use super::values::text;
 use crate::clock::Timestamp;
-
-/// A key of the store.
-pub(super) type Key = Vec<u8>;
 
 /// Partition, queue, when the job is due, job → body: the order of claims.
 const DUE: u8 = b'd';
@@ -27,12 +24,12 @@ const JOB: u8 = b'j';
 const LOG: u8 = b'l';
 /// Partition, log, position of the last message → messages, each preceded by its position and its length: publish time,
 /// attributes, body.
-const MESSAGE: u8 = b'm';
+const MESSAGE: u8 = ROW_TAGS[0];
 /// Partition → revision, publish time of the newest commit, newest lease.
 const PARTITION: u8 = b'p';
 /// Publish time of the first outcome, partition → outcomes of commits, each its id, publish time, revision, number of
 /// positions and the positions. The order in which they expire.
-const OUTCOMES: u8 = b'r';
+const OUTCOMES: u8 = ROW_TAGS[1];
 
 /// The two orders of a queue's jobs. A lease that is settled leaves a tombstone; those of leases are kept apart from the
 /// jobs that are due, so that a search for one never walks over them.
@@ -53,11 +50,6 @@ impl Order {
             Self::Leased => LEASED,
         }
     }
-}
-
-/// Whether a key belongs to the table [`ROWS`](super::tables::ROWS).
-pub(super) fn is_row(key: &[u8]) -> bool {
-    matches!(key.first(), Some(&(MESSAGE | OUTCOMES)))
 }
 
 fn key(tag: u8, names: &[&str]) -> Key {

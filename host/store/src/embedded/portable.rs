@@ -11,9 +11,9 @@ use bytes::Bytes;
 
 use super::super::contract::{Lease, Partition, Position, Revision, Unavailable};
 use super::super::portable::{Counters, LogBounds, Metadata, Part, Portable, QueuedJob};
-use super::keys::{self, Key, Order};
+use super::engine::{Key, State};
+use super::keys::{self, Order};
 use super::requests::{Request, Restore};
-use super::state::State;
 use super::{EmbeddedStore, read, values};
 use crate::clock::Timestamp;
 

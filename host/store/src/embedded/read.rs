@@ -3,8 +3,8 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::super::contract::{Entry, Page, Partition, Position, Revision, Slice};
-use super::keys::{self, Key, Order};
-use super::state::{Snapshot, State};
+use super::engine::{Key, Snapshot, State};
+use super::keys::{self, Order};
 use super::values;
 use crate::clock::Timestamp;
 

@@ -4,12 +4,10 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::super::contract::Unavailable;
+use super::super::contract::{Health, Unavailable};
 use super::super::hints::Listeners;
-use super::folder::Folder;
-use super::panics::catch_panics;
-use super::state::State;
-use crate::clock::Clock;
+use super::engine::{Folder, State, catch_panics};
+use crate::clock::{Clock, Timestamp};
 
 pub(super) struct Shared {
     /// Declared before the folder, so that no snapshot of the database outlives it.
@@ -20,7 +18,7 @@ pub(super) struct Shared {
     /// The runtime of the callers, if it has threads of its own.
     runtime: OnceLock<Handle>,
     /// Why the store has stopped, once a write has failed.
-    failed: OnceLock<String>,
+    failed: OnceLock<(Timestamp, String)>,
 }
 
 impl Shared {
@@ -39,7 +37,15 @@ impl Shared {
     pub(super) fn check_running(&self) -> Result<(), Unavailable> {
         self.failed
             .get()
-            .map_or(Ok(()), |reason| Err(Unavailable(reason.clone())))
+            .map_or(Ok(()), |(_, reason)| Err(Unavailable(reason.clone())))
+    }
+
+    /// Whether it still reads and writes.
+    pub(super) fn health(&self) -> Health {
+        self.failed
+            .get()
+            .cloned()
+            .map_or(Health::Up, |(since, why)| Health::Away { since, why })
     }
 
     /// Reads the newest durable state, without waiting for the writer.
@@ -62,7 +68,7 @@ impl Shared {
     pub(super) fn fail(&self, reason: &str) {
         let reason = format!("{reason}; remove the cause, then restart");
         tracing::error!(folder = ?self.folder, reason, "the store has stopped");
-        let _already_failed = self.failed.set(reason);
+        let _already_failed = self.failed.set((self.clock.now(), reason));
     }
 
     /// Keeps the current runtime, unless one is kept already or it makes progress only while somebody blocks on it.

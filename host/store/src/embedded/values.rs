@@ -3,7 +3,7 @@
 use bytes::{Buf, BufMut, Bytes};
 
 use super::super::contract::{Message, Position};
-use super::tables::malformed;
+use super::engine::malformed;
 use crate::clock::Timestamp;
 
 /// Encodes the outcome of a commit at the end of a row.

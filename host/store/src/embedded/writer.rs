@@ -13,13 +13,9 @@ use tokio::sync::mpsc;
 use super::super::contract::{MAX_OPS, Unavailable};
 use super::batch::{Batch, BatchWriter};
 use super::commit_index::CommitIndex;
-use super::flush::Flusher;
-use super::journal::Journal;
-use super::memtable::Memtable;
-use super::panics::catch_panics;
+use super::engine::{FlushLimits, Flusher, Journal, Memtable, State, catch_panics};
 use super::requests::{FinishedBatch, Request, WriteError};
 use super::shared::Shared;
-use super::state::State;
 use crate::clock::Timestamp;
 use crate::priority;
 
@@ -33,28 +29,6 @@ const MAX_BATCH_BYTES: usize = 16 << 20;
 /// tenth of the last sync. Callers that were answered together tend to ask again together, and would otherwise fall into
 /// two batches that wait for each other's syncs.
 const MAX_LINGER: Duration = Duration::from_micros(300);
-
-/// When the journal is flushed, and how much is compacted then.
-#[derive(Clone, Copy)]
-pub(super) struct FlushLimits {
-    /// How large a file of the journal gets before a flush begins, in bytes.
-    pub(super) flush_at: u64,
-    /// At which size the writer stalls until the flush before has finished, in bytes.
-    pub(super) stall_at: u64,
-    /// How many bytes a flush compacts on each level, at least.
-    pub(super) compaction_bytes: usize,
-}
-
-impl Default for FlushLimits {
-    /// 32, 64 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
-    fn default() -> Self {
-        Self {
-            flush_at: 32 << 20,
-            stall_at: 64 << 20,
-            compaction_bytes: 4 << 20,
-        }
-    }
-}
 
 /// The state of the thread.
 pub(super) struct Writer {

@@ -24,15 +24,15 @@ const CACHE_BYTES: usize = 256 << 20;
 const JOURNAL: [&str; 2] = ["tillgate.journal.0", "tillgate.journal.1"];
 
 /// Facts about a store.
-pub(super) struct Meta {
+pub(in super::super) struct Meta {
     /// The last record of the journal that is flushed.
-    pub(super) flushed: u64,
+    pub(in super::super) flushed: u64,
     /// The salt of the journal's records.
-    pub(super) salt: u64,
+    pub(in super::super) salt: u64,
 }
 
 /// An open folder.
-pub(super) struct Folder {
+pub(in super::super) struct Folder {
     /// `None` while it is closed.
     database: Option<Database>,
     path: PathBuf,
@@ -42,7 +42,7 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Opens the store in a folder and the files of its journal; creates what is missing.
-    pub(super) fn open(path: &Path) -> Result<(Self, Meta, Files), String> {
+    pub(in super::super) fn open(path: &Path) -> Result<(Self, Meta, Files), String> {
         create_folder(path).map_err(|error| cannot("create", path, &error))?;
         let lock = lock(path)?;
         let file = path.join("tillgate.redb");
@@ -65,7 +65,7 @@ impl Folder {
 
     /// A store that is not in a folder, for tests of disk failures.
     #[cfg(test)]
-    pub(super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, Meta), String> {
+    pub(in super::super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, Meta), String> {
         let path = PathBuf::from("a test");
         let database = database(&path, || builder(&path).create_with_backend(backend))?;
         set_up(&database).map_err(|error| describe(&path, &error))?;
@@ -79,7 +79,7 @@ impl Folder {
     }
 
     /// The redb file.
-    pub(super) fn database(&self) -> Result<&Database, redb::Error> {
+    pub(in super::super) fn database(&self) -> Result<&Database, redb::Error> {
         self.database.as_ref().ok_or(redb::Error::DatabaseClosed)
     }
 
@@ -104,7 +104,7 @@ impl Folder {
     }
 
     /// Why the journal cannot be read, for the operator.
-    pub(super) fn describe_journal(&self, error: ReadError) -> String {
+    pub(in super::super) fn describe_journal(&self, error: ReadError) -> String {
         self.describe(&match error {
             ReadError::Io(error) => redb::Error::Io(error),
             ReadError::Damaged(how) => redb::Error::Corrupted(how),
@@ -112,7 +112,7 @@ impl Folder {
     }
 
     /// An error with the folder and what to do, for the operator.
-    pub(super) fn describe(&self, error: &redb::Error) -> String {
+    pub(in super::super) fn describe(&self, error: &redb::Error) -> String {
         describe(&self.path, error)
     }
 }

@@ -11,12 +11,11 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase};
 
 use super::block::Block;
 use super::filter::KeyHash;
-use super::keys::{self, Key};
 use super::run::{Run, block_key, prefix};
-use super::tables::{BLOCKS, ROWS};
+use super::tables::{BLOCKS, Key, ROWS, is_row};
 
 /// What is flushed, at one moment.
-pub(super) struct DiskSnapshot {
+pub(in super::super) struct DiskSnapshot {
     blocks: ReadOnlyTable<&'static [u8], &'static [u8]>,
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
     /// Newest first.
@@ -24,19 +23,26 @@ pub(super) struct DiskSnapshot {
 }
 
 /// A key with its value; `None` for a tombstone.
-pub(super) type RunEntry = (Bytes, Option<Bytes>);
+pub(in super::super) type RunEntry = (Bytes, Option<Bytes>);
 
 impl DiskSnapshot {
     /// What is flushed now; `runs` are all runs of the store, newest first.
-    pub(super) fn new(database: &Database, runs: Vec<Arc<Run>>) -> Result<Self, redb::Error> {
+    pub(in super::super) fn new(
+        database: &Database,
+        runs: Vec<Arc<Run>>,
+    ) -> Result<Self, redb::Error> {
         let read = database.begin_read()?;
         let (blocks, rows) = (read.open_table(BLOCKS)?, read.open_table(ROWS)?);
         Ok(Self { blocks, rows, runs })
     }
 
     /// The value of a key.
-    pub(super) fn find(&self, key: &[u8], hash: KeyHash) -> Result<Option<Bytes>, redb::Error> {
-        if keys::is_row(key) {
+    pub(in super::super) fn find(
+        &self,
+        key: &[u8],
+        hash: KeyHash,
+    ) -> Result<Option<Bytes>, redb::Error> {
+        if is_row(key) {
             let row = self.rows.get(key)?;
             return Ok(row.map(|row| Bytes::copy_from_slice(row.value())));
         }
@@ -53,8 +59,8 @@ impl DiskSnapshot {
     }
 
     /// The keys of a range that exist. The range must contain only keys of rows, or none.
-    pub(super) fn range(&self, range: &Range<Key>) -> Result<DiskRange, redb::Error> {
-        if keys::is_row(&range.start) {
+    pub(in super::super) fn range(&self, range: &Range<Key>) -> Result<DiskRange, redb::Error> {
+        if is_row(&range.start) {
             let rows = self
                 .rows
                 .range(range.start.as_slice()..range.end.as_slice())?;
@@ -64,14 +70,18 @@ impl DiskSnapshot {
     }
 
     /// Some of its runs, newest first, merged from a key on, tombstones included.
-    pub(super) fn merged(&self, runs: &[Arc<Run>], from: Key) -> Result<MergedRuns, redb::Error> {
+    pub(in super::super) fn merged(
+        &self,
+        runs: &[Arc<Run>],
+        from: Key,
+    ) -> Result<MergedRuns, redb::Error> {
         // No tag is the greatest byte, so this range has no end.
         MergedRuns::new(self, runs, &(from..vec![u8::MAX]))
     }
 }
 
 /// Runs merged by key: of each key the entry of the newest run.
-pub(super) struct MergedRuns(Vec<Cursor>);
+pub(in super::super) struct MergedRuns(Vec<Cursor>);
 
 /// A position in a run.
 struct Cursor {
@@ -172,7 +182,7 @@ impl Cursor {
 }
 
 /// The keys of a range that exist on disk, with their values.
-pub(super) enum DiskRange {
+pub(in super::super) enum DiskRange {
     Rows(Box<redb::Range<'static, &'static [u8], &'static [u8]>>),
     Runs(MergedRuns),
 }

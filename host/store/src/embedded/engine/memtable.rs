@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::filter::{Filter, KeyHash};
-use super::keys::Key;
+use super::tables::Key;
 
 /// Changes by key: a new value, or `None` for a key that is deleted (a tombstone).
-pub(super) type Changes = BTreeMap<Key, Option<Bytes>>;
+pub(in super::super) type Changes = BTreeMap<Key, Option<Bytes>>;
 
 /// Changes, with a filter that spares the search for most keys that are not among them.
-pub(super) struct Memtable {
+pub(in super::super) struct Memtable {
     changes: Changes,
     filter: Filter,
 }
 
 impl Memtable {
     /// An empty memtable for about so many keys.
-    pub(super) fn new(keys: u64) -> Self {
+    pub(in super::super) fn new(keys: u64) -> Self {
         Self {
             changes: Changes::new(),
             filter: Filter::new(keys),
         }
     }
 
-    pub(super) fn changes(&self) -> &Changes {
+    pub(in super::super) fn changes(&self) -> &Changes {
         &self.changes
     }
 
     /// Adds changes, which are newer than those it has.
-    pub(super) fn extend(&mut self, changes: Changes) {
+    pub(in super::super) fn extend(&mut self, changes: Changes) {
         for (key, change) in changes {
             self.filter.add(KeyHash::of(&key));
             self.changes.insert(key, change);
@@ -38,7 +38,7 @@ impl Memtable {
     }
 
     /// The change of a key.
-    pub(super) fn find(&self, key: &[u8], hash: KeyHash) -> Option<&Option<Bytes>> {
+    pub(in super::super) fn find(&self, key: &[u8], hash: KeyHash) -> Option<&Option<Bytes>> {
         let may_contain = self.filter.may_contain(hash);
         may_contain.then(|| self.changes.get(key)).flatten()
     }

@@ -13,14 +13,14 @@ const HASHES: u32 = 7;
 const LINE: usize = 8;
 
 /// A Bloom filter.
-pub(super) struct Filter(Vec<[u64; LINE]>);
+pub(in super::super) struct Filter(Vec<[u64; LINE]>);
 
 /// The hash of a key.
 #[derive(Clone, Copy)]
-pub(super) struct KeyHash(u64);
+pub(in super::super) struct KeyHash(u64);
 
 impl KeyHash {
-    pub(super) fn of(key: &[u8]) -> Self {
+    pub(in super::super) fn of(key: &[u8]) -> Self {
         // Filters are stored, so the hash must never change: a CRC, whose bits are then spread over 64 (the finalizer of
         // MurmurHash3).
         let mut hash = u64::from(crc32fast::hash(key));
@@ -44,13 +44,13 @@ impl KeyHash {
 
 impl Filter {
     /// A filter sized for so many keys.
-    pub(super) fn new(keys: u64) -> Self {
+    pub(in super::super) fn new(keys: u64) -> Self {
         let keys = usize::try_from(keys).unwrap_or(usize::MAX);
         let lines = keys.saturating_mul(BITS_PER_KEY).div_ceil(64 * LINE).max(1);
         Self(vec![[0; LINE]; lines])
     }
 
-    pub(super) fn add(&mut self, hash: KeyHash) {
+    pub(in super::super) fn add(&mut self, hash: KeyHash) {
         let line = self.line(hash);
         let Some(line) = self.0.get_mut(line) else {
             return;
@@ -63,7 +63,7 @@ impl Filter {
     }
 
     /// Whether the key may have been added; `false` is certain.
-    pub(super) fn may_contain(&self, hash: KeyHash) -> bool {
+    pub(in super::super) fn may_contain(&self, hash: KeyHash) -> bool {
         let line = self.0.get(self.line(hash));
         line.is_none_or(|line| {
             hash.bits()
@@ -77,13 +77,13 @@ impl Filter {
     }
 
     /// Appends the filter as it is stored.
-    pub(super) fn write(&self, to: &mut Vec<u8>) {
+    pub(in super::super) fn write(&self, to: &mut Vec<u8>) {
         to.reserve(self.0.len() * LINE * 8);
         to.extend(self.0.iter().flatten().flat_map(|word| word.to_le_bytes()));
     }
 
     /// Reads a stored filter. Its row has a checksum, so an incomplete line cannot occur.
-    pub(super) fn read(bytes: &[u8]) -> Self {
+    pub(in super::super) fn read(bytes: &[u8]) -> Self {
         let (words, _) = bytes.as_chunks();
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         Self(words.as_chunks().0.to_vec())

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::disk_snapshot::DiskSnapshot;
-use super::keys::Key;
 use super::run::{Blocks, Run, RunWriter};
+use super::tables::Key;
 
 /// Runs that are being merged into one.
-pub(super) struct Compaction {
+pub(in super::super) struct Compaction {
     /// Newest first.
     inputs: Vec<Arc<Run>>,
     output: RunWriter,
@@ -21,7 +21,11 @@ pub(super) struct Compaction {
 
 impl Compaction {
     /// Begins to merge `inputs`, newest first.
-    pub(super) fn new(inputs: Vec<Arc<Run>>, output: RunWriter, drops_tombstones: bool) -> Self {
+    pub(in super::super) fn new(
+        inputs: Vec<Arc<Run>>,
+        output: RunWriter,
+        drops_tombstones: bool,
+    ) -> Self {
         Self {
             inputs,
             output,
@@ -31,7 +35,7 @@ impl Compaction {
     }
 
     /// Merges at least so many bytes, or what is left; whether nothing is left.
-    pub(super) fn step(
+    pub(in super::super) fn step(
         &mut self,
         disk: &DiskSnapshot,
         blocks: &mut Blocks<'_>,
@@ -53,7 +57,7 @@ impl Compaction {
     }
 
     /// Writes the end of the output; returns the inputs and the output.
-    pub(super) fn finish(
+    pub(in super::super) fn finish(
         self,
         blocks: &mut Blocks<'_>,
     ) -> Result<(Vec<Arc<Run>>, Run), redb::Error> {

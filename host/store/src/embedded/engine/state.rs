@@ -13,16 +13,16 @@ use bytes::Bytes;
 
 use super::disk_snapshot::{DiskRange, DiskSnapshot};
 use super::filter::KeyHash;
-use super::keys::Key;
 use super::memtable::{Changes, Memtable};
+use super::tables::Key;
 
 /// How many keys the filter of a memtable is sized for: about as many as a full file of the journal holds.
 const FILTER_KEYS: u64 = 1 << 18;
 
 /// The newest durable state.
-pub(super) struct State {
+pub(in super::super) struct State {
     /// What the newest batch changed.
-    pub(super) last_batch: Changes,
+    pub(in super::super) last_batch: Changes,
     /// What earlier batches changed, since the last flush began.
     active: Memtable,
     /// What is being flushed; empty when nothing is.
@@ -30,18 +30,18 @@ pub(super) struct State {
     disk: Arc<DiskSnapshot>,
     /// For queues that were claimed from, a key that no job of an order comes before: a search for jobs starts there instead of
     /// walking over the tombstones of all jobs that are gone.
-    pub(super) watermarks: HashMap<Key, Key>,
+    pub(in super::super) watermarks: HashMap<Key, Key>,
 }
 
 /// The part of a state that a read needs.
-pub(super) struct Snapshot {
+pub(in super::super) struct Snapshot {
     /// Changes that are not flushed yet.
     recent: Changes,
     disk: Arc<DiskSnapshot>,
 }
 
 impl State {
-    pub(super) fn new(disk: DiskSnapshot) -> Self {
+    pub(in super::super) fn new(disk: DiskSnapshot) -> Self {
         Self {
             last_batch: Changes::new(),
             active: Memtable::new(FILTER_KEYS),
@@ -52,38 +52,38 @@ impl State {
     }
 
     /// Moves the newest batch into the active memtable.
-    pub(super) fn absorb_batch(&mut self) {
+    pub(in super::super) fn absorb_batch(&mut self) {
         self.active.extend(mem::take(&mut self.last_batch));
     }
 
     /// Begins a new memtable; returns the one before it, which is to be flushed.
-    pub(super) fn seal(&mut self) -> Arc<Memtable> {
+    pub(in super::super) fn seal(&mut self) -> Arc<Memtable> {
         self.absorb_batch();
         self.sealed = Arc::new(mem::replace(&mut self.active, Memtable::new(FILTER_KEYS)));
         Arc::clone(&self.sealed)
     }
 
     /// Replaces the sealed memtable by the disk state it was flushed to.
-    pub(super) fn flushed(&mut self, disk: DiskSnapshot) {
+    pub(in super::super) fn flushed(&mut self, disk: DiskSnapshot) {
         self.disk = Arc::new(disk);
         self.sealed = Arc::new(Memtable::new(0));
     }
 
     /// Whether a sealed memtable is being flushed.
     #[cfg(test)]
-    pub(super) fn is_flushing(&self) -> bool {
+    pub(in super::super) fn is_flushing(&self) -> bool {
         !self.sealed.changes().is_empty()
     }
 
     /// The value of a key.
-    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
+    pub(in super::super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
         let hash = KeyHash::of(key);
         let recent = self.recent(key, hash);
         recent.map_or_else(|| self.disk.find(key, hash), |change| Ok(change.clone()))
     }
 
     /// The keys of a range, as they are once `newer` is applied.
-    pub(super) fn range<'a>(
+    pub(in super::super) fn range<'a>(
         &'a self,
         newer: &'a Changes,
         range: &Range<Key>,
@@ -108,7 +108,12 @@ impl State {
     }
 
     /// What it takes to read `keys`, and up to `max` keys of `range`.
-    pub(super) fn snapshot(&self, keys: &[Key], range: &Range<Key>, max: usize) -> Snapshot {
+    pub(in super::super) fn snapshot(
+        &self,
+        keys: &[Key],
+        range: &Range<Key>,
+        max: usize,
+    ) -> Snapshot {
         let mut recent = Changes::new();
         for key in keys {
             if let Some(change) = self.recent(key, KeyHash::of(key)) {
@@ -132,14 +137,14 @@ impl State {
 }
 
 impl Snapshot {
-    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
+    pub(in super::super) fn find(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
         match self.recent.get(key) {
             Some(change) => Ok(change.clone()),
             None => self.disk.find(key, KeyHash::of(key)),
         }
     }
 
-    pub(super) fn range(&self, range: &Range<Key>) -> Result<Merged<'_>, redb::Error> {
+    pub(in super::super) fn range(&self, range: &Range<Key>) -> Result<Merged<'_>, redb::Error> {
         Merged::new(&[&self.recent], &self.disk, range)
     }
 }
@@ -187,7 +192,7 @@ impl<'a> Iterator for MergedChanges<'a> {
 }
 
 /// The keys of a range that exist, by key: what is on disk with newer changes applied.
-pub(super) struct Merged<'a> {
+pub(in super::super) struct Merged<'a> {
     recent: MergedChanges<'a>,
     disk: DiskRange,
     /// The next key on disk.

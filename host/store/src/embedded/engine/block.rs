@@ -20,7 +20,7 @@ const TOMBSTONE: u32 = u32::MAX;
 
 /// A block that is being built.
 #[derive(Default)]
-pub(super) struct Builder {
+pub(in super::super) struct Builder {
     bytes: Vec<u8>,
     offsets: Vec<u32>,
     first: Vec<u8>,
@@ -28,18 +28,18 @@ pub(super) struct Builder {
 
 /// A block that is read.
 #[derive(Clone, Copy)]
-pub(super) struct Block<'a> {
+pub(in super::super) struct Block<'a> {
     bytes: &'a [u8],
     /// Where each entry begins.
     offsets: &'a [[u8; 4]],
 }
 
 /// A key with its value; `None` for a tombstone.
-pub(super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
+pub(in super::super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 
 impl Builder {
     /// Whether an entry still fits. The first one fits whatever its length.
-    pub(super) fn fits(&self, key: &[u8], value: Option<&[u8]>) -> bool {
+    pub(in super::super) fn fits(&self, key: &[u8], value: Option<&[u8]>) -> bool {
         let trailer = 4 * (self.offsets.len() + 3);
         let entry = LENGTHS + key.len() + value.map_or(0, <[u8]>::len);
         self.offsets.is_empty()
@@ -50,7 +50,11 @@ impl Builder {
     ///
     /// # Errors
     /// When a length does not fit in its field.
-    pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), redb::Error> {
+    pub(in super::super) fn push(
+        &mut self,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), redb::Error> {
         if self.offsets.is_empty() {
             self.first.extend_from_slice(key);
         }
@@ -67,7 +71,7 @@ impl Builder {
     }
 
     /// The first key and the block, unless the block is empty.
-    pub(super) fn finish(&mut self) -> Option<(&[u8], &[u8])> {
+    pub(in super::super) fn finish(&mut self) -> Option<(&[u8], &[u8])> {
         let count = u32::try_from(self.offsets.len()).ok()?;
         let offsets = self.offsets.iter().filter(|_| count > 0);
         for number in offsets.chain([&count]) {
@@ -79,7 +83,7 @@ impl Builder {
     }
 
     /// Begins the next block.
-    pub(super) fn clear(&mut self) {
+    pub(in super::super) fn clear(&mut self) {
         self.bytes.clear();
         self.offsets.clear();
         self.first.clear();
@@ -91,7 +95,7 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     /// When it is not as it was written.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+    pub(in super::super) fn read(bytes: &'a [u8]) -> Result<Self, redb::Error> {
         let (content, checksum) = bytes.split_last_chunk().ok_or_else(malformed)?;
         if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
             return Err(malformed());
@@ -103,7 +107,7 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     /// When its trailer is malformed.
-    pub(super) fn of(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+    pub(in super::super) fn of(bytes: &'a [u8]) -> Result<Self, redb::Error> {
         let block = || {
             let (rest, _) = bytes.split_last_chunk::<4>()?;
             let (rest, count) = rest.split_last_chunk::<4>()?;
@@ -118,7 +122,7 @@ impl<'a> Block<'a> {
     }
 
     /// The entry at an index, `None` after the last.
-    pub(super) fn entry(&self, index: usize) -> Result<Option<Entry<'a>>, redb::Error> {
+    pub(in super::super) fn entry(&self, index: usize) -> Result<Option<Entry<'a>>, redb::Error> {
         let Some(offset) = self.offsets.get(index) else {
             return Ok(None);
         };
@@ -137,7 +141,7 @@ impl<'a> Block<'a> {
     }
 
     /// The index of the first key that is not less than `key`.
-    pub(super) fn lower_bound(&self, key: &[u8]) -> Result<usize, redb::Error> {
+    pub(in super::super) fn lower_bound(&self, key: &[u8]) -> Result<usize, redb::Error> {
         let (mut from, mut to) = (0, self.offsets.len());
         while from < to {
             let middle = usize::midpoint(from, to);
@@ -152,7 +156,7 @@ impl<'a> Block<'a> {
     }
 
     /// The entry of a key: its value or a tombstone, if the block has one.
-    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Option<Bytes>>, redb::Error> {
+    pub(in super::super) fn find(&self, key: &[u8]) -> Result<Option<Option<Bytes>>, redb::Error> {
         let found = self.entry(self.lower_bound(key)?)?;
         let found = found.filter(|(found, _)| *found == key);
         Ok(found.map(|(_, value)| value.map(Bytes::copy_from_slice)))

@@ -30,10 +30,10 @@ const GROWTH: usize = 1 << 20;
 const TOMBSTONE: u32 = u32::MAX;
 
 /// The files of a journal.
-pub(super) type Files = [Box<dyn StorageBackend>; 2];
+pub(in super::super) type Files = [Box<dyn StorageBackend>; 2];
 
 /// The journal of an open store. Every record is flushed, is being flushed, or is in the current file.
-pub(super) struct Journal {
+pub(in super::super) struct Journal {
     files: Files,
     salt: u64,
     /// The index of the current file.
@@ -48,7 +48,7 @@ pub(super) struct Journal {
 
 /// Why a journal cannot be read.
 #[derive(Debug)]
-pub(super) enum ReadError {
+pub(in super::super) enum ReadError {
     Io(io::Error),
     /// It is damaged, in this way.
     Damaged(String),
@@ -62,7 +62,7 @@ impl From<io::Error> for ReadError {
 
 impl Journal {
     /// The changes after record `flushed`, and the number of the last record.
-    pub(super) fn read(
+    pub(in super::super) fn read(
         files: &Files,
         salt: u64,
         flushed: u64,
@@ -86,7 +86,7 @@ impl Journal {
     }
 
     /// A journal that continues after record `last`, up to which all is flushed.
-    pub(super) fn new(files: Files, salt: u64, last: u64) -> Self {
+    pub(in super::super) fn new(files: Files, salt: u64, last: u64) -> Self {
         Self {
             files,
             salt,
@@ -98,7 +98,7 @@ impl Journal {
     }
 
     /// Makes changes durable. After an error it is unknown whether they are.
-    pub(super) fn append(&mut self, changes: &Changes) -> io::Result<()> {
+    pub(in super::super) fn append(&mut self, changes: &Changes) -> io::Result<()> {
         let number = self.last.saturating_add(1);
         encode(&mut self.record, changes, self.salt, number)?;
         let [first, second] = &self.files;
@@ -116,17 +116,17 @@ impl Journal {
     }
 
     /// How many bytes of records the current file holds.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in super::super) fn bytes(&self) -> u64 {
         self.end
     }
 
     /// The number of the last record.
-    pub(super) fn last(&self) -> u64 {
+    pub(in super::super) fn last(&self) -> u64 {
         self.last
     }
 
     /// Continues in the other file, all of which must be flushed.
-    pub(super) fn switch_files(&mut self) {
+    pub(in super::super) fn switch_files(&mut self) {
         self.current = 1 - self.current;
         self.end = 0;
     }

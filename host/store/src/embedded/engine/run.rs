@@ -12,33 +12,33 @@ use super::filter::{Filter, KeyHash};
 use super::tables::{RUNS, malformed};
 
 /// A run, without its blocks.
-pub(super) struct Run {
+pub(in super::super) struct Run {
     /// Unique among all runs that the store has or had.
-    pub(super) number: u64,
+    pub(in super::super) number: u64,
     /// 0 for a flushed memtable; one more than the runs that a compacted one was merged from. Runs of a higher level are
     /// older; within a level, those with a lower number are.
-    pub(super) level: u64,
+    pub(in super::super) level: u64,
     /// How many keys it has, tombstones included.
-    pub(super) keys: u64,
-    pub(super) filter: Filter,
+    pub(in super::super) keys: u64,
+    pub(in super::super) filter: Filter,
 }
 
 /// A run that is being written.
-pub(super) struct RunWriter {
+pub(in super::super) struct RunWriter {
     run: Run,
     block: Builder,
 }
 
 /// The table of blocks, to be written.
-pub(super) type Blocks<'a> = Table<'a, &'static [u8], &'static [u8]>;
+pub(in super::super) type Blocks<'a> = Table<'a, &'static [u8], &'static [u8]>;
 
 /// What the keys of the blocks of a run begin with.
-pub(super) fn prefix(run: u64) -> [u8; 8] {
+pub(in super::super) fn prefix(run: u64) -> [u8; 8] {
     run.to_be_bytes()
 }
 
 /// The key of the block that begins with the key `first`.
-pub(super) fn block_key(run: u64, first: &[u8]) -> Vec<u8> {
+pub(in super::super) fn block_key(run: u64, first: &[u8]) -> Vec<u8> {
     [&prefix(run), first].concat()
 }
 
@@ -54,7 +54,7 @@ fn blocks_of(run: u64) -> Range<Vec<u8>> {
 }
 
 /// All runs of a store, newest first.
-pub(super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::Error> {
+pub(in super::super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::Error> {
     let table = database.begin_read()?.open_table(RUNS)?;
     let mut runs = Vec::new();
     for row in table.iter()? {
@@ -66,7 +66,7 @@ pub(super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::Error> {
 }
 
 /// The number of the first run after `after` that has a block.
-pub(super) fn next_with_blocks(
+pub(in super::super) fn next_with_blocks(
     blocks: &Blocks<'_>,
     after: Option<u64>,
 ) -> Result<Option<u64>, redb::Error> {
@@ -76,7 +76,7 @@ pub(super) fn next_with_blocks(
 }
 
 /// Removes the blocks of a run.
-pub(super) fn remove(blocks: &mut Blocks<'_>, run: u64) -> Result<(), redb::Error> {
+pub(in super::super) fn remove(blocks: &mut Blocks<'_>, run: u64) -> Result<(), redb::Error> {
     let all = blocks_of(run);
     blocks.retain_in(all.start.as_slice()..all.end.as_slice(), |_, _| false)?;
     Ok(())
@@ -99,7 +99,7 @@ impl Run {
     }
 
     /// Its row in the table of runs. It ends with a checksum, since a filter that lost a bit would hide keys.
-    pub(super) fn row(&self) -> Vec<u8> {
+    pub(in super::super) fn row(&self) -> Vec<u8> {
         let mut row = [self.level.to_be_bytes(), self.keys.to_be_bytes()].concat();
         self.filter.write(&mut row);
         let checksum = crc32fast::hash(&row);
@@ -110,7 +110,7 @@ impl Run {
 
 impl RunWriter {
     /// Begins a run of at most so many keys.
-    pub(super) fn new(number: u64, level: u64, keys: u64) -> Self {
+    pub(in super::super) fn new(number: u64, level: u64, keys: u64) -> Self {
         let run = Run {
             number,
             level,
@@ -124,7 +124,7 @@ impl RunWriter {
     }
 
     /// Adds a key, which must be greater than those before it; a value of `None` is a tombstone.
-    pub(super) fn push(
+    pub(in super::super) fn push(
         &mut self,
         blocks: &mut Blocks<'_>,
         key: &[u8],
@@ -139,7 +139,7 @@ impl RunWriter {
     }
 
     /// Writes the last block.
-    pub(super) fn finish(mut self, blocks: &mut Blocks<'_>) -> Result<Run, redb::Error> {
+    pub(in super::super) fn finish(mut self, blocks: &mut Blocks<'_>) -> Result<Run, redb::Error> {
         self.write(blocks)?;
         Ok(self.run)
     }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs work on redb, which panics on some kinds of damage; a panic becomes an error that says so.
-pub(super) fn catch_panics<T>(
+pub(in super::super) fn catch_panics<T>(
     work: impl FnOnce() -> Result<T, redb::Error>,
 ) -> Result<T, redb::Error> {
     let damaged = |_| Err(redb::Error::Corrupted("it cannot be read".to_owned()));

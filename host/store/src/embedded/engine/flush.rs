@@ -16,13 +16,34 @@ use redb::{Database, Durability, Table};
 
 use super::compaction::Compaction;
 use super::disk_snapshot::DiskSnapshot;
-use super::keys::{self, Key};
 use super::memtable::Changes;
 use super::run::{self, Blocks, Run, RunWriter};
-use super::tables::{BLOCKS, FLUSHED_KEY, META, ROWS, RUNS};
+use super::tables::{BLOCKS, FLUSHED_KEY, Key, META, ROWS, RUNS, is_row};
 
 /// How many runs of a level are compacted into one.
 const FANOUT: usize = 8;
+
+/// When the journal is flushed, and how much is compacted then.
+#[derive(Clone, Copy)]
+pub(in super::super) struct FlushLimits {
+    /// How large a file of the journal gets before a flush begins, in bytes.
+    pub(in super::super) flush_at: u64,
+    /// At which size the writer stalls until the flush before has finished, in bytes.
+    pub(in super::super) stall_at: u64,
+    /// How many bytes a flush compacts on each level, at least.
+    pub(in super::super) compaction_bytes: usize,
+}
+
+impl Default for FlushLimits {
+    /// 32, 64 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
+    fn default() -> Self {
+        Self {
+            flush_at: 32 << 20,
+            stall_at: 64 << 20,
+            compaction_bytes: 4 << 20,
+        }
+    }
+}
 
 /// The tables that a flush writes.
 struct Tables<'a> {
@@ -32,7 +53,7 @@ struct Tables<'a> {
 }
 
 /// The runs of a store and their compactions.
-pub(super) struct Flusher {
+pub(in super::super) struct Flusher {
     /// All runs, newest first.
     runs: Vec<Arc<Run>>,
     /// The compactions that are under way, by the level of their inputs.
@@ -45,7 +66,10 @@ pub(super) struct Flusher {
 
 impl Flusher {
     /// Reads the runs of a database, and removes what an interrupted compaction left.
-    pub(super) fn new(database: &Database, compaction_bytes: usize) -> Result<Self, redb::Error> {
+    pub(in super::super) fn new(
+        database: &Database,
+        compaction_bytes: usize,
+    ) -> Result<Self, redb::Error> {
         let runs = run::all(database)?;
         let known: BTreeSet<u64> = runs.iter().map(|run| run.number).collect();
         let mut last = known.last().copied();
@@ -76,12 +100,15 @@ impl Flusher {
     }
 
     /// What is flushed now.
-    pub(super) fn snapshot(&self, database: &Database) -> Result<DiskSnapshot, redb::Error> {
+    pub(in super::super) fn snapshot(
+        &self,
+        database: &Database,
+    ) -> Result<DiskSnapshot, redb::Error> {
         DiskSnapshot::new(database, self.runs.clone())
     }
 
     /// Flushes the changes up to the journal's record `through`. After an error nothing more may be flushed.
-    pub(super) fn flush(
+    pub(in super::super) fn flush(
         &mut self,
         database: &Database,
         changes: &Changes,
@@ -120,10 +147,10 @@ impl Flusher {
         let mut run = self.begin_run(0, keys);
         for (key, value) in changes {
             match value {
-                Some(row) if keys::is_row(key) => {
+                Some(row) if is_row(key) => {
                     tables.rows.insert(key.as_slice(), row.as_ref())?;
                 }
-                None if keys::is_row(key) => drop(tables.rows.remove(key.as_slice())?),
+                None if is_row(key) => drop(tables.rows.remove(key.as_slice())?),
                 _ => run.push(&mut tables.blocks, key, value.as_deref())?,
             }
         }
@@ -218,8 +245,8 @@ mod tests {
     use redb::ReadableDatabase;
     use redb::backends::InMemoryBackend;
 
+    use super::super::super::tests::random;
     use super::super::folder::Folder;
-    use super::super::tests::random;
     use super::*;
 
     /// How much a flush compacts on each level, at least: a small part of a level.

@@ -1,0 +1,29 @@
+//! The storage engine below the embedded store: durable changes of keys, and reads of the newest durable state.
+//!
+//! It knows keys and values as bytes and nothing of partitions, logs or queues. `README.md` beside it says why it
+//! exists, what it promises, and draws its files and its recovery.
+//!
+//! In the order of what happens to a change: `journal` makes it durable; `memtable` and `state` keep it in memory;
+//! `flush` moves it to redb as a run (`run`, `block`, `filter`) or a row (`tables`); `compaction` merges runs;
+//! `disk_snapshot` reads what is there. `folder` opens the files.
+
+mod block;
+mod compaction;
+mod disk_snapshot;
+mod filter;
+mod flush;
+mod folder;
+mod journal;
+mod memtable;
+mod panics;
+mod run;
+mod state;
+mod tables;
+
+pub(super) use self::flush::{FlushLimits, Flusher};
+pub(super) use self::folder::{Folder, Meta};
+pub(super) use self::journal::{Files, Journal};
+pub(super) use self::memtable::{Changes, Memtable};
+pub(super) use self::panics::catch_panics;
+pub(super) use self::state::{Merged, Snapshot, State};
+pub(super) use self::tables::{Key, ROW_TAGS, malformed};
