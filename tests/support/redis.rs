@@ -123,6 +123,14 @@ impl Server {
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
+
+    /// The port of the cluster bus.
+    fn bus(&self) -> String {
+        let nodes = self.cli(&["cluster", "nodes"]);
+        let myself = nodes.lines().find(|line| line.contains("myself")).unwrap();
+        let address = myself.split(' ').nth(1).unwrap();
+        address.rsplit('@').next().unwrap().to_owned()
+    }
 }
 
 impl Drop for Server {
@@ -157,6 +165,18 @@ impl Cluster {
     /// A cluster whose servers acknowledge nothing before it is on their disks.
     pub fn durable() -> Self {
         Self::with(&["--appendonly", "yes", "--appendfsync", "always"])
+    }
+
+    /// A durable cluster whose replicas take over two seconds after their masters are gone.
+    pub fn quick() -> Self {
+        Self::with(&[
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+            "--cluster-node-timeout",
+            "2000",
+        ])
     }
 
     fn with(options: &[&str]) -> Self {
@@ -194,6 +214,36 @@ impl Cluster {
         let cluster = Self { servers };
         cluster.wait_until_complete();
         cluster
+    }
+
+    /// Adds a master without slots.
+    pub fn add_master(&self) -> Server {
+        let bus = free_port().to_string();
+        let new = Server::with(&[
+            "--save",
+            "",
+            "--cluster-enabled",
+            "yes",
+            "--cluster-port",
+            &bus,
+        ]);
+        let known = self.servers[0].port.to_string();
+        let met = new.cli(&[
+            "cluster",
+            "meet",
+            "127.0.0.1",
+            &known,
+            &self.servers[0].bus(),
+        ]);
+        assert_eq!(met, "OK");
+        let all = self.servers.len() + 1;
+        wait_for("every server knows the new one", || {
+            self.servers.iter().chain([&new]).all(|server| {
+                let nodes = server.cli(&["cluster", "nodes"]);
+                nodes.lines().count() == all && !nodes.contains("handshake")
+            })
+        });
+        new
     }
 
     /// Waits until every server sees all slots owned and every replica follows its master.

@@ -12,14 +12,17 @@ mod batcher;
 mod cluster;
 mod commit;
 mod commit_arguments;
+mod freshness;
 mod hints;
 mod keys;
+mod link;
 mod node;
 mod portable;
 mod preflight;
 mod reply;
 mod router;
 mod scripts;
+mod sentinels;
 mod shared;
 mod url;
 
@@ -33,6 +36,7 @@ use futures_util::future::try_join_all;
 use redis::Value;
 
 use self::batcher::Batcher;
+use self::freshness::Freshness;
 use self::keys::{Keyspace, QUEUE_KEYS, stream_id};
 use self::router::Router;
 use self::scripts::{Request, Script};
@@ -80,6 +84,7 @@ impl RedisStore {
         let shared = Arc::new(Shared {
             router: Router::new(url.clone())?,
             keyspace: Keyspace::new(&url.prefix),
+            freshness: Freshness::new(clock.now()),
             clock,
             listeners: Listeners::default(),
         });
@@ -295,11 +300,11 @@ impl Store for RedisStore {
     }
 
     fn hints_as_of(&self) -> Option<Timestamp> {
-        None
+        self.shared.freshness.as_of()
     }
 
     fn health(&self) -> Health {
-        Health::Up
+        self.shared.freshness.health()
     }
 }
 

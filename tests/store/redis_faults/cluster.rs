@@ -6,7 +6,7 @@ use super::load::{Committer, Count, Load, partition, with_prefix};
 use crate::support::redis::{Cluster, Server, cli, wait_for};
 
 /// The ids of the masters by port, according to `CLUSTER NODES`.
-fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
+pub fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
     let nodes = cluster.servers[0].cli(&["cluster", "nodes"]);
     let masters = nodes
         .lines()
@@ -23,11 +23,11 @@ fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
         .collect()
 }
 
-fn is_master(server: &Server) -> bool {
+pub fn is_master(server: &Server) -> bool {
     server.cli(&["role"]).starts_with("master")
 }
 
-fn replicas(cluster: &Cluster) -> Vec<&Server> {
+pub fn replicas(cluster: &Cluster) -> Vec<&Server> {
     let servers = cluster.servers.iter();
     let replicas: Vec<_> = servers.filter(|server| !is_master(server)).collect();
     assert_eq!(replicas.len(), 3);
@@ -75,7 +75,7 @@ async fn a_replica_that_takes_over_without_its_masters_last_commits_loses_them()
 }
 
 /// Moves a slot as `redis-cli --cluster reshard` does, key by key, and loses the keys for which `lost` is true.
-fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&str) -> bool) {
+pub fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&str) -> bool) {
     let masters = masters(cluster);
     let ok =
         |port: u16, arguments: &[&str]| assert_eq!(cli(port, arguments), "OK", "{arguments:?}");

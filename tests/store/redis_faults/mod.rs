@@ -5,6 +5,7 @@
 //! losses and duplicates.
 
 mod cluster;
+mod freshness;
 mod load;
 mod proxy;
 mod server;

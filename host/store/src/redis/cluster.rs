@@ -1,14 +1,39 @@
-//! What servers report about the owners of slots: in reply to `CLUSTER SLOTS`, and in the errors of requests.
+//! What servers report about a cluster: its slots, its members, and how it has changed; and the errors that redirect.
 //!
-//! Pure; `router.rs` sends the requests.
+//! Pure; `router.rs` and `link.rs` send the requests.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
 
 use redis::Value;
 
 use super::node::RequestError;
 use super::url::Address;
 
-/// A range of slots, first and last, and the address of its master.
-type Range = (u16, u16, Address);
+/// A range of slots and its master.
+pub(super) struct Range {
+    pub(super) first: u16,
+    pub(super) last: u16,
+    pub(super) master: Address,
+    /// The master's id in the cluster.
+    id: String,
+}
+
+/// What changes when a server is promoted, is added, or leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct View {
+    /// The newest epoch that the server has heard of: every election begins one, and most masters vote in it before a
+    /// replica is promoted.
+    pub(super) epoch: u64,
+    nodes: u64,
+}
+
+/// The masters in a list of members.
+pub(super) struct MasterList {
+    pub(super) masters: Vec<Address>,
+    /// The newest epoch that one of the members has won.
+    pub(super) epoch: u64,
+}
 
 /// Parses the reply to `CLUSTER SLOTS`. A server that does not know its own host name is at the address that was asked.
 pub(super) fn slot_ranges(reply: &Value, asked: &Address) -> Option<Vec<Range>> {
@@ -28,16 +53,88 @@ fn slot_range(range: &Value, asked: &Address) -> Option<Range> {
     let [first, last, Value::Array(master), ..] = range.as_slice() else {
         return None;
     };
-    let [host, port, ..] = master.as_slice() else {
+    let [host, port, id, ..] = master.as_slice() else {
         return None;
     };
     let host: Option<String> = redis::from_redis_value(host.clone()).ok()?;
     let port = redis::from_redis_value(port.clone()).ok()?;
     let host = host.filter(|host| !host.is_empty() && host != "?");
     let host = host.unwrap_or_else(|| asked.host.clone());
-    let first = redis::from_redis_value(first.clone()).ok()?;
-    let last = redis::from_redis_value(last.clone()).ok()?;
-    Some((first, last, Address { host, port }))
+    Some(Range {
+        first: redis::from_redis_value(first.clone()).ok()?,
+        last: redis::from_redis_value(last.clone()).ok()?,
+        master: Address { host, port },
+        id: redis::from_redis_value(id.clone()).ok()?,
+    })
+}
+
+/// Parses the reply to `CLUSTER INFO`.
+pub(super) fn view(info: &str) -> Option<View> {
+    let fields: HashMap<_, _> = fields(info).collect();
+    let number = |name| fields.get(name)?.parse().ok();
+    Some(View {
+        epoch: number("cluster_current_epoch")?,
+        nodes: number("cluster_known_nodes")?,
+    })
+}
+
+/// Parses the replies to `CLUSTER NODES` and `CLUSTER SLOTS`: every master that serves a slot, and those that may be given
+/// one. The addresses of the former are those that clients are to use.
+pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<MasterList> {
+    let ranges = slot_ranges(slots, asked)?;
+    let is_name = |range: &Range| range.master.host.parse::<IpAddr>().is_err();
+    let names = ranges.iter().any(is_name);
+    let mut list = MasterList {
+        masters: Vec::new(),
+        epoch: 0,
+    };
+    for line in nodes.lines().filter(|line| !line.is_empty()) {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [id, at, flags, _, _, _, epoch, _, slots @ ..] = fields.as_slice() else {
+            return None;
+        };
+        list.epoch = list.epoch.max(epoch.parse().ok()?);
+        let flagged = |flag| flags.split(',').any(|of_node| of_node == flag);
+        // Slots in brackets are those that are being moved.
+        let serves = slots.iter().any(|range| !range.starts_with('['));
+        let gone = flagged("fail") || flagged("noaddr");
+        if !flagged("master") || flagged("handshake") || (gone && !serves) {
+            continue;
+        }
+        let mut of_node = ranges.iter().filter(|range| range.id == *id);
+        let master = match of_node.next() {
+            Some(range) => range.master.clone(),
+            None => address(at, names, asked)?,
+        };
+        if !list.masters.contains(&master) {
+            list.masters.push(master);
+        }
+    }
+    Some(list)
+}
+
+/// Parses `IP:PORT@BUS-PORT,HOST,...`. The host name counts where clients are to use names.
+fn address(at: &str, names: bool, asked: &Address) -> Option<Address> {
+    let (ip, rest) = at.split_once('@')?;
+    let (ip, port) = ip.rsplit_once(':')?;
+    let name = rest
+        .split(',')
+        .nth(1)
+        .filter(|name| names && !name.is_empty());
+    let ip = Some(ip).filter(|ip| !ip.is_empty());
+    let host = name.or(ip).unwrap_or(&asked.host).to_owned();
+    let port = port.parse().ok()?;
+    Some(Address { host, port })
+}
+
+/// Whether a server is a master, according to its reply to `INFO replication`.
+pub(super) fn is_master(info: &str) -> bool {
+    fields(info).any(|field| field == ("role", "master"))
+}
+
+/// Lines of `name:value`.
+pub(super) fn fields(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| line.split_once(':'))
 }
 
 impl RequestError {

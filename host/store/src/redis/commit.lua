@@ -190,5 +190,5 @@ if begins or server > tonumber(last[3] or 0) then
   redis.call('PEXPIRE', ids, 2400000)
   redis.call('PEXPIRE', before, 2400000)
 end
-redis.call('PUBLISH', ARGV[6], ARGV[7])
+redis.call('PUBLISH', ARGV[6], ARGV[7] .. '\n' .. text(server) .. '-' .. text(revision))
 return {revision - effects, moment - effects, refusals}

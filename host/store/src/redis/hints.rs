@@ -1,101 +1,238 @@
-//! Hints from other hosts: listens for the names of changed partitions for as long as the store is open.
+//! Hints from other hosts, and until when they are complete.
 //!
-//! Every commit publishes the name of its partition on one channel, which the servers of a cluster pass on to each
-//! other. What is published while nobody listens is lost, so after each new connection all listeners are notified.
+//! A host has a link to each master (`link.rs`) and asks all of them four times a second: a sweep. A sweep is complete
+//! when every master has answered and every answer shows that there are no others. Then every hint of a commit that
+//! was acknowledged before the sweep was sent has been taken in, on whichever master it was made. When a link is new or was
+//! lost, hints may be missing: at the next complete sweep all listeners are notified first. `README.md` says why this holds
+//! through failovers and moving slots, and where its limits are.
 
-use std::sync::Weak;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, PushKind, Value};
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{sleep, timeout};
+use futures_util::future::join_all;
+use tokio::time::sleep;
 
 use super::super::contract::Partition;
+use super::link::{Link, LinkError};
+use super::router::Router;
 use super::shared::Shared;
+use super::url::{Address, Topology};
 
-/// After how long a silence the connection is checked.
-const PING_AFTER: Duration = Duration::from_secs(2);
+/// How often all masters are asked.
+const SWEEP_EVERY: Duration = Duration::from_millis(250);
 
-/// How long to wait before a broken connection is opened again.
-const RECONNECT_AFTER: Duration = Duration::from_millis(200);
+/// How long to wait between two sweeps, at least.
+const MIN_PAUSE: Duration = Duration::from_millis(20);
+
+/// Of so many hints, and as many before them, it is remembered that they have been taken in.
+const MAX_RECENT: usize = 4_096;
 
 /// Listens until the store is dropped.
 pub(super) async fn listen(shared: Weak<Shared>) {
-    loop {
-        let Some(client) = client(&shared).await else {
-            return;
+    let mut listener = Listener::default();
+    while let Some(shared) = shared.upgrade() {
+        let begin = Instant::now();
+        let sent = (begin, shared.clock.now());
+        let pause = match listener.sweep(&shared).await {
+            Ok(()) => {
+                listener.make_up(&shared);
+                shared.freshness.complete(sent);
+                SWEEP_EVERY.saturating_sub(begin.elapsed())
+            }
+            Err(why) => {
+                shared.freshness.failed(why);
+                if listener.opened {
+                    Duration::ZERO
+                } else {
+                    SWEEP_EVERY.saturating_sub(begin.elapsed())
+                }
+            }
         };
-        if let Some(client) = client {
-            // If the cause of an error lasts, requests report it.
-            let _ended = receive(&shared, client).await;
-        }
-        sleep(RECONNECT_AFTER).await;
+        drop(shared);
+        sleep(pause.max(MIN_PAUSE)).await;
     }
 }
 
-/// A server to listen to, if one is available; `None` when the store has been dropped.
-async fn client(shared: &Weak<Shared>) -> Option<Option<Client>> {
-    let shared = shared.upgrade()?;
-    let masters = shared.router.masters().await.unwrap_or_default();
-    Some(masters.first().map(|node| node.client().clone()))
+/// The links to the masters.
+#[derive(Default)]
+struct Listener {
+    links: BTreeMap<Address, Link>,
+    recent: Arc<Mutex<Recent>>,
+    /// Whether hints may be missing: a link is new or was lost.
+    missing: bool,
+    /// Whether the last sweep opened a link, which the next one asks.
+    opened: bool,
 }
 
-/// Notifies listeners until the connection breaks or the store is dropped.
-async fn receive(shared: &Weak<Shared>, client: Client) -> redis::RedisResult<()> {
-    let (sender, mut pushes) = tokio::sync::mpsc::unbounded_channel();
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(PING_AFTER))
-        .set_response_timeout(Some(PING_AFTER))
-        .set_push_sender(sender);
-    let info = client.get_connection_info();
-    let settings = info
-        .redis_settings()
-        .clone()
-        .set_protocol(ProtocolVersion::RESP3);
-    let client = Client::open(info.clone().set_redis_settings(settings))?;
-    let mut connection = client
-        .get_multiplexed_async_connection_with_config(&config)
-        .await?;
-    let Some(channel) = shared.upgrade().map(|shared| shared.keyspace.channel()) else {
-        return Ok(());
-    };
-    connection.subscribe(channel).await?;
-    if let Some(shared) = shared.upgrade() {
-        shared.listeners.notify_all();
-    }
-    loop {
-        match timeout(PING_AFTER, next_name(&mut pushes)).await {
-            Ok(None) => return Ok(()),
-            Ok(Some(name)) => {
-                let Some(shared) = shared.upgrade() else {
-                    return Ok(());
-                };
-                if let Some(partition) = Partition::new(&name) {
-                    shared.listeners.notify(&partition);
+/// Which masters must answer.
+struct Required {
+    masters: BTreeSet<Address>,
+    /// Why there may be others.
+    doubt: Option<String>,
+}
+
+impl Listener {
+    /// Asks every master once, and says why the sweep is not complete. Then opens and drops links as is required.
+    async fn sweep(&mut self, shared: &Arc<Shared>) -> Result<(), String> {
+        let topology = &shared.router.url().topology;
+        let asking = self.links.iter_mut().map(|(address, link)| async {
+            let answer = link.ask(topology).await;
+            (address.clone(), answer)
+        });
+        let (named, answers) = tokio::join!(named(&shared.router), join_all(asking));
+        let (mut answered, mut failure) = (BTreeMap::new(), None);
+        for (address, answer) in answers {
+            match answer {
+                // The name of the only server may have come to mean another one.
+                Ok(false) if *topology == Topology::Single => self.drop_link(&address),
+                Ok(is_master) => drop(answered.insert(address, is_master)),
+                Err(LinkError::Late(why)) => failure = Some(why),
+                Err(LinkError::Broken(why)) => {
+                    failure = Some(why);
+                    self.drop_link(&address);
                 }
             }
-            Err(_) => {
-                if shared.strong_count() == 0 {
-                    return Ok(());
+        }
+        let required = match named {
+            Some(named) => named,
+            None => self.members(&answered, &shared.router).await,
+        };
+        let opened = self.open_required(shared, &required.masters).await;
+        failure = failure.or(required.doubt).or(opened.err());
+        let mut answers = required.masters.iter().map(|master| answered.get(master));
+        let why = if answers.clone().any(|answer| answer.is_none()) {
+            "a link to a master is new"
+        } else if answers.all(|answer| answer != Some(&true)) {
+            "no server is a master"
+        } else {
+            return failure.map_or(Ok(()), Err);
+        };
+        Err(failure.unwrap_or_else(|| why.to_owned()))
+    }
+
+    /// The masters that those members of a cluster know that have answered; while none has, those that the router finds.
+    async fn members(&self, answered: &BTreeMap<Address, bool>, router: &Router) -> Required {
+        let mut required = Required {
+            masters: BTreeSet::new(),
+            doubt: None,
+        };
+        for (address, link) in &self.links {
+            if let Some((masters, settled)) = link.masters()
+                && answered.contains_key(address)
+            {
+                required.masters.extend(masters.iter().cloned());
+                if !settled {
+                    required.doubt = Some(format!("{address}: a master is being elected"));
                 }
-                redis::cmd("PING")
-                    .query_async::<()>(&mut connection)
-                    .await?;
             }
+        }
+        if required.masters.is_empty() {
+            match router.discover_masters().await {
+                Ok(masters) => required.masters.extend(masters),
+                Err(why) => required.doubt = Some(why),
+            }
+        }
+        required
+    }
+
+    /// Opens the links that are missing, and drops those that are no longer needed.
+    async fn open_required(
+        &mut self,
+        shared: &Arc<Shared>,
+        required: &BTreeSet<Address>,
+    ) -> Result<(), String> {
+        let unneeded = self.links.keys().filter(|known| !required.contains(known));
+        for address in unneeded.cloned().collect::<Vec<_>>() {
+            self.drop_link(&address);
+        }
+        let missing = required
+            .iter()
+            .filter(|address| !self.links.contains_key(address));
+        let opening = missing.map(|address| self.open(shared, address.clone()));
+        let (mut result, mut opened) = (Ok(()), Vec::new());
+        for link in join_all(opening).await {
+            match link {
+                Ok(link) => opened.push(link),
+                Err(why) => result = Err(why),
+            }
+        }
+        self.opened = !opened.is_empty();
+        self.missing |= self.opened;
+        self.links.extend(opened);
+        result
+    }
+
+    async fn open(
+        &self,
+        shared: &Arc<Shared>,
+        address: Address,
+    ) -> Result<(Address, Link), String> {
+        let client = shared.router.client(&address)?;
+        let (recent, listeners) = (Arc::clone(&self.recent), Arc::downgrade(shared));
+        let on_hint = move |hint| {
+            if let Some(shared) = listeners.upgrade() {
+                take_in(&shared, &recent, hint);
+            }
+        };
+        let channel = shared.keyspace.channel();
+        let link = Link::open(address.clone(), &client, channel, on_hint).await?;
+        Ok((address, link))
+    }
+
+    fn drop_link(&mut self, address: &Address) {
+        self.missing |= self.links.remove(address).is_some();
+    }
+
+    /// Makes up for hints that may be missing.
+    fn make_up(&mut self, shared: &Shared) {
+        if std::mem::take(&mut self.missing) {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            *recent = Recent::default();
+            shared.listeners.notify_all();
         }
     }
 }
 
-/// The next name that is published; `None` when the connection has ended.
-async fn next_name(pushes: &mut UnboundedReceiver<PushInfo>) -> Option<String> {
-    loop {
-        let PushInfo { kind, data, .. } = pushes.recv().await?;
-        match (kind, data.into_iter().nth(1)) {
-            (PushKind::Disconnection, _) => return None,
-            (PushKind::Message, Some(Value::BulkString(name))) => {
-                return String::from_utf8(name).ok();
-            }
-            _ => {}
+/// The masters that the URL or the Sentinels name; `None` in a cluster, whose members say so.
+async fn named(router: &Router) -> Option<Required> {
+    match (&router.url().topology, router.sentinels()) {
+        (Topology::Cluster, _) => None,
+        (_, Some(sentinels)) => {
+            let named = sentinels.named().await;
+            Some(Required {
+                masters: named.masters.into_iter().collect(),
+                doubt: named.failure.filter(|_| !named.by_most),
+            })
         }
+        (_, None) => Some(Required {
+            masters: router.url().addresses.iter().cloned().collect(),
+            doubt: None,
+        }),
     }
+}
+
+/// Hints that have been taken in. In a cluster each arrives on every link: its servers pass on what is published.
+#[derive(Default)]
+struct Recent {
+    newest: HashSet<Vec<u8>>,
+    older: HashSet<Vec<u8>>,
+}
+
+/// Takes in a hint: the name of a partition, a line feed, and what tells one change from the others.
+fn take_in(shared: &Shared, recent: &Mutex<Recent>, hint: Vec<u8>) {
+    // Locked until the listeners are notified: a link whose hint is skipped may count as having notified them.
+    let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
+    if recent.newest.contains(&hint) || recent.older.contains(&hint) {
+        return;
+    }
+    let name = hint.split(|byte| *byte == b'\n').next();
+    let name = name.and_then(|name| std::str::from_utf8(name).ok());
+    if let Some(partition) = name.and_then(Partition::new) {
+        shared.listeners.notify(&partition);
+    }
+    if recent.newest.len() >= MAX_RECENT {
+        recent.older = std::mem::take(&mut recent.newest);
+    }
+    recent.newest.insert(hint);
 }

@@ -63,10 +63,6 @@ impl Node {
         &self.address
     }
 
-    pub(super) const fn client(&self) -> &Client {
-        &self.client
-    }
-
     /// Sends a request once. `with_source` sends the source of its script instead of the digest; `asking` accesses a slot
     /// that is being moved to this server.
     pub(super) async fn send(

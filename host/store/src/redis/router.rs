@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use redis::io::tcp::TcpSettings;
-use redis::sentinel::{Sentinel, SentinelNodeConnectionInfo};
 use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisResult,
-    TlsCertificates, TlsMode, Value,
+    TlsCertificates, Value,
 };
 use tokio::time::{sleep, timeout};
 
@@ -23,6 +22,7 @@ use super::cluster::{self, is_transient};
 use super::keys::SLOTS;
 use super::node::{Node, RequestError};
 use super::scripts::Request;
+use super::sentinels::{Named, Sentinels};
 use super::url::{Address, RedisUrl, Topology};
 
 /// How long a request is retried on servers that do not execute it.
@@ -38,6 +38,7 @@ const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) struct Router {
     url: RedisUrl,
     certificates: Option<TlsCertificates>,
+    sentinels: Option<Sentinels>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     owners: ArcSwap<Owners>,
     /// When the owners were last discovered. Locked during a discovery.
@@ -54,16 +55,26 @@ impl Router {
     /// When the file of certificates cannot be read or contains none.
     pub(super) fn new(url: RedisUrl) -> Result<Self, String> {
         let certificates = certificates(&url)?;
-        let router = Self {
+        let mut router = Self {
             url,
             certificates,
+            sentinels: None,
             nodes: Mutex::default(),
             owners: ArcSwap::default(),
             discovered: tokio::sync::Mutex::new(None),
         };
         // Malformed certificates are reported here, not by the first request.
         for address in &router.url.addresses {
-            router.node(address)?;
+            router.client(address)?;
+        }
+        if let Topology::Sentinel(service) = &router.url.topology {
+            let addresses = router.url.addresses.iter();
+            let clients = addresses.map(|address| {
+                let client = router.new_client(address, RedisConnectionInfo::default())?;
+                Ok((address.clone(), client))
+            });
+            let clients = clients.collect::<Result<_, String>>()?;
+            router.sentinels = Some(Sentinels::new(service.clone(), clients));
         }
         if let (Topology::Single, Some(address)) =
             (&router.url.topology, router.url.addresses.first())
@@ -78,6 +89,11 @@ impl Router {
 
     pub(super) const fn url(&self) -> &RedisUrl {
         &self.url
+    }
+
+    /// The Sentinels, if they name the master.
+    pub(super) const fn sentinels(&self) -> Option<&Sentinels> {
+        self.sentinels.as_ref()
     }
 
     /// Sends a request to the owner of a slot. A request that may have been executed is not sent again.
@@ -148,6 +164,13 @@ impl Router {
         Ok(masters)
     }
 
+    /// The addresses of all masters with slots, asked for anew.
+    pub(super) async fn discover_masters(&self) -> Result<Vec<Address>, String> {
+        self.discover(Instant::now()).await;
+        let masters = self.masters().await?;
+        Ok(masters.iter().map(|node| node.address().clone()).collect())
+    }
+
     async fn owner(&self, slot: u16) -> Result<Arc<Node>, String> {
         if let Some(owner) = owner(&self.owners.load(), slot) {
             return Ok(owner);
@@ -179,12 +202,10 @@ impl Router {
         if discovered.is_some_and(|at| at > since) {
             return;
         }
-        let found = match &self.url.topology {
-            Topology::Single => return,
-            Topology::Sentinel(service) => {
-                timeout(DISCOVERY_TIMEOUT, self.ask_sentinels(service)).await
-            }
-            Topology::Cluster => timeout(DISCOVERY_TIMEOUT, self.ask_cluster()).await,
+        let found = match (&self.url.topology, &self.sentinels) {
+            (Topology::Cluster, _) => timeout(DISCOVERY_TIMEOUT, self.ask_cluster()).await,
+            (_, Some(sentinels)) => timeout(DISCOVERY_TIMEOUT, self.ask_sentinels(sentinels)).await,
+            (_, None) => return,
         };
         if let Ok(Some(owners)) = found {
             self.owners.store(Arc::new(owners));
@@ -192,30 +213,31 @@ impl Router {
         *discovered = Some(Instant::now());
     }
 
-    async fn ask_sentinels(&self, service: &str) -> Option<Owners> {
-        let sentinels = self
-            .url
-            .addresses
-            .iter()
-            .map(|address| self.info(address, true));
-        let mut sentinels = Sentinel::build(sentinels.collect::<RedisResult<_>>().ok()?).ok()?;
-        let mut info =
-            SentinelNodeConnectionInfo::default().set_redis_connection_info(self.login());
-        if self.url.tls {
-            info = info.set_tls_mode(TlsMode::Secure);
+    /// The master that the Sentinels name and that says that it is one: a Sentinel learns late of a failover that another
+    /// one leads.
+    async fn ask_sentinels(&self, sentinels: &Sentinels) -> Option<Owners> {
+        let Named {
+            masters, failure, ..
+        } = sentinels.named().await;
+        if masters.is_empty() {
+            let url = &self.url;
+            tracing::warn!(%url, cause = failure, "the Sentinels name no master");
         }
-        let found = sentinels.async_master_for(service, Some(&info)).await;
-        let master = found
-            .inspect_err(|cause| tracing::warn!(service, %cause, "the Sentinels name no master"))
-            .ok()?;
-        let (ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) =
-            master.get_connection_info().addr()
-        else {
-            return None;
-        };
-        let (host, port) = (host.clone(), *port);
-        let node = self.node(&Address { host, port }).ok()?;
-        Some(Owners::from([(SLOTS - 1, (0, node))]))
+        for master in masters {
+            let node = self.node(&master).ok()?;
+            let mut command = redis::cmd("INFO");
+            command.arg("replication");
+            let mut request = Request::command(command);
+            request.timeout = Duration::from_secs(1);
+            let info = node.send(&request, false, false).await;
+            let info: Option<String> = info
+                .ok()
+                .and_then(|info| redis::from_redis_value(info).ok());
+            if info.is_some_and(|info| cluster::is_master(&info)) {
+                return Some(Owners::from([(SLOTS - 1, (0, node))]));
+            }
+        }
+        None
     }
 
     /// The owners according to the first server of the cluster that answers.
@@ -251,8 +273,8 @@ impl Router {
     /// The owners in a reply to `CLUSTER SLOTS`.
     fn owners(&self, reply: &Value, asked: &Address) -> Option<Owners> {
         let mut owners = Owners::new();
-        for (first, last, master) in cluster::slot_ranges(reply, asked)? {
-            owners.insert(last, (first, self.node(&master).ok()?));
+        for range in cluster::slot_ranges(reply, asked)? {
+            owners.insert(range.last, (range.first, self.node(&range.master).ok()?));
         }
         (!owners.is_empty()).then_some(owners)
     }
@@ -274,19 +296,28 @@ impl Router {
         if let Some(node) = nodes.get(address) {
             return Ok(Arc::clone(node));
         }
-        let client = self
-            .info(address, false)
-            .and_then(|info| match &self.certificates {
-                Some(certificates) => Client::build_with_tls(info, certificates.clone()),
-                None => Client::open(info),
-            });
-        let client = client.map_err(|cause| format!("{address}: {cause}"))?;
+        let client = self.new_client(address, self.login())?;
         let node = Arc::new(Node::new(address.clone(), client));
         nodes.insert(address.clone(), Arc::clone(&node));
         Ok(node)
     }
 
-    fn info(&self, address: &Address, sentinel: bool) -> RedisResult<ConnectionInfo> {
+    /// A client of a server, for a connection of one's own.
+    pub(super) fn client(&self, address: &Address) -> Result<Client, String> {
+        self.new_client(address, self.login())
+    }
+
+    fn new_client(&self, address: &Address, login: RedisConnectionInfo) -> Result<Client, String> {
+        let client = self
+            .info(address, login)
+            .and_then(|info| match &self.certificates {
+                Some(certificates) => Client::build_with_tls(info, certificates.clone()),
+                None => Client::open(info),
+            });
+        client.map_err(|cause| format!("{address}: {cause}"))
+    }
+
+    fn info(&self, address: &Address, login: RedisConnectionInfo) -> RedisResult<ConnectionInfo> {
         let Address { host, port } = address.clone();
         let addr = if self.url.tls {
             ConnectionAddr::TcpTls {
@@ -297,11 +328,6 @@ impl Router {
             }
         } else {
             ConnectionAddr::Tcp(host, port)
-        };
-        let login = if sentinel {
-            RedisConnectionInfo::default()
-        } else {
-            self.login()
         };
         let info = addr.into_connection_info()?;
         Ok(info

@@ -8,6 +8,7 @@ use redis::Value;
 use super::super::contract::{Commit, CommitError, Partition, Unavailable};
 use super::super::hints::Listeners;
 use super::commit::{CommitReply, CommitScript, Outcome};
+use super::freshness::Freshness;
 use super::keys::Keyspace;
 use super::node::RequestError;
 use super::reply;
@@ -33,6 +34,7 @@ pub(super) struct Shared {
     pub(super) keyspace: Keyspace,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) listeners: Listeners,
+    pub(super) freshness: Freshness,
 }
 
 impl Shared {

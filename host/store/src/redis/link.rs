@@ -1,0 +1,199 @@
+//! A link to one master: a connection on which hints arrive in order with the replies to requests.
+//!
+//! A commit's script publishes on the server that runs it, and a server writes to a connection in the order of what it
+//! does. The client library hands over what was published as it reads it, before it completes a reply that it reads later.
+//! So once a request is answered, every hint that was published on that server before the request was sent has been
+//! taken in.
+
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, FromRedisValue, ProtocolVersion, PushInfo, PushKind, RedisError,
+    RedisResult, Value,
+};
+use tokio::time::timeout;
+
+use super::cluster::{self, View};
+use super::url::{Address, Topology};
+
+/// How long a connection may take to open, and a request to be answered.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// After how long without an answer a link counts as broken. A server that only stalls answers in order once it goes on.
+const BROKEN_AFTER: Duration = Duration::from_secs(5);
+
+/// After so many requests a server of a cluster is asked for all members again, although its view is unchanged: nodes that
+/// were swapped between two requests leave their number as it was.
+const LIST_EVERY: u32 = 20;
+
+/// How long an election may last. Its epoch is then nobody's: it has failed.
+const ELECTION: Duration = Duration::from_secs(2);
+
+/// A link to one master.
+pub(super) struct Link {
+    address: Address,
+    connection: MultiplexedConnection,
+    answered: Instant,
+    /// In a cluster: what the server knows of it.
+    members: Option<Members>,
+}
+
+/// The members of a cluster as one of them knows them.
+struct Members {
+    view: View,
+    masters: Vec<Address>,
+    /// Until when the view may be that of an election without a result; `None` when it has one.
+    election: Option<Instant>,
+    requests: u32,
+}
+
+/// Why a request on a link was not answered.
+pub(super) enum LinkError {
+    /// Not in time, or by an error: hints still arrive in order.
+    Late(String),
+    /// The connection has ended: hints may be lost.
+    Broken(String),
+}
+
+impl Link {
+    /// Connects to a server and subscribes to a channel; `on_message` is called for each message in turn and must not
+    /// block.
+    pub(super) async fn open(
+        address: Address,
+        client: &Client,
+        channel: String,
+        on_message: impl Fn(Vec<u8>) + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        let opening = async {
+            let info = client.get_connection_info();
+            let settings = info
+                .redis_settings()
+                .clone()
+                .set_protocol(ProtocolVersion::RESP3);
+            let client = Client::open(info.clone().set_redis_settings(settings))?;
+            let config = AsyncConnectionConfig::new()
+                .set_connection_timeout(Some(TIMEOUT))
+                .set_response_timeout(None)
+                .set_push_sender(move |push| -> Result<(), ()> {
+                    if let Some(message) = message(push) {
+                        on_message(message);
+                    }
+                    Ok(())
+                });
+            let mut connection = client
+                .get_multiplexed_async_connection_with_config(&config)
+                .await?;
+            connection.subscribe(channel).await?;
+            RedisResult::Ok(connection)
+        };
+        let connection = match timeout(TIMEOUT, opening).await {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(cause)) => return Err(format!("{address}: {cause}")),
+            Err(_) => return Err(format!("{address}: it does not answer")),
+        };
+        Ok(Self {
+            address,
+            connection,
+            answered: Instant::now(),
+            members: None,
+        })
+    }
+
+    /// One small request, whose answer shows that every hint published on the server before it has been taken in. Returns
+    /// whether the server is a master; in a cluster, [`Self::masters`] says that.
+    pub(super) async fn ask(&mut self, topology: &Topology) -> Result<bool, LinkError> {
+        let asking = async {
+            if *topology == Topology::Cluster {
+                self.ask_member().await.map(|()| true)
+            } else {
+                self.ask_role().await
+            }
+        };
+        let failure = match timeout(TIMEOUT, asking).await {
+            Ok(Ok(is_master)) => {
+                self.answered = Instant::now();
+                return Ok(is_master);
+            }
+            Ok(Err(error)) if error.code().is_some() => {
+                let why = format!("{}: {error}", self.address);
+                return Err(LinkError::Late(why));
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) if self.answered.elapsed() < BROKEN_AFTER => {
+                let why = format!("{}: it does not answer", self.address);
+                return Err(LinkError::Late(why));
+            }
+            Err(_) => "it does not answer".to_owned(),
+        };
+        Err(LinkError::Broken(format!("{}: {failure}", self.address)))
+    }
+
+    /// The masters of the cluster as the server knew them when it answered last, and whether no election may be going on.
+    pub(super) fn masters(&self) -> Option<(&[Address], bool)> {
+        let members = self.members.as_ref()?;
+        let settled = members.election.is_none_or(|end| end <= Instant::now());
+        Some((members.masters.as_slice(), settled))
+    }
+
+    async fn ask_role(&mut self) -> RedisResult<bool> {
+        let info: String = redis::cmd("INFO")
+            .arg("replication")
+            .query_async(&mut self.connection)
+            .await?;
+        Ok(cluster::is_master(&info))
+    }
+
+    /// Asks a member of a cluster whether its view is unchanged; when it is not, for all members.
+    async fn ask_member(&mut self) -> RedisResult<()> {
+        let known = self.members.take();
+        if let Some(members) = &known
+            && members.requests < LIST_EVERY
+        {
+            let info: String = redis::cmd("CLUSTER")
+                .arg("INFO")
+                .query_async(&mut self.connection)
+                .await?;
+            if cluster::view(&info) == Some(members.view) {
+                self.members = known.map(|members| Members {
+                    requests: members.requests + 1,
+                    ..members
+                });
+                return Ok(());
+            }
+        }
+        // The view first: what changes after it was read changes the next one.
+        let (info, nodes, slots): (String, String, Value) = redis::pipe()
+            .cmd("CLUSTER")
+            .arg("INFO")
+            .cmd("CLUSTER")
+            .arg("NODES")
+            .cmd("CLUSTER")
+            .arg("SLOTS")
+            .query_async(&mut self.connection)
+            .await?;
+        let unexpected = || RedisError::from((redis::ErrorKind::Parse, "an unexpected reply"));
+        let view = cluster::view(&info).ok_or_else(unexpected)?;
+        let list = cluster::members(&nodes, &slots, &self.address).ok_or_else(unexpected)?;
+        let election = match known {
+            _ if list.epoch >= view.epoch => None,
+            Some(known) if known.view == view => known.election,
+            _ => Some(Instant::now() + ELECTION),
+        };
+        self.members = Some(Members {
+            view,
+            masters: list.masters,
+            election,
+            requests: 0,
+        });
+        Ok(())
+    }
+}
+
+/// What was published, if a push is that.
+fn message(push: PushInfo) -> Option<Vec<u8>> {
+    match (push.kind, push.data.into_iter().nth(1)) {
+        (PushKind::Message, Some(message)) => Vec::from_redis_value(message).ok(),
+        _ => None,
+    }
+}

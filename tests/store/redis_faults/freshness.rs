@@ -1,0 +1,293 @@
+//! Hints are complete until the moment that the store says, whatever fails: one host commits without pause, a reader on
+//! another one takes in hints as a cache does, and is never older than that.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tillgate_store::clock::{Clock, SystemClock, Timestamp};
+use tillgate_store::{
+    Commit, CommitId, Health, Hints, Op, Partition, RedisStore, RedisUrl, Store, commit_surely,
+};
+use tokio::task::JoinHandle;
+
+use super::cluster::{is_master, masters, migrate, replicas};
+use super::load::{open, partition, until, with_prefix};
+use crate::support::redis::{Cluster, Server, cli, wait_for};
+
+/// How many partitions are written; in a cluster they are on all masters.
+const PARTITIONS: usize = 9;
+
+/// The moment until which a reader believes that it has heard of everything.
+#[derive(Clone, Copy)]
+enum Belief {
+    /// What the store says.
+    Store,
+    /// Now: as if hints were never lost or late.
+    Now,
+}
+
+/// Writers on one host and a reader on another.
+struct Hosts {
+    shared: Arc<Shared>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    writer: RedisStore,
+    reader: RedisStore,
+    /// Partition, number of the commit, and when it was acknowledged.
+    acknowledged: Mutex<Vec<(usize, u64, Timestamp)>>,
+    /// How many acknowledged commits the reader has heard of in time, and how many not.
+    in_time: AtomicUsize,
+    missed: AtomicUsize,
+    ending: AtomicBool,
+}
+
+impl Hosts {
+    fn start(url: &RedisUrl, belief: Belief) -> Self {
+        let shared = Arc::new(Shared {
+            writer: open(url),
+            reader: open(url),
+            acknowledged: Mutex::default(),
+            in_time: AtomicUsize::new(0),
+            missed: AtomicUsize::new(0),
+            ending: AtomicBool::new(false),
+        });
+        let mut tasks = Vec::new();
+        for number in 0..PARTITIONS {
+            let shared = Arc::clone(&shared);
+            tasks.push(tokio::spawn(async move { shared.write(number).await }));
+        }
+        let reading = Arc::clone(&shared);
+        tasks.push(tokio::spawn(async move { reading.read(belief).await }));
+        Self { shared, tasks }
+    }
+
+    /// Waits until the reader has heard of so many further commits.
+    async fn hear(&self, more: usize) {
+        let heard = || self.shared.in_time.load(Ordering::SeqCst);
+        let enough = heard() + more;
+        until("the reader hears of commits", || heard() >= enough).await;
+    }
+
+    fn as_of(&self) -> Timestamp {
+        self.shared.reader.hints_as_of().unwrap_or_default()
+    }
+
+    /// Waits until the store is known to be away, whose hints are complete no further than until `gone`.
+    async fn is_away(&self, gone: Timestamp) {
+        until("the store is away", || {
+            assert!(self.as_of() <= gone, "it has not answered since");
+            matches!(self.shared.reader.health(), Health::Away { .. })
+        })
+        .await;
+    }
+
+    /// Waits until hints are complete again, also those of commits from now on.
+    async fn is_back(&self) {
+        let now = SystemClock.now();
+        until("hints are complete again", || {
+            self.as_of() > now && self.shared.reader.health() == Health::Up
+        })
+        .await;
+        self.hear(100).await;
+    }
+
+    /// Ends the writers and returns how many commits the reader had not heard of in time.
+    async fn missed(self) -> usize {
+        self.shared.ending.store(true, Ordering::SeqCst);
+        for task in self.tasks {
+            task.await.unwrap();
+        }
+        self.shared.missed.load(Ordering::SeqCst)
+    }
+}
+
+impl Shared {
+    async fn write(&self, number: usize) {
+        let mut next = 0;
+        while !self.ending.load(Ordering::SeqCst) {
+            next += 1;
+            let commit = Commit {
+                partition: partition(number),
+                id: CommitId::random(),
+                checks: Vec::new(),
+                ops: vec![Op::Put {
+                    key: "number".to_owned(),
+                    value: Bytes::from(next.to_string()),
+                }],
+            };
+            if commit_surely(&self.writer, commit).await.is_ok() {
+                let at = SystemClock.now();
+                self.acknowledged.lock().unwrap().push((number, next, at));
+            }
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    }
+
+    /// Takes in hints as a cache does, and looks whether it has heard of every commit that it should have heard of.
+    async fn read(&self, belief: Belief) {
+        let partitions: Vec<Partition> = (0..PARTITIONS).map(partition).collect();
+        let mut hints: Vec<Hints> = partitions.iter().map(|of| self.reader.hints(of)).collect();
+        let mut memory: HashMap<usize, u64> = HashMap::new();
+        while !self.ending.load(Ordering::SeqCst) {
+            let as_of = match belief {
+                Belief::Store => self.reader.hints_as_of().unwrap_or_default(),
+                Belief::Now => SystemClock.now(),
+            };
+            for (number, hints) in hints.iter_mut().enumerate() {
+                if hints.has_changed().unwrap() {
+                    hints.borrow_and_update();
+                    memory.insert(number, self.number(&partitions[number]).await);
+                }
+            }
+            self.count(&memory, as_of);
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Counts the commits that were acknowledged before a moment.
+    fn count(&self, memory: &HashMap<usize, u64>, as_of: Timestamp) {
+        let mut acknowledged = self.acknowledged.lock().unwrap();
+        acknowledged.retain(|(number, commit, at)| {
+            let due = *at < as_of;
+            if due {
+                let heard = memory.get(number) >= Some(commit);
+                let count = if heard { &self.in_time } else { &self.missed };
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            !due
+        });
+    }
+
+    /// The number of the last commit, once the store answers.
+    async fn number(&self, partition: &Partition) -> u64 {
+        let keys = ["number".to_owned()];
+        loop {
+            match self.reader.get(partition, &keys).await {
+                Ok(mut entries) => {
+                    let entry = entries.remove(0);
+                    let number = entry.map(|entry| String::from_utf8(entry.value.to_vec()));
+                    return number.map_or(0, |number| number.unwrap().parse().unwrap());
+                }
+                Err(_) if self.ending.load(Ordering::SeqCst) => return u64::MAX,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+}
+
+/// Cuts the connections that hints arrive on.
+fn cut_links(server: &Server) {
+    server.cli(&["client", "kill", "type", "pubsub"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_complete_while_their_connection_is_cut_again_and_again() {
+    let server = Server::start();
+    let hosts = Hosts::start(&with_prefix(&server.url()), Belief::Store);
+    for _ in 0..20 {
+        hosts.hear(20).await;
+        cut_links(&server);
+    }
+    hosts.is_back().await;
+    assert_eq!(hosts.missed().await, 0);
+}
+
+/// The control: who believes that hints are never lost has not heard of everything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_missed_by_who_believes_that_none_is_lost() {
+    let server = Server::start();
+    let hosts = Hosts::start(&with_prefix(&server.url()), Belief::Now);
+    for _ in 0..20 {
+        hosts.hear(20).await;
+        cut_links(&server);
+    }
+    assert!(hosts.missed().await > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_complete_no_further_than_when_a_server_was_killed_or_paused() {
+    let mut server = Server::durable();
+    let hosts = Hosts::start(&with_prefix(&server.url()), Belief::Store);
+    hosts.hear(100).await;
+    for _ in 0..2 {
+        server.kill();
+        hosts.is_away(SystemClock.now()).await;
+        server.restart();
+        hosts.is_back().await;
+        server.signal("STOP");
+        hosts.is_away(SystemClock.now()).await;
+        server.signal("CONT");
+        hosts.is_back().await;
+    }
+    assert_eq!(hosts.missed().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_master_that_does_not_answer_stops_the_hints_of_a_cluster_being_complete() {
+    let cluster = Cluster::durable();
+    let hosts = Hosts::start(&with_prefix(&cluster.url()), Belief::Store);
+    hosts.hear(100).await;
+    for server in cluster.servers.iter().filter(|server| is_master(server)) {
+        server.signal("STOP");
+        hosts.is_away(SystemClock.now()).await;
+        server.signal("CONT");
+        hosts.is_back().await;
+    }
+    assert_eq!(hosts.missed().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_complete_through_requested_failovers_of_a_cluster() {
+    let cluster = Cluster::durable();
+    let hosts = Hosts::start(&with_prefix(&cluster.url()), Belief::Store);
+    hosts.hear(100).await;
+    for replica in replicas(&cluster) {
+        wait_for("the replica is the master", || {
+            replica.cli(&["cluster", "failover"]);
+            is_master(replica)
+        });
+        hosts.is_back().await;
+    }
+    assert_eq!(hosts.missed().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_complete_through_the_death_of_a_master_of_a_cluster() {
+    let mut cluster = Cluster::quick();
+    let hosts = Hosts::start(&with_prefix(&cluster.url()), Belief::Store);
+    hosts.hear(100).await;
+    let dying = cluster.servers.iter_mut().find(|server| is_master(server));
+    let dying = dying.unwrap();
+    dying.kill();
+    hosts.is_away(SystemClock.now()).await;
+    hosts.is_back().await;
+    // It returns as a replica.
+    dying.restart();
+    hosts.is_back().await;
+    assert_eq!(hosts.missed().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_complete_while_slots_move_to_a_new_master() {
+    let cluster = Cluster::durable();
+    let url = with_prefix(&cluster.url());
+    let hosts = Hosts::start(&url, Belief::Store);
+    hosts.hear(100).await;
+    let new = cluster.add_master();
+    let old: Vec<u16> = masters(&cluster).into_keys().collect();
+    for number in 0..PARTITIONS {
+        let key = format!("{{{}:{}}}:head", url.prefix, partition(number).as_str());
+        let slot = new.cli(&["cluster", "keyslot", &key]);
+        let owner = |port: &u16| !cli(*port, &["cluster", "getkeysinslot", &slot, "1"]).is_empty();
+        let from = *old.iter().find(|port| owner(port)).unwrap();
+        migrate(&cluster, &slot, (from, new.port), |_| false);
+        hosts.hear(50).await;
+    }
+    hosts.is_back().await;
+    assert_eq!(hosts.missed().await, 0);
+}
