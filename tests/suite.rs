@@ -43,6 +43,7 @@ mod redis;
 mod redis_faults;
 mod reference;
 mod runner;
+mod snapshot;
 mod stale;
 mod streams;
 mod tail;

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::outbox::Outbox;
 use crate::records::Records;
 use crate::runner::{Background, Runner};
-use crate::store::{Partition, Store};
+use crate::snapshot::{Contents, Keeper};
+use crate::store::{Partition, Store, StoreUrl};
 
 /// The shared parts.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct App {
     pub runner: Runner,
     /// The events of the features.
     pub outbox: Outbox,
+    /// Keeps what decisions rest on in a folder, if one is configured.
+    snapshot: Option<Arc<Keeper>>,
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
@@ -58,11 +61,13 @@ impl App {
         let engine = engine.await.map_err(|cause| bug(&cause))??;
         let background = Background::start(threads)?;
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
+        let snapshot = snapshot(&config, store.as_ref(), &clock)?;
         let permits = || Arc::new(Semaphore::new(threads.get()));
         Ok(Arc::new(Self {
             config,
             engine,
             outbox: Outbox::default(),
+            snapshot,
             runner,
             records: Records::new(Arc::clone(&store), Partition::named("app")),
             clock,
@@ -78,6 +83,22 @@ impl App {
     #[must_use]
     pub fn records(&self, partition: Partition) -> Records {
         self.records.in_partition(partition)
+    }
+
+    /// Has decisions rest on records of a partition: they are kept in the snapshot, if there is one.
+    pub fn keep_in_snapshot(&self, partition: Partition, contents: Contents) {
+        if let Some(snapshot) = &self.snapshot {
+            snapshot.keep(self.records(partition), contents);
+        }
+    }
+
+    /// The partitions that are in the snapshot of an earlier process.
+    #[must_use]
+    pub fn in_snapshot(&self) -> Vec<Partition> {
+        let snapshot = self.snapshot.as_ref();
+        snapshot
+            .map(|snapshot| snapshot.saved())
+            .unwrap_or_default()
     }
 
     /// Runs work that keeps a processor busy off the threads that serve, at most as many at once as there are
@@ -113,6 +134,27 @@ impl App {
     pub fn begin_stop(&self) {
         self.stopping.send_replace(true);
     }
+}
+
+/// The keeper of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
+/// it.
+fn snapshot(
+    config: &Config,
+    store: &dyn Store,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<Keeper>>> {
+    let is_remote = matches!(config.store.parse(), Ok(StoreUrl::Redis(_)));
+    if config.snapshot.is_empty() || !is_remote || store.snapshot_of().is_some() {
+        return Ok(None);
+    }
+    let folder = config.snapshot.clone().into();
+    let keeper = Keeper::start(folder, config.store_name(), Arc::clone(clock));
+    keeper.map(Some).map_err(|cause| {
+        let folder = &config.snapshot;
+        Error::Bug(format!(
+            "the folder {folder} of the snapshot cannot be created: {cause}"
+        ))
+    })
 }
 
 fn bug(cause: &dyn std::fmt::Display) -> Error {

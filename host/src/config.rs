@@ -40,6 +40,8 @@ pub struct Config {
     #[serde(with = "duration")]
     pub max_stale_callers: Duration,
     #[serde(deserialize_with = "text")]
+    pub snapshot: String,
+    #[serde(deserialize_with = "text")]
     pub audience: String,
     #[serde(deserialize_with = "text")]
     pub public_url: String,
@@ -307,6 +309,13 @@ impl Config {
             return format!("http://{}", self.listen);
         }
         self.public_url.trim_end_matches('/').to_owned()
+    }
+
+    /// The store, named without its password.
+    #[must_use]
+    pub fn store_name(&self) -> String {
+        let url = self.store.parse::<StoreUrl>();
+        url.map_or_else(|fault| fault, |url| url.to_string())
     }
 
     /// Who issues tokens.

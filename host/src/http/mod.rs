@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use ::http::header::{ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use arc_swap::ArcSwap;
 use bytes::{Buf, Bytes};
 use futures_util::Stream;
 use ipnet::IpNet;
@@ -69,14 +70,32 @@ impl Server {
     }
 }
 
-/// The filter that answers every request.
+/// The server that answers now. Another may take its place.
+#[derive(Clone, Debug)]
+pub struct Current(Arc<ArcSwap<Server>>);
+
+impl Current {
+    /// Has another server answer from now on.
+    pub fn replace(&self, server: Arc<Server>) {
+        self.0.store(server);
+    }
+}
+
+impl From<Arc<Server>> for Current {
+    fn from(server: Arc<Server>) -> Self {
+        Self(Arc::new(ArcSwap::new(server)))
+    }
+}
+
+/// The filter that answers every request, with the server that is current when it comes.
 pub fn filter(
-    server: Arc<Server>,
+    server: impl Into<Current>,
 ) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
 + Clone
 + Send
 + Sync
 + 'static {
+    let current = server.into();
     let query = warp::query::raw().or(warp::any().map(String::new)).unify();
     warp::method()
         .and(warp::path::full())
@@ -85,7 +104,7 @@ pub fn filter(
         .and(warp::ext::get::<Peer>())
         .and(warp::body::stream())
         .then(move |method, path, query, headers, peer: Peer, body| {
-            let server = Arc::clone(&server);
+            let server = current.0.load_full();
             let head = Head {
                 method,
                 path,

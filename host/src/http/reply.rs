@@ -152,7 +152,7 @@ impl Reply {
             Error::Busy => Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                 .with(RETRY_AFTER, 1.into()),
             Error::Unavailable(cause) => {
-                tracing::warn!(%correlation, %cause, "the store is away");
+                tracing::debug!(%correlation, %cause, "the store is away");
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                     .with(RETRY_AFTER, 1.into())
             }

@@ -47,6 +47,8 @@ mod verify;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 pub use self::client::Credentials;
 use self::client::{Pepper, random_secret};
 pub use self::clients::ListPage;
@@ -69,12 +71,31 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::feed::{Subscriber, keep_fresh};
 use crate::identity::{Caller, TenantId};
-use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule};
+use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
 use crate::records::{Change, Records};
+use crate::snapshot::Contents;
 use crate::store::Partition;
 
 const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";
+
+/// What a snapshot keeps: enough to tell who is asking, nothing that proves it.
+const KEPT: Contents = Contents {
+    prefixes: &[KEYS.record, PEPPER, ROLE, CLIENT],
+    redact: without_secrets,
+};
+
+fn without_secrets(key: &str, record: Bytes) -> Bytes {
+    if key == PEPPER {
+        Bytes::from_static(b"\"\"")
+    } else if key == KEYS.record {
+        StoredKeys::public_halves(&record)
+    } else if key.starts_with(CLIENT) {
+        client::without_secrets(&record)
+    } else {
+        record
+    }
+}
 const CLIENT: &str = "client/";
 const ROLE: &str = "role/";
 
@@ -145,6 +166,7 @@ impl Tokens {
         let registry = Arc::new(registry);
         registry.catch_up().await?;
         keep_fresh(&registry);
+        app.keep_in_snapshot(Partition::named(PARTITION), KEPT);
         Expiry::new(&records, &app.clock, &registry, &keys).register(&app.runner);
 
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
