@@ -21,6 +21,9 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "redis+cluster://a:7000,b:7000?prefix=shop",
     ),
     ("require_durable_store", "true", "true"),
+    ("max_stale", r#""1h""#, "1h"),
+    ("max_stale_callers", r#""0s""#, "0s"),
+    ("snapshot", r#""/var/lib/tillgate""#, "/var/lib/tillgate"),
     (
         "audience",
         r#""https://api.shop.example""#,
@@ -340,6 +343,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "often",
         "require_durable_store",
     ),
+    ("max_stale", "\"long\"", "long", "max_stale"),
+    ("max_stale_callers", "900", "900", "max_stale_callers"),
     ("audience", "\"\"", "", "audience"),
     (
         "public_url",
