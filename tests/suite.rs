@@ -26,6 +26,7 @@ mod bad_input;
 mod cli;
 mod conditions;
 mod config;
+mod connections;
 mod egress;
 mod engine;
 mod feed;

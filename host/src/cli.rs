@@ -34,7 +34,7 @@ use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Config, Flags, Loaded, Log};
 use crate::error::Error;
-use crate::http::{Current, Listener};
+use crate::http::{ConnectionLimits, Current, Listener};
 use crate::routes::Features;
 use crate::store::{self, Store, StoreUrl};
 use crate::tokens::Credentials;
@@ -304,6 +304,14 @@ impl Serving {
         meanwhile: impl Future<Output = ()>,
     ) -> Result<(), String> {
         let filter = crate::http::filter(self.current.clone());
+        let config = &self.app.borrow().config.clone();
+        let limits = ConnectionLimits {
+            all: usize::try_from(config.limits.connections).unwrap_or(usize::MAX),
+            per_address: usize::try_from(config.limits.connections_per_address)
+                .unwrap_or(usize::MAX),
+            exempt: config.trusted_proxies.clone(),
+        };
+        let listener = listener.limited(limits.within_process());
         let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
         let address = listener.address().map_err(|cause| cause.to_string())?;

@@ -52,6 +52,7 @@ pub struct Config {
     #[serde(deserialize_with = "text")]
     pub operator_file: String,
     pub log: Log,
+    pub limits: Limits,
     pub tokens: Tokens,
     pub rates: Rates,
     pub webhooks: Webhooks,
@@ -67,6 +68,15 @@ pub struct Config {
 pub struct Log {
     pub level: String,
     pub format: String,
+}
+
+/// What one caller may take.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+pub struct Limits {
+    pub connections: u32,
+    pub connections_per_address: u32,
 }
 
 /// The token service.

@@ -22,6 +22,7 @@ pub mod identity;
 pub mod keys;
 pub mod outbox;
 pub mod page;
+pub mod peer;
 pub mod rates;
 pub mod records;
 pub mod routes;

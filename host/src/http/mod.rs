@@ -7,6 +7,7 @@
 mod access;
 mod body;
 mod caller;
+mod connections;
 mod events;
 mod headers;
 pub mod reply;
@@ -14,7 +15,6 @@ mod request;
 mod route;
 mod server;
 
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ use warp::Filter;
 
 pub use self::access::{Access, Takes};
 use self::body::{NoBody, Unread, read};
+pub use self::connections::ConnectionLimits;
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
@@ -110,7 +111,7 @@ pub fn filter(
                 path,
                 query,
                 headers,
-                peer: peer.0,
+                peer,
             };
             async move { server.answer(head, body).await }
         })
@@ -122,7 +123,7 @@ struct Head {
     path: warp::path::FullPath,
     query: String,
     headers: HeaderMap,
-    peer: IpAddr,
+    peer: Peer,
 }
 
 impl Server {
@@ -163,6 +164,11 @@ impl Server {
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
     fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Route, Vec<String>), Box<Reply>> {
+        if !head.peer.names_host {
+            let detail = "the request must have one Host header";
+            let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
+            return Err(Box::new(reply));
+        }
         let Some((methods, params)) = self.table.at(head.path.as_str()) else {
             let detail = "there is nothing at this path";
             let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
@@ -257,7 +263,7 @@ impl Server {
             peer,
             ..
         } = head;
-        let peer = behind_proxies(peer, &headers, &self.trusted_proxies);
+        let peer = behind_proxies(peer.address, &headers, &self.trusted_proxies);
         let request = Request {
             params,
             query,

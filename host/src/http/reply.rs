@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
     AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER, VARY,
-    WWW_AUTHENTICATE,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
@@ -217,6 +217,9 @@ impl Reply {
         } else {
             response.headers_mut().extend(self.headers);
         }
+        response
+            .headers_mut()
+            .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         let mut text = Uuid::encode_buffer();
         let text = correlation.hyphenated().encode_lower(&mut text);
         if let Ok(value) = HeaderValue::from_str(text) {
