@@ -37,7 +37,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use self::commit_index::CommitIndex;
-use self::engine::{Files, FlushLimits, Flusher, Folder, Journal, Meta, State, catch_panics};
+use self::engine::{Facts, Files, FlushLimits, Flusher, Folder, Journal, State, catch_panics};
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
 use self::shared::Shared;
 use self::writer::Writer;
@@ -73,18 +73,18 @@ impl EmbeddedStore {
     /// When the folder cannot be created or written, is damaged, or is open in another process. The message says which
     /// folder and what to do.
     pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let (folder, meta, files) = Folder::open(folder)?;
-        Self::start(folder, &meta, files, clock, FlushLimits::default())
+        let (folder, facts, files) = Folder::open(folder)?;
+        Self::start(folder, &facts, files, clock, FlushLimits::default())
     }
 
     fn start(
         folder: Folder,
-        meta: &Meta,
+        facts: &Facts,
         files: Files,
         clock: Arc<dyn Clock>,
         limits: FlushLimits,
     ) -> Result<Self, String> {
-        let (journal, flusher) = recover(&folder, meta, files, limits)?;
+        let (journal, flusher) = recover(&folder, facts, files, limits)?;
         let (state, commits) = load(&folder, &flusher)?;
         let shared = Arc::new(Shared::new(state, folder, clock));
         // Of those that will submit, most are on the runtime that opens the store.
@@ -143,22 +143,22 @@ impl EmbeddedStore {
 /// Flushes what the journal still contains, so that it starts empty.
 fn recover(
     folder: &Folder,
-    meta: &Meta,
+    facts: &Facts,
     files: Files,
     limits: FlushLimits,
 ) -> Result<(Journal, Flusher), String> {
-    let read = Journal::read(&files, meta.salt, meta.flushed);
+    let read = Journal::read(&files, facts.salt, facts.flushed);
     let (changes, last) = read.map_err(|error| folder.describe_journal(error))?;
     let flusher = catch_panics(|| {
         let database = folder.database()?;
         let mut flusher = Flusher::new(database, limits.compaction_bytes)?;
-        if last > meta.flushed {
+        if last > facts.flushed {
             flusher.flush(database, &changes, last)?;
         }
         Ok(flusher)
     });
     let flusher = flusher.map_err(|error| folder.describe(&error))?;
-    Ok((Journal::new(files, meta.salt, last), flusher))
+    Ok((Journal::new(files, facts.salt, last), flusher))
 }
 
 /// Loads the state of a store whose journal is flushed, and the index of its remembered commits.
@@ -167,7 +167,7 @@ fn load(folder: &Folder, flusher: &Flusher) -> Result<(State, CommitIndex), Stri
         let state = State::new(flusher.snapshot(folder.database()?)?);
         let mut commits = CommitIndex::default();
         let all = keys::outcomes_since(0);
-        for found in state.snapshot(&[], &all, 0).range(&all)? {
+        for found in state.rows(&all)? {
             let (key, row) = found?;
             let (at, partition) = keys::outcomes_of(&key)?;
             for outcome in values::outcomes(&row) {

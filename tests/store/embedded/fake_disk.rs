@@ -107,9 +107,9 @@ impl FakeDisk {
             disk: self.clone(),
             file,
         };
-        let (folder, meta) = Folder::on(file(REDB))?;
+        let (folder, facts) = Folder::on(file(REDB))?;
         let journal: Files = [Box::new(file(JOURNAL[0])), Box::new(file(JOURNAL[1]))];
-        EmbeddedStore::start(folder, &meta, journal, clock, limits)
+        EmbeddedStore::start(folder, &facts, journal, clock, limits)
     }
 
     pub(super) fn syncs(&self) -> usize {

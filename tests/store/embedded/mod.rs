@@ -11,6 +11,7 @@
 )]
 
 mod batches;
+mod damage;
 mod fake_disk;
 mod faults;
 mod model;

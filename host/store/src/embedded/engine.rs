@@ -10,18 +10,21 @@
 mod block;
 mod compaction;
 mod disk_snapshot;
+mod facts;
 mod filter;
 mod flush;
 mod folder;
 mod journal;
 mod memtable;
 mod panics;
+mod row;
 mod run;
 mod state;
 mod tables;
 
+pub(super) use self::facts::Facts;
 pub(super) use self::flush::{FlushLimits, Flusher};
-pub(super) use self::folder::{Folder, Meta};
+pub(super) use self::folder::Folder;
 pub(super) use self::journal::{Files, Journal};
 pub(super) use self::memtable::{Changes, Memtable};
 pub(super) use self::panics::catch_panics;

@@ -13,23 +13,16 @@ use std::path::{Path, PathBuf};
 use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable};
 
+use super::facts::Facts;
 use super::journal::{Files, ReadError};
 use super::panics::catch_panics;
-use super::tables::{BLOCKS, FLUSHED_KEY, FORMAT, FORMAT_KEY, META, ROWS, RUNS, SALT_KEY};
+use super::tables::{BLOCKS, FORMAT, FORMAT_KEY, META, ROWS, RUNS};
 
 /// The size of redb's cache of the file: 256 MiB. The operating system caches more.
 const CACHE_BYTES: usize = 256 << 20;
 
 /// The names of the journal's files.
 const JOURNAL: [&str; 2] = ["tillgate.journal.0", "tillgate.journal.1"];
-
-/// Facts about a store.
-pub(in super::super) struct Meta {
-    /// The last record of the journal that is flushed.
-    pub(in super::super) flushed: u64,
-    /// The salt of the journal's records.
-    pub(in super::super) salt: u64,
-}
 
 /// An open folder.
 pub(in super::super) struct Folder {
@@ -42,7 +35,7 @@ pub(in super::super) struct Folder {
 
 impl Folder {
     /// Opens the store in a folder and the files of its journal; creates what is missing.
-    pub(in super::super) fn open(path: &Path) -> Result<(Self, Meta, Files), String> {
+    pub(in super::super) fn open(path: &Path) -> Result<(Self, Facts, Files), String> {
         create_folder(path).map_err(|error| cannot("create", path, &error))?;
         let lock = lock(path)?;
         let file = path.join("tillgate.redb");
@@ -58,14 +51,16 @@ impl Folder {
             path: path.to_owned(),
             _lock: Some(lock),
         };
-        let meta = folder.meta()?;
+        let facts = folder.facts()?;
         let [first, second] = JOURNAL.map(|name| journal(path, name));
-        Ok((folder, meta, [first?, second?]))
+        Ok((folder, facts, [first?, second?]))
     }
 
     /// A store that is not in a folder, for tests of disk failures.
     #[cfg(test)]
-    pub(in super::super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, Meta), String> {
+    pub(in super::super) fn on(
+        backend: impl redb::StorageBackend,
+    ) -> Result<(Self, Facts), String> {
         let path = PathBuf::from("a test");
         let database = database(&path, || builder(&path).create_with_backend(backend))?;
         set_up(&database).map_err(|error| describe(&path, &error))?;
@@ -74,8 +69,8 @@ impl Folder {
             path,
             _lock: None,
         };
-        let meta = folder.meta()?;
-        Ok((folder, meta))
+        let facts = folder.facts()?;
+        Ok((folder, facts))
     }
 
     /// The redb file.
@@ -83,20 +78,20 @@ impl Folder {
         self.database.as_ref().ok_or(redb::Error::DatabaseClosed)
     }
 
-    fn meta(&self) -> Result<Meta, String> {
-        let meta = catch_panics(|| {
-            let meta = self.database()?.begin_read()?.open_table(META)?;
-            let fact = |key| Ok::<_, redb::Error>(meta.get(key)?.map(|fact| fact.value()));
-            Ok([fact(FORMAT_KEY)?, fact(FLUSHED_KEY)?, fact(SALT_KEY)?])
+    fn facts(&self) -> Result<Facts, String> {
+        let read = catch_panics(|| {
+            let table = self.database()?.begin_read()?.open_table(META)?;
+            let format = table.get(FORMAT_KEY)?.map(|format| format.value());
+            Ok((format, Facts::read(&table)))
         });
         let path = self.path.display();
-        match meta {
-            Ok([Some(FORMAT), Some(flushed), Some(salt)]) => Ok(Meta { flushed, salt }),
-            Ok([Some(format), _, _]) => Err(format!(
+        match read {
+            Ok((Some(FORMAT), facts)) => facts.map_err(|error| self.describe(&error)),
+            Ok((Some(format), _)) => Err(format!(
                 "the store in the folder {path} has format {format}, and this version reads format \
                  {FORMAT}: use the version that wrote it"
             )),
-            Ok(_) | Err(redb::Error::TableDoesNotExist(_)) => Err(format!(
+            Ok((None, _)) | Err(redb::Error::TableDoesNotExist(_)) => Err(format!(
                 "the folder {path} contains a database that is not a store"
             )),
             Err(error) => Err(self.describe(&error)),
@@ -189,15 +184,18 @@ fn create_store(path: &Path, file: &Path) -> Result<(), String> {
 
 /// Creates the tables of an empty store.
 fn set_up(database: &Database) -> Result<(), redb::Error> {
-    let tx = database.begin_write()?;
+    let mut tx = database.begin_write()?;
+    tx.set_quick_repair(true);
     {
         let mut meta = tx.open_table(META)?;
         if meta.get(FORMAT_KEY)?.is_some() {
             return Ok(());
         }
-        meta.insert(FORMAT_KEY, FORMAT)?;
-        meta.insert(FLUSHED_KEY, 0)?;
-        meta.insert(SALT_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
+        let facts = Facts {
+            salt: uuid::Uuid::new_v4().as_u64_pair().1,
+            ..Facts::default()
+        };
+        facts.write(&mut meta)?;
         tx.open_table(RUNS)?;
         tx.open_table(BLOCKS)?;
         tx.open_table(ROWS)?;
