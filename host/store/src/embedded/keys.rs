@@ -20,10 +20,10 @@ const LEASED: u8 = b'f';
 const ENTRY: u8 = b'e';
 /// Partition, queue, job → when it may be claimed, its lease, how often it was claimed.
 const JOB: u8 = b'j';
-/// Partition, log → newest position, newest trimmed position. Kept when all messages are trimmed.
+/// Partition, log → newest position, newest trimmed position, newest stored position. Kept when all messages are trimmed.
 const LOG: u8 = b'l';
-/// Partition, log, position of the last message → messages, each preceded by its position and its length: publish time,
-/// attributes, body.
+/// Partition, log, position of the last message → the position before the first message, then the messages, each
+/// preceded by its position and its length: publish time, attributes, body.
 const MESSAGE: u8 = ROW_TAGS[0];
 /// Partition → revision, publish time of the newest commit, newest lease.
 const PARTITION: u8 = b'p';
@@ -135,6 +135,12 @@ pub(super) fn message(partition: &str, log: &str, last: u64) -> Key {
 pub(super) fn messages(partition: &str, log: &str, after: u64) -> Range<Key> {
     let first = successor(message(partition, log, after));
     from(&key(MESSAGE, &[partition, log]), first)
+}
+
+/// The position of the last message of a row.
+pub(super) fn last_of(key: &[u8]) -> Result<u64, redb::Error> {
+    let position = key.last_chunk().ok_or_else(malformed)?;
+    Ok(u64::from_be_bytes(*position))
 }
 
 pub(super) fn job(partition: &str, queue: &str, id: &str) -> Key {

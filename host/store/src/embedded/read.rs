@@ -3,9 +3,9 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::super::contract::{Entry, Page, Partition, Position, Revision, Slice};
-use super::engine::{Key, Snapshot, State};
+use super::engine::{Key, Snapshot, State, malformed};
 use super::keys::{self, Order};
-use super::values;
+use super::values::{self, LogBounds};
 use crate::clock::Timestamp;
 
 /// The entries of `keys`, in that order.
@@ -61,24 +61,29 @@ pub(super) fn slice(
     let Some(mut bounds) = snapshot.find(&bounds)? else {
         return Ok(Slice::default());
     };
-    let [last, trimmed] = values::read_numbers(&mut bounds)?;
+    let bounds = LogBounds::read(&mut bounds)?;
     let mut slice = Slice {
         messages: Vec::new(),
-        last: Position(last),
-        trimmed: Position(trimmed),
+        last: Position(bounds.last),
+        trimmed: Position(bounds.trimmed),
     };
+    let mut after = after.0.max(bounds.trimmed);
     // A reader that is up to date mostly finds nothing new.
-    if after.0 >= last {
+    if after >= bounds.stored || max == 0 {
         return Ok(slice);
     }
-    let after = after.0.max(trimmed);
-    for found in snapshot.range(&range)?.take(max) {
-        let messages = values::read_messages(found?.1, after)?;
+    for found in snapshot.range(&range)? {
+        let (key, row) = found?;
+        let messages = values::read_messages(row, after)?;
         let room = max - slice.messages.len();
         slice.messages.extend(messages.into_iter().take(room));
         if slice.messages.len() == max {
-            break;
+            return Ok(slice);
         }
+        after = keys::last_of(&key)?;
+    }
+    if after < bounds.stored {
+        return Err(malformed());
     }
     Ok(slice)
 }
@@ -94,12 +99,15 @@ pub(super) fn oldest(
     let Some(mut bounds) = snapshot(state, std::slice::from_ref(&bounds)).find(&bounds)? else {
         return Ok(None);
     };
-    let [_, trimmed] = values::read_numbers(&mut bounds)?;
+    let trimmed = LogBounds::read(&mut bounds)?.trimmed;
     // Another trim may come between the two snapshots; then it is the one that continues.
     let range = keys::messages(partition, log, trimmed);
     let snapshot = with_state(state, |state| state.snapshot(&[], &range, 1));
     let oldest = snapshot.range(&range)?.next().transpose()?;
-    let oldest = oldest.map(|(_, row)| values::read_messages(row, trimmed));
+    let oldest = oldest.map(|(_, row)| {
+        let after = values::messages_begin_after(&row)?.max(trimmed);
+        values::read_messages(row, after)
+    });
     let oldest = oldest.transpose()?.unwrap_or_default();
     Ok(oldest.first().map(|message| message.publish_time))
 }

@@ -14,10 +14,12 @@ use bytes::Bytes;
 use super::disk_snapshot::{DiskRange, DiskSnapshot};
 use super::filter::KeyHash;
 use super::memtable::{Changes, Memtable};
-use super::tables::Key;
+use super::tables::{Key, malformed};
 
 /// How many keys the filter of a memtable is sized for: about as many as a full file of the journal holds.
 const FILTER_KEYS: u64 = 1 << 18;
+
+static NO_CHANGES: Changes = Changes::new();
 
 /// The newest durable state.
 pub(in super::super) struct State {
@@ -41,7 +43,7 @@ pub(in super::super) struct Snapshot {
 }
 
 impl State {
-    pub(in super::super) fn new(disk: DiskSnapshot) -> Self {
+    fn new(disk: DiskSnapshot) -> Self {
         Self {
             last_batch: Changes::new(),
             active: Memtable::new(FILTER_KEYS),
@@ -49,6 +51,21 @@ impl State {
             disk: Arc::new(disk),
             watermarks: HashMap::new(),
         }
+    }
+
+    /// The state of a store that was opened.
+    pub(super) fn recovered(disk: DiskSnapshot, sealed: Changes, active: Changes) -> Self {
+        let mut state = Self::new(disk);
+        let mut sealed_table = Memtable::new(FILTER_KEYS);
+        sealed_table.extend(sealed);
+        state.sealed = Arc::new(sealed_table);
+        state.active.extend(active);
+        state
+    }
+
+    /// What is being flushed, or is to be.
+    pub(in super::super) fn sealed(&self) -> Arc<Memtable> {
+        Arc::clone(&self.sealed)
     }
 
     /// Moves the newest batch into the active memtable.
@@ -90,6 +107,17 @@ impl State {
     ) -> Result<Merged<'a>, redb::Error> {
         let [last, active, sealed] = self.unflushed();
         Merged::new(&[newer, last, active, sealed], &self.disk, range)
+    }
+
+    /// All keys with the tag of a row.
+    ///
+    /// # Errors
+    /// The last item is one when rows are missing on disk.
+    pub(in super::super) fn rows(&self, all: &Range<Key>) -> Result<Rows<'_>, redb::Error> {
+        Ok(Rows {
+            rows: self.range(&NO_CHANGES, all)?,
+            expected: Some(self.disk.rows_like(&all.start)),
+        })
     }
 
     fn recent(&self, key: &[u8], hash: KeyHash) -> Option<&Option<Bytes>> {
@@ -197,6 +225,26 @@ pub(in super::super) struct Merged<'a> {
     disk: DiskRange,
     /// The next key on disk.
     next_on_disk: Option<(Bytes, Bytes)>,
+    /// How many keys were found on disk.
+    on_disk: u64,
+}
+
+/// All keys with the tag of a row, by key.
+pub(in super::super) struct Rows<'a> {
+    rows: Merged<'a>,
+    /// How many of them are on disk; `None` once that is checked.
+    expected: Option<u64>,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<(Key, Bytes), redb::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rows.next().or_else(|| {
+            let expected = self.expected.take()?;
+            (expected != self.rows.on_disk).then(|| Err(malformed()))
+        })
+    }
 }
 
 impl<'a> Merged<'a> {
@@ -209,6 +257,7 @@ impl<'a> Merged<'a> {
             recent: MergedChanges::new(sources, range),
             disk: disk.range(range)?,
             next_on_disk: None,
+            on_disk: 0,
         };
         merged.take_from_disk()?;
         Ok(merged)
@@ -217,6 +266,7 @@ impl<'a> Merged<'a> {
     /// Returns the next key on disk and reads the one after it.
     fn take_from_disk(&mut self) -> Result<Option<(Bytes, Bytes)>, redb::Error> {
         let next = self.disk.next().transpose()?;
+        self.on_disk += u64::from(next.is_some());
         Ok(mem::replace(&mut self.next_on_disk, next))
     }
 
