@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use super::crashes::{Child, id_of, losses};
 use super::fixture::*;
 use futures_util::FutureExt;
 use tempfile::TempDir;
 use tillgate_store::clock::{StoppedClock, Timestamp};
 use tillgate_store::{
-    Claimed, Commit, CommitError, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
+    Claimed, Commit, CommitError, CommitId, Committed, EmbeddedStore, Position, REMEMBER, Revision,
+    Store,
 };
 
 /// Opens a store whose clock is stopped at `now`.
@@ -252,41 +254,59 @@ fn a_hundred_restarts_change_nothing() {
     });
 }
 
-/// The disk fills up in the middle of commits. See `crashes::fill`.
-#[test]
-fn a_full_disk_is_reported_and_loses_nothing() {
-    let folder = TempDir::new().unwrap();
-    drop(open(folder.path(), START));
-    let mut child = super::crashes::Child::start_on_small_disk("fill", folder.path());
-    let (mut acknowledged, mut failures) = (Vec::new(), Vec::new());
-    while let Some(line) = child.line() {
+/// Takes the outcomes that a child prints, until it has failed so often or has ended. See `crashes::fill`.
+fn outcomes_of(child: &mut Child, folder: &Path, failures: usize) -> Vec<CommitId> {
+    let (mut acknowledged, mut failed) = (Vec::new(), 0);
+    while failed < failures
+        && let Some(line) = child.line()
+    {
         match line.split_once(' ').unwrap() {
-            ("done", id) => acknowledged.push(super::crashes::id_of(id)),
-            ("failed", why) => failures.push(why.to_owned()),
+            ("done", id) => acknowledged.push(id_of(id)),
+            ("failed", why) => {
+                assert!(why.starts_with("the store is unavailable"), "{why}");
+                assert!(why.contains(&*folder.to_string_lossy()), "{why}");
+                failed += 1;
+            }
             _ => panic!("{line}"),
         }
     }
-    assert!(!acknowledged.is_empty());
-    assert!(failures.len() > 1, "the disk never filled up");
-    assert!(
-        failures
-            .iter()
-            .all(|why| why.contains(&*folder.path().to_string_lossy())),
-        "{failures:?}"
-    );
-    for later in &failures[1..] {
-        assert!(
-            later.starts_with("the store is unavailable"),
-            "{failures:?}"
-        );
-    }
+    acknowledged
+}
 
+/// The disk fills up in the middle of commits, and has room again while the process goes on.
+#[test]
+fn a_full_disk_is_reported_and_written_again_once_there_is_room() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path(), START));
+    let mut child = Child::start_on_small_disk("fill", folder.path());
+    let mut acknowledged = outcomes_of(&mut child, folder.path(), 5);
+    assert!(!acknowledged.is_empty(), "it was full from the start");
+    child.make_room();
+    let later = outcomes_of(&mut child, folder.path(), usize::MAX);
+    assert!(later.len() >= 20, "it did not go on");
+    acknowledged.extend(later);
     let store = open(folder.path(), START);
-    assert_eq!(
-        block_on(super::crashes::losses(&store, &acknowledged)),
-        Vec::<String>::new()
-    );
-    block_on(commit_to(&store, [put("goes", "on")]));
+    assert_eq!(block_on(losses(&store, &acknowledged)), [""; 0]);
+}
+
+#[test]
+fn a_process_killed_on_a_full_disk_starts_there_and_goes_on_once_there_is_room() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path(), START));
+    let mut acknowledged = Vec::new();
+    for _ in 0..3 {
+        let mut child = Child::start_on_small_disk("fill", folder.path());
+        acknowledged.extend(outcomes_of(&mut child, folder.path(), 3));
+        child.kill();
+        acknowledged.extend(outcomes_of(&mut child, folder.path(), usize::MAX));
+    }
+    assert!(!acknowledged.is_empty(), "it was full from the start");
+    let mut child = Child::start_on_small_disk("fill", folder.path());
+    acknowledged.extend(outcomes_of(&mut child, folder.path(), 3));
+    child.make_room();
+    acknowledged.extend(outcomes_of(&mut child, folder.path(), usize::MAX));
+    let store = open(folder.path(), START);
+    assert_eq!(block_on(losses(&store, &acknowledged)), [""; 0]);
 }
 
 #[test]

@@ -25,6 +25,7 @@ impl BatchWriter<'_> {
                 self.restore(&pending.work, now)?;
                 pending.outcome = Some(());
             }
+            Request::Wake => {}
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{Database, ReadOnlyTable, ReadableDatabase};
+use redb::{ReadOnlyTable, ReadableDatabase};
 
 use super::block::Block;
+use super::database::Database;
 use super::facts::Facts;
 use super::filter::KeyHash;
 use super::row;
@@ -20,6 +21,8 @@ use super::tables::{BLOCKS, Key, ROWS, is_row, malformed};
 pub(in super::super) struct DiskSnapshot {
     blocks: ReadOnlyTable<&'static [u8], &'static [u8]>,
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    /// Keeps it open. Declared after the tables, which are of it.
+    _database: Arc<Database>,
     /// Newest first.
     runs: Vec<Arc<Run>>,
     facts: Facts,
@@ -31,15 +34,16 @@ pub(in super::super) type RunEntry = (Bytes, Option<Bytes>);
 impl DiskSnapshot {
     /// What is flushed now; `runs` are all runs of the store, newest first.
     pub(in super::super) fn new(
-        database: &Database,
+        database: &Arc<Database>,
         runs: Vec<Arc<Run>>,
         facts: Facts,
     ) -> Result<Self, redb::Error> {
-        let read = database.begin_read()?;
+        let read = database.redb()?.begin_read()?;
         let (blocks, rows) = (read.open_table(BLOCKS)?, read.open_table(ROWS)?);
         Ok(Self {
             blocks,
             rows,
+            _database: Arc::clone(database),
             runs,
             facts,
         })

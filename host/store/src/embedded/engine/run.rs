@@ -6,9 +6,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, Table};
+use redb::{ReadableDatabase, ReadableTable, Table};
 
 use super::block::Builder;
+use super::database::Database;
 use super::filter::{Filter, KeyHash};
 use super::tables::{RUNS, malformed};
 
@@ -56,7 +57,7 @@ fn blocks_of(run: u64) -> Range<Vec<u8>> {
 
 /// All runs of a store, newest first.
 pub(in super::super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::Error> {
-    let table = database.begin_read()?.open_table(RUNS)?;
+    let table = database.redb()?.begin_read()?.open_table(RUNS)?;
     let mut runs = Vec::new();
     for row in table.iter()? {
         let (number, row) = row?;
@@ -68,7 +69,7 @@ pub(in super::super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::
 
 /// The number of the first run after `after` that has a block.
 pub(in super::super) fn next_with_blocks(
-    blocks: &Blocks<'_>,
+    blocks: &impl ReadableTable<&'static [u8], &'static [u8]>,
     after: Option<u64>,
 ) -> Result<Option<u64>, redb::Error> {
     let first = after.map_or_else(Vec::new, |after| blocks_of(after).end);

@@ -41,13 +41,28 @@ pub(in super::super) struct Snapshot {
 }
 
 impl State {
-    pub(in super::super) fn new(disk: DiskSnapshot) -> Self {
+    fn new(disk: DiskSnapshot) -> Self {
         Self {
             last_batch: Changes::new(),
             active: Memtable::new(FILTER_KEYS),
             sealed: Arc::new(Memtable::new(0)),
             disk: Arc::new(disk),
         }
+    }
+
+    /// The state of a store that was opened.
+    pub(super) fn recovered(disk: DiskSnapshot, sealed: Changes, active: Changes) -> Self {
+        let mut state = Self::new(disk);
+        let mut sealed_table = Memtable::new(FILTER_KEYS);
+        sealed_table.extend(sealed);
+        state.sealed = Arc::new(sealed_table);
+        state.active.extend(active);
+        state
+    }
+
+    /// What is being flushed, or is to be.
+    pub(in super::super) fn sealed(&self) -> Arc<Memtable> {
+        Arc::clone(&self.sealed)
     }
 
     /// Moves the newest batch into the active memtable.
