@@ -164,6 +164,33 @@ fn a_lease_persists_over_a_restart_and_leases_still_increase() {
 }
 
 #[test]
+fn a_job_that_is_due_before_all_that_were_claimed_is_claimed_after_restarts() {
+    let folder = TempDir::new().unwrap();
+    let claim = async |store: &EmbeddedStore| {
+        let claimed = store.claim(&partition(), "queue", MINUTE, 1).await;
+        claimed.unwrap().jobs
+    };
+    block_on(async {
+        let store = open(folder.path(), START);
+        for job in ["a", "b"] {
+            commit_to(&store, [enqueue("queue", job, START)]).await;
+        }
+        assert_eq!(ids(&claim(&store).await), vec!["a"]);
+        drop(store);
+
+        let store = open(folder.path(), START);
+        let earlier = START.minus(HOUR);
+        commit_to(&store, [enqueue("queue", "earlier", earlier)]).await;
+        drop(store);
+
+        let store = open(folder.path(), START);
+        assert_eq!(ids(&claim(&store).await), vec!["earlier"]);
+        assert_eq!(ids(&claim(&store).await), vec!["b"]);
+        assert_eq!(ids(&claim(&store).await), Vec::<&str>::new());
+    });
+}
+
+#[test]
 fn ids_are_remembered_over_restarts_for_a_quarter_of_an_hour() {
     let folder = TempDir::new().unwrap();
     let once = commit([append("log", "m")]);

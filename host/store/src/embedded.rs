@@ -254,17 +254,14 @@ impl Store for EmbeddedStore {
         lease: Duration,
         max: usize,
     ) -> Result<Claimed, Unavailable> {
-        // Workers ask often and mostly find nothing due, which needs no write. The first claim of a queue goes to the
-        // writer, which then sets the queue's watermark.
+        // Workers ask often and mostly find nothing due, which needs no write.
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
         let next_due = self
             .query(1, move |state| {
                 read::next_due(state, &in_partition, &of_queue)
             })
             .await?;
-        if let Some(next_due) = next_due
-            && (max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()))
-        {
+        if max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()) {
             return Ok(Claimed {
                 jobs: Vec::new(),
                 next_due,

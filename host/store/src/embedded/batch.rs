@@ -26,8 +26,8 @@ pub(super) const ROW_BYTES: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) changes: Changes,
-    /// The watermarks that changed ([`State::watermarks`]).
-    pub(super) watermarks: HashMap<Key, Key>,
+    /// The watermarks that were looked up, by the order of the queue; those that changed are among the changes.
+    pub(super) watermarks: HashMap<Key, Option<Key>, RandomState>,
     /// What is written once for all commits of a partition, when the batch is finished.
     open: HashMap<Partition, OpenPartition, RandomState>,
 }

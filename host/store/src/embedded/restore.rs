@@ -40,9 +40,9 @@ impl BatchWriter<'_> {
                     let state = JobState {
                         due: job.due.0,
                         lease: NO_LEASE,
-                        attempt: job.attempt.into(),
                     };
-                    self.put_job(partition, queue, &job.id, &state, job.body.clone());
+                    let content = values::numbered(job.attempt.into(), &job.body);
+                    self.put_job(partition, queue, &job.id, &state, content)?;
                 }
             }
             Part::Counters(counters) => {

@@ -142,10 +142,7 @@ impl Writer {
             })?;
             self.last_sync = begin.elapsed();
         }
-        self.shared.change(|state| {
-            state.last_batch = batch.changes;
-            state.watermarks.extend(batch.watermarks);
-        });
+        self.shared.change(|state| state.last_batch = batch.changes);
         Ok(())
     }
 

@@ -80,7 +80,7 @@ impl DiskSnapshot {
         Ok(None)
     }
 
-    /// The keys of a range that exist. The range must contain only keys of rows, or none.
+    /// The keys of a range, tombstones included. The range must contain only keys of rows, or none.
     pub(in super::super) fn range(&self, range: &Range<Key>) -> Result<DiskRange, redb::Error> {
         if is_row(&range.start) {
             let rows = self
@@ -217,14 +217,14 @@ impl Cursor {
     }
 }
 
-/// The keys of a range that exist on disk, with their values.
+/// The keys of a range on disk, tombstones included.
 pub(in super::super) enum DiskRange {
     Rows(Box<redb::Range<'static, &'static [u8], &'static [u8]>>),
     Runs(MergedRuns),
 }
 
 impl Iterator for DiskRange {
-    type Item = Result<(Bytes, Bytes), redb::Error>;
+    type Item = Result<RunEntry, redb::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
@@ -233,14 +233,10 @@ impl Iterator for DiskRange {
                 Some(row.and_then(|(key, row)| {
                     let key = Bytes::copy_from_slice(key.value());
                     let row = row::open(&key, row.value())?;
-                    Ok((key, row))
+                    Ok((key, Some(row)))
                 }))
             }
-            Self::Runs(entries) => entries.find_map(|entry| match entry {
-                Ok((_, None)) => None,
-                Ok((key, Some(value))) => Some(Ok((key, value))),
-                Err(error) => Some(Err(error)),
-            }),
+            Self::Runs(entries) => entries.next(),
         }
     }
 }
