@@ -255,6 +255,7 @@ async fn serve_until_signal(
 ) -> Result<(), String> {
     let server = features.server(app).map_err(explain)?;
     let filter = crate::http::filter(server);
+    let operations = bind_operations(app).await?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
     let address = listener.address().map_err(|cause| cause.to_string())?;
@@ -275,8 +276,31 @@ async fn serve_until_signal(
         let _ = stopping.wait_for(|stopping| *stopping).await;
         app.runner.stop().await;
     };
+    // To the end: those who operate the host see it stop.
+    let serving_operations = match operations {
+        Some(socket) => {
+            let server = features.operations_server(app).map_err(explain)?;
+            let filter = crate::http::filter(server);
+            Some(tokio::spawn(socket.serve(filter, std::future::pending())))
+        }
+        None => None,
+    };
     tokio::join!(listener.serve(filter, signalled), jobs);
+    if let Some(serving) = serving_operations {
+        serving.abort();
+    }
     Ok(())
+}
+
+/// Opens the socket that is for operators alone, if there is to be one.
+async fn bind_operations(app: &App) -> Result<Option<Listener>, String> {
+    let Some(address) = app.config.metrics.address()? else {
+        return Ok(None);
+    };
+    let socket = bind(address).await?;
+    let address = socket.address().map_err(|cause| cause.to_string())?;
+    tracing::info!(%address, "metrics are served on an address of their own");
+    Ok(Some(socket))
 }
 
 fn log_to_stderr(log: &Log) -> Result<(), String> {

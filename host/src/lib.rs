@@ -4,8 +4,8 @@
 //! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`rates`], [`tokens`], [`webhooks`].
 //! Below them: [`identity`] (who may do what), [`keys`] (signing keys), [`records`] (typed records), [`outbox`] (events in
 //! the commit of their cause), [`feed`] (how memory stays fresh), [`runner`] (background jobs), [`egress`] (outgoing
-//! HTTP), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and the promises). [`page`] is what
-//! browsers get.
+//! HTTP), [`metrics`] and [`readiness`] (what is seen from outside), [`engine`] (the module under wasmtime) and [`store`]
+//! (what is stored, and the promises). [`page`] is what browsers get, [`operations`] what those get who operate a host.
 
 pub mod app;
 pub mod cli;
@@ -19,9 +19,12 @@ pub mod feed;
 pub mod http;
 pub mod identity;
 pub mod keys;
+pub mod metrics;
+pub mod operations;
 pub mod outbox;
 pub mod page;
 pub mod rates;
+pub mod readiness;
 pub mod records;
 pub mod routes;
 pub mod runner;

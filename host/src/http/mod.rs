@@ -17,6 +17,7 @@ mod server;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ::http::header::{ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -35,12 +36,14 @@ pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;
 pub use self::request::Request;
+use self::route::Measured;
 pub use self::route::{Route, Table};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::Error;
 use crate::feed::Staleness;
 use crate::identity::Caller;
+use crate::metrics::Tenants;
 use crate::tokens::Tokens;
 
 /// The largest body of most routes: 1 MiB.
@@ -54,6 +57,8 @@ pub struct Server {
     tokens: Arc<Tokens>,
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
+    /// Counts requests by tenant, where that is switched on.
+    tenants: Option<Arc<Tenants>>,
 }
 
 impl Server {
@@ -65,6 +70,7 @@ impl Server {
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
             streams: Streams::new(app.stopping()),
+            tenants: app.metrics.tenants().cloned(),
         })
     }
 }
@@ -112,22 +118,24 @@ impl Server {
         head: Head,
         body: impl Stream<Item = Result<B, warp::Error>> + Send,
     ) -> warp::reply::Response {
+        let begin = Instant::now();
         let correlation = correlation(&head.headers);
         let gzip = accepts_gzip(&head.headers);
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
-        let (mut reply, unread) = match self.find(&head, correlation) {
-            Ok((route, params)) => {
+        let (mut reply, unread, recorder) = match self.find(&head, correlation) {
+            Ok((Measured { route, recorder }, params)) => {
                 let is_private = !matches!(route.access, Access::Public);
                 let serving = self.serve(route, params, head, correlation, body.as_mut(), unread);
                 let (mut reply, unread) = serving.await;
                 if is_private {
                     reply.keep_private();
                 }
-                (reply, unread)
+                (reply, unread, recorder)
             }
-            Err(reply) => (*reply, unread),
+            Err(reply) => (*reply, unread, &self.table.unrouted),
         };
+        recorder.record(reply.status().as_u16(), begin.elapsed());
         if !unread.drain(body).await {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -143,7 +151,7 @@ impl Server {
     }
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
-    fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Route, Vec<String>), Box<Reply>> {
+    fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Measured, Vec<String>), Box<Reply>> {
         let Some((methods, params)) = self.table.at(head.path.as_str()) else {
             let detail = "there is nothing at this path";
             let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
@@ -153,7 +161,7 @@ impl Server {
             Method::HEAD => &Method::GET,
             ref other => other,
         };
-        let Some(route) = methods.get(method.as_str()) else {
+        let Some(measured) = methods.get(method.as_str()) else {
             let mut allow: Vec<_> = methods.keys().copied().collect();
             if allow.contains(&"GET") {
                 allow.push("HEAD");
@@ -161,7 +169,7 @@ impl Server {
             allow.sort_unstable();
             let allow = allow.join(", ");
             let first = methods.values().next();
-            let write_error = first.map_or(Reply::problem as _, |route| route.write_error);
+            let write_error = first.map_or(Reply::problem as _, |first| first.route.write_error);
             let detail = format!("this path takes {allow}");
             let reply = write_error(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
             let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
@@ -174,13 +182,13 @@ impl Server {
         let params: Result<Vec<_>, _> = params.iter().map(decode).collect();
         let params = params.map_err(|_| {
             let detail = "the path must be percent-encoded UTF-8";
-            Box::new((route.write_error)(
+            Box::new((measured.route.write_error)(
                 StatusCode::BAD_REQUEST,
                 detail,
                 correlation,
             ))
         })?;
-        Ok((route, params))
+        Ok((measured, params))
     }
 
     /// Takes a request through its route: the caller, what the body may be, the body, the handler. Answers what of the
@@ -266,6 +274,9 @@ impl Server {
             return Ok((None, Staleness::default()));
         }
         let (caller, staleness) = caller::caller_of(&self.tokens, headers).await?;
+        if let Some(tenants) = &self.tenants {
+            tenants.count_request(caller.tenant.as_str());
+        }
         access.check(&caller)?;
         Ok((Some(caller), staleness))
     }
