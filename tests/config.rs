@@ -21,6 +21,9 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "redis+cluster://a:7000,b:7000?prefix=shop",
     ),
     ("require_durable_store", "true", "true"),
+    ("max_stale", r#""1h""#, "1h"),
+    ("max_stale_callers", r#""0s""#, "0s"),
+    ("snapshot", r#""/var/lib/tillgate""#, "/var/lib/tillgate"),
     (
         "audience",
         r#""https://api.shop.example""#,
@@ -56,6 +59,8 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
     ("log.format", r#""json""#, "json"),
     ("tokens.registrations_per_minute", "60", "60"),
+    ("limits.connections", "500", "500"),
+    ("limits.connections_per_address", "50", "50"),
     ("tokens.pending_clients", "500", "500"),
     ("tokens.pending_lifetime", r#""1h 30m""#, "1h 30m"),
     ("tokens.secret_overlap", r#""2days""#, "2days"),
@@ -112,7 +117,7 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 4] = ["log", "tokens", "rates", "webhooks"];
+const TABLES: [&str; 5] = ["log", "limits", "tokens", "rates", "webhooks"];
 const LISTS: [(&str, &str); 2] = [
     ("trusted_issuers", ISSUERS),
     ("reference_rates", REFERENCE_RATES),
@@ -340,6 +345,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "often",
         "require_durable_store",
     ),
+    ("max_stale", "\"long\"", "long", "max_stale"),
+    ("max_stale_callers", "900", "900", "max_stale_callers"),
     ("audience", "\"\"", "", "audience"),
     (
         "public_url",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::json;
 use tillgate::engine::{Call, Document, EngineError, EnginePool, MODULE};
 use tillgate::error::Error;
 use tillgate::http::Reply;
@@ -249,4 +250,37 @@ fn a_hostile_request_for_rate_math_ends_no_instance() {
     }
     assert!(pool.rates(b"\xff\xfe").is_err());
     assert_eq!(pool.instances(), (1, 0));
+}
+
+#[test]
+fn a_basket_whose_answer_would_be_too_large_is_refused() {
+    let pool = EnginePool::new(MODULE, 1).unwrap();
+    // Each character takes six bytes in the answer.
+    let name = "\u{1}".repeat(90);
+    let restrictions: Vec<_> = (0..100)
+        .map(|n| json!({ "type": "BOOLEAN", "propertyName": format!("{name}{n}"), "value": true, "exclusive": true }))
+        .collect();
+    let project = json!({ "restrictions": restrictions }).to_string();
+    let project = Document::project(Bytes::from(project));
+    let catalog = Document::catalog(Bytes::from_static(b"{\"global\":[],\"tenant\":[]}"));
+    let ask = |items: usize| {
+        let items: Vec<_> = (0..items).map(|n| json!({ "id": n.to_string() })).collect();
+        let request = json!({
+            "items": items, "projectId": "00000000-0000-4000-8000-000000000001", "context": {},
+        });
+        let request = request.to_string();
+        pool.evaluate(Call::Basket(&catalog, Some(&project)), request.as_bytes())
+    };
+    assert!(ask(100).unwrap().len() > 4 << 20);
+    for _ in 0..3 {
+        let refused = ask(800);
+        let Err(EngineError::Refused(Code::Invalid, faults)) = refused else {
+            panic!("{:?}", refused.map(|answer| answer.len()));
+        };
+        assert_eq!(
+            faults[0].to_string(),
+            "$.items must lead to an answer of at most 16 MiB"
+        );
+    }
+    assert_eq!(pool.instances(), (1, 0), "no instance has ended");
 }

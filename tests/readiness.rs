@@ -170,7 +170,8 @@ async fn a_host_without_a_part_that_decides_is_unavailable_and_says_which() {
     let is_broken = Arc::new(AtomicBool::new(false));
     let broken = Arc::clone(&is_broken);
     readiness.check("keys", move || {
-        broken.load(Ordering::SeqCst).then_some("there is no key")
+        let is_broken = broken.load(Ordering::SeqCst);
+        is_broken.then_some((State::Away, "there is no key"))
     });
     assert_eq!(readiness.report().status, Status::Ready);
     is_broken.store(true, Ordering::SeqCst);

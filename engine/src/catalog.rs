@@ -21,6 +21,9 @@ pub const MAX_ITEMS: usize = 1_000;
 /// The most results of a basket: an answer that a till can still handle.
 pub const MAX_RESULTS: usize = 100_000;
 
+/// The most bytes of a basket's answer: 16 MiB.
+pub const MAX_BASKET_ANSWER: usize = 16 << 20;
+
 /// The most conditions of a basket's item.
 pub const MAX_CONDITIONS: usize = 64;
 
@@ -366,7 +369,12 @@ pub struct BasketDecision<'a> {
 
 impl BasketDecision<'_> {
     /// Appends the decision as JSON.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] if it would be larger than [`MAX_BASKET_ANSWER`]: names of properties may be long, and are repeated
+    /// for each item. What was appended is then of no use.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let begin = out.len();
         let allow = self.items.iter().all(BasketItemDecision::allow);
         let worst = self
             .items
@@ -387,7 +395,12 @@ impl BasketDecision<'_> {
                 out.push(b',');
             }
             item.write(out);
+            if out.len() - begin > MAX_BASKET_ANSWER {
+                let message = "must lead to an answer of at most 16 MiB";
+                return Err(Error::new(Code::Invalid, "$.items", message));
+            }
         }
         out.extend_from_slice(b"]}");
+        Ok(())
     }
 }

@@ -282,7 +282,7 @@ async fn agreement() -> Value {
     let (one, other) = two_hosts(Arc::new(SystemClock)).await;
     let tenant = TenantId::new("shop").unwrap();
     let admin = one.token("shop", &["iam.admin"]).await;
-    let admin = one.features.tokens.verify(&admin).await.unwrap();
+    let (admin, _) = one.features.tokens.verify(&admin).await.unwrap();
     let mut revoked = Vec::new();
     for _ in 0..50 {
         let client = one.client("shop", &["ecs.evaluator"]).await;
@@ -303,7 +303,7 @@ async fn agreement() -> Value {
     let clock = Arc::new(StoppedClock::at(SystemClock.now()));
     let (one, other) = two_hosts(clock.clone()).await;
     let operator = one.token("platform", &["platform.operator"]).await;
-    let operator = one.features.tokens.verify(&operator).await.unwrap();
+    let (operator, _) = one.features.tokens.verify(&operator).await.unwrap();
     let mut rotated = Vec::new();
     for _ in 0..10 {
         clock.advance(Duration::from_secs(60 * 60));

@@ -17,7 +17,8 @@ use crate::outbox::Outbox;
 use crate::readiness::{Readiness, State, Status};
 use crate::records::Records;
 use crate::runner::{Background, QueueStatus, Runner};
-use crate::store::{Partition, Store};
+use crate::snapshot::{Contents, Keeper};
+use crate::store::{Partition, Store, StoreUrl};
 
 /// The shared parts.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub struct App {
     pub metrics: Metrics,
     /// Whether this host can decide.
     pub readiness: Arc<Readiness>,
+    /// Keeps what decisions rest on in a folder, if one is configured.
+    snapshot: Option<Arc<Keeper>>,
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
@@ -67,6 +70,7 @@ impl App {
         let store: Arc<dyn Store> = Observed::new(store, &metrics);
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
+        let snapshot = snapshot(&config, store.as_ref(), &clock)?;
         let permits = || Arc::new(Semaphore::new(threads.get()));
         let app = Arc::new(Self {
             config,
@@ -74,6 +78,7 @@ impl App {
             outbox: Outbox::default(),
             metrics,
             readiness,
+            snapshot,
             runner,
             records: Records::new(Arc::clone(&store), Partition::named("app")),
             clock,
@@ -93,7 +98,7 @@ impl App {
         let engine = Arc::downgrade(self);
         self.readiness.check("module", move || {
             let can_decide = engine.upgrade().is_some_and(|app| app.engine.can_decide());
-            (!can_decide).then_some("the module does not run")
+            (!can_decide).then_some((State::Away, "the module does not run"))
         });
         self.measure_engine();
         self.measure_queues();
@@ -238,6 +243,22 @@ impl App {
         self.records.in_partition(partition)
     }
 
+    /// Has decisions rest on records of a partition: they are kept in the snapshot, if there is one.
+    pub fn keep_in_snapshot(&self, partition: Partition, contents: Contents) {
+        if let Some(snapshot) = &self.snapshot {
+            snapshot.keep(self.records(partition), contents);
+        }
+    }
+
+    /// The partitions that are in the snapshot of an earlier process.
+    #[must_use]
+    pub fn in_snapshot(&self) -> Vec<Partition> {
+        let snapshot = self.snapshot.as_ref();
+        snapshot
+            .map(|snapshot| snapshot.saved())
+            .unwrap_or_default()
+    }
+
     /// Runs work that keeps a processor busy off the threads that serve, at most as many at once as there are
     /// processors. Work of a background job runs at low priority.
     ///
@@ -271,6 +292,27 @@ impl App {
     pub fn begin_stop(&self) {
         self.stopping.send_replace(true);
     }
+}
+
+/// The keeper of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
+/// it.
+fn snapshot(
+    config: &Config,
+    store: &dyn Store,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<Keeper>>> {
+    let is_remote = matches!(config.store.parse(), Ok(StoreUrl::Redis(_)));
+    if config.snapshot.is_empty() || !is_remote || store.snapshot_of().is_some() {
+        return Ok(None);
+    }
+    let folder = config.snapshot.clone().into();
+    let keeper = Keeper::start(folder, config.store_name(), Arc::clone(clock));
+    keeper.map(Some).map_err(|cause| {
+        let folder = &config.snapshot;
+        Error::Bug(format!(
+            "the folder {folder} of the snapshot cannot be created: {cause}"
+        ))
+    })
 }
 
 fn bug(cause: &dyn std::fmt::Display) -> Error {

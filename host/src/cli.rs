@@ -14,6 +14,7 @@ mod import_rates;
 mod keys;
 mod listen;
 mod operator;
+mod outage;
 mod output;
 mod session;
 mod tail;
@@ -26,15 +27,17 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Config, Flags, Loaded, Log};
 use crate::error::Error;
-use crate::http::Listener;
+use crate::http::{ConnectionLimits, Current, Listener};
 use crate::routes::Features;
-use crate::store::{self, StoreUrl};
+use crate::store::{self, Store, StoreUrl};
 use crate::tokens::Credentials;
 
 /// Decides at the till: may this item be sold to this customer, on this project, and at which exchange rate.
@@ -210,9 +213,28 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     let url: StoreUrl = config.store.parse()?;
     let operator_file = operator_file_of(&config, &url)?;
     let listener = bind(config.listen).await?;
-    let (app, features) = start(config, &url, &listener).await?;
-    write_operator(&app, &features, &operator_file).await?;
-    serve_until_signal(&app, &features, listener, || ()).await
+    let config = listening(config, &listener)?;
+    let store = match open_store(&config, &url).await {
+        Ok(store) => store,
+        Err(why) => outage::snapshot(&config, &url, why)?,
+    };
+    let is_away = store.snapshot_of().is_some();
+    let mut start_config = config.clone();
+    if is_away {
+        // Imports are for when the store is there.
+        start_config.reference_rates.clear();
+    }
+    let (app, features) = start_on(start_config, store).await?;
+    if !is_away {
+        write_operator(&app, &features, &operator_file).await?;
+    }
+    let serving = Serving::new(app, &features)?;
+    let mending = async {
+        if is_away {
+            outage::end(&serving, &config, &url, &operator_file).await;
+        }
+    };
+    serving.until_signal(listener, || (), mending).await
 }
 
 /// An error with its cause, which only the operator may see.
@@ -230,77 +252,135 @@ async fn bind(address: SocketAddr) -> Result<Listener, String> {
     bound.map_err(|cause| format!("cannot listen on {address}: {cause}"))
 }
 
-/// Starts the app and its features on a store and a socket.
-async fn start(
-    mut config: Config,
-    url: &StoreUrl,
-    listener: &Listener,
-) -> Result<(Arc<App>, Features), String> {
+/// The configuration of a host that listens on a socket.
+fn listening(mut config: Config, listener: &Listener) -> Result<Config, String> {
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
-    let clock = Arc::new(SystemClock);
-    let durable = config.require_durable_store;
-    let store = store::open(url, Arc::clone(&clock) as _, durable).await?;
-    let app = App::start(config, store, clock).await.map_err(explain)?;
+    Ok(config)
+}
+
+async fn open_store(config: &Config, url: &StoreUrl) -> Result<Arc<dyn Store>, String> {
+    store::open(url, Arc::new(SystemClock), config.require_durable_store).await
+}
+
+/// Starts the app and its features on a store.
+async fn start_on(config: Config, store: Arc<dyn Store>) -> Result<(Arc<App>, Features), String> {
+    let app = App::start(config, store, Arc::new(SystemClock)).await;
+    let app = app.map_err(explain)?;
     let features = Features::start(&app).await.map_err(explain)?;
     Ok((app, features))
 }
 
-/// Prints the address, then whatever `print_more` prints, and serves until a signal comes. Signals are handled before
-/// the address is printed. At the end, requests and background jobs finish at the same time.
-async fn serve_until_signal(
-    app: &Arc<App>,
-    features: &Features,
-    listener: Listener,
-    print_more: impl FnOnce(),
-) -> Result<(), String> {
-    let server = features.server(app).map_err(explain)?;
-    let filter = crate::http::filter(server);
-    let operations = bind_operations(app).await?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
-    let address = listener.address().map_err(|cause| cause.to_string())?;
-    println!("listening on http://{address}");
-    print_more();
-    let signalled = async {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!(
-            "stopping: no new connections are accepted, running requests and jobs finish"
-        );
-        app.begin_stop();
-    };
-    let mut stopping = app.stopping();
-    let jobs = async {
-        let _ = stopping.wait_for(|stopping| *stopping).await;
-        app.runner.stop().await;
-    };
-    // To the end: those who operate the host see it stop.
-    let serving_operations = match operations {
-        Some(socket) => {
-            let server = features.operations_server(app).map_err(explain)?;
-            let filter = crate::http::filter(server);
-            Some(tokio::spawn(socket.serve(filter, std::future::pending())))
-        }
-        None => None,
-    };
-    tokio::join!(listener.serve(filter, signalled), jobs);
-    if let Some(serving) = serving_operations {
-        serving.abort();
-    }
-    Ok(())
+/// What serves: an app, whose place another may take.
+struct Serving {
+    app: watch::Sender<Arc<App>>,
+    current: Current,
+    /// The same on the address that is for operators alone, if there is one.
+    operations: Option<(SocketAddr, Current)>,
 }
 
-/// Opens the socket that is for operators alone, if there is to be one.
-async fn bind_operations(app: &App) -> Result<Option<Listener>, String> {
-    let Some(address) = app.config.metrics.address()? else {
-        return Ok(None);
-    };
-    let socket = bind(address).await?;
-    let address = socket.address().map_err(|cause| cause.to_string())?;
-    tracing::info!(%address, "metrics are served on an address of their own");
-    Ok(Some(socket))
+impl Serving {
+    fn new(app: Arc<App>, features: &Features) -> Result<Self, String> {
+        let server = features.server(&app).map_err(explain)?;
+        let operations = match app.config.metrics.address()? {
+            Some(address) => {
+                let server = features.operations_server(&app).map_err(explain)?;
+                Some((address, server.into()))
+            }
+            None => None,
+        };
+        Ok(Self {
+            app: watch::Sender::new(app),
+            current: server.into(),
+            operations,
+        })
+    }
+
+    /// Has another app serve from now on. The streams of the one before end, so that those who listen connect again.
+    async fn replace(&self, app: Arc<App>, features: &Features) -> Result<(), String> {
+        let server = features.server(&app).map_err(explain)?;
+        self.current.replace(server);
+        if let Some((_, operations)) = &self.operations {
+            operations.replace(features.operations_server(&app).map_err(explain)?);
+        }
+        let before = self.app.send_replace(app);
+        before.begin_stop();
+        before.runner.stop().await;
+        Ok(())
+    }
+
+    /// Prints the address, then whatever `print_more` prints, and serves until a signal comes; does `meanwhile` until then.
+    /// Signals are handled before the address is printed. At the end, requests and background jobs finish at the same
+    /// time.
+    async fn until_signal(
+        &self,
+        listener: Listener,
+        print_more: impl FnOnce(),
+        meanwhile: impl Future<Output = ()>,
+    ) -> Result<(), String> {
+        let filter = crate::http::filter(self.current.clone());
+        let config = &self.app.borrow().config.clone();
+        let limits = ConnectionLimits {
+            all: usize::try_from(config.limits.connections).unwrap_or(usize::MAX),
+            per_address: usize::try_from(config.limits.connections_per_address)
+                .unwrap_or(usize::MAX),
+            exempt: config.trusted_proxies.clone(),
+        };
+        let limits = limits.within_process();
+        let operations = self.serve_operations(limits.clone()).await?;
+        let listener = listener.limited(limits);
+        let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
+        let address = listener.address().map_err(|cause| cause.to_string())?;
+        println!("listening on http://{address}");
+        print_more();
+        let (stop, mut stopping) = watch::channel(false);
+        let signalled = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            tracing::info!(
+                "stopping: no new connections are accepted, running requests and jobs finish"
+            );
+            stop.send_replace(true);
+            self.app.borrow().begin_stop();
+        };
+        let jobs = async {
+            // What is done meanwhile may put another app in place: it ends first.
+            let meanwhile = async {
+                meanwhile.await;
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = meanwhile => {}
+                _ = stopping.wait_for(|stopping| *stopping) => {}
+            }
+            let app = Arc::clone(&self.app.borrow());
+            app.runner.stop().await;
+        };
+        tokio::join!(listener.serve(filter, signalled), jobs);
+        // To the end: those who operate the host see it stop.
+        if let Some(operations) = operations {
+            operations.abort();
+        }
+        Ok(())
+    }
+
+    /// Serves on the address that is for operators alone, if there is one.
+    async fn serve_operations(
+        &self,
+        limits: ConnectionLimits,
+    ) -> Result<Option<JoinHandle<()>>, String> {
+        let Some((address, current)) = &self.operations else {
+            return Ok(None);
+        };
+        let listener = bind(*address).await?.limited(limits);
+        let address = listener.address().map_err(|cause| cause.to_string())?;
+        tracing::info!(%address, "metrics are served on an address of their own");
+        let filter = crate::http::filter(current.clone());
+        let serving = listener.serve(filter, std::future::pending());
+        Ok(Some(tokio::spawn(serving)))
+    }
 }
 
 fn log_to_stderr(log: &Log) -> Result<(), String> {

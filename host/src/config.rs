@@ -40,6 +40,8 @@ pub struct Config {
     #[serde(with = "duration")]
     pub max_stale_callers: Duration,
     #[serde(deserialize_with = "text")]
+    pub snapshot: String,
+    #[serde(deserialize_with = "text")]
     pub audience: String,
     #[serde(deserialize_with = "text")]
     pub public_url: String,
@@ -51,6 +53,7 @@ pub struct Config {
     pub operator_file: String,
     pub log: Log,
     pub metrics: Metrics,
+    pub limits: Limits,
     pub tokens: Tokens,
     pub rates: Rates,
     pub webhooks: Webhooks,
@@ -92,6 +95,15 @@ impl Metrics {
             "metrics.listen must be empty or an address such as 127.0.0.1:9090".to_owned()
         })
     }
+}
+
+/// What one caller may take.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+pub struct Limits {
+    pub connections: u32,
+    pub connections_per_address: u32,
 }
 
 /// The token service.
@@ -335,6 +347,13 @@ impl Config {
             return format!("http://{}", self.listen);
         }
         self.public_url.trim_end_matches('/').to_owned()
+    }
+
+    /// The store, named without its password.
+    #[must_use]
+    pub fn store_name(&self) -> String {
+        let url = self.store.parse::<StoreUrl>();
+        url.map_or_else(|fault| fault, |url| url.to_string())
     }
 
     /// Who issues tokens.

@@ -273,7 +273,7 @@ async fn apply_all<S: Subscriber + ?Sized>(
         ..
     } = subscriber.subscription();
     loop {
-        let asked_at = clock.now();
+        let asked_at = store.snapshot_of().unwrap_or_else(|| clock.now());
         let (after, max) = position.map_or((Position::default(), 0), |at| (at, PAGE));
         let slice = store.read(partition, CHANGES, after, max).await?;
         if position.is_none_or(|at| at < slice.trimmed) {

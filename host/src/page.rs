@@ -9,7 +9,6 @@ use std::sync::{Arc, LazyLock};
 
 use ::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
 };
 use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
@@ -170,7 +169,6 @@ fn protected(reply: Reply) -> Reply {
     let plain = HeaderValue::from_static;
     reply
         .with(CONTENT_SECURITY_POLICY, POLICY)
-        .with(X_CONTENT_TYPE_OPTIONS, plain("nosniff"))
         .with(REFERRER_POLICY, plain("no-referrer"))
         .with(OPENER_POLICY, plain("same-origin"))
         .with(CACHE_CONTROL, plain("no-cache"))

@@ -51,7 +51,7 @@ impl Status {
 pub enum State {
     /// It works.
     Up,
-    /// It can be read and not be written.
+    /// It serves what is there and takes nothing new: a store that cannot be written, keys that verify and do not sign.
     ReadOnly,
     /// It does not work.
     Away,
@@ -114,8 +114,8 @@ fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&at.to_millis_text())
 }
 
-/// Why a part does not work, if it does not, in words that anyone may read.
-type Check = Box<dyn Fn() -> Option<&'static str> + Send + Sync>;
+/// How a part is that does not work as it should, and why, in words that anyone may read.
+type Check = Box<dyn Fn() -> Option<(State, &'static str)> + Send + Sync>;
 
 /// How old memory is that decisions rest on.
 type Age = Box<dyn Fn(Timestamp) -> Duration + Send + Sync>;
@@ -142,11 +142,19 @@ impl Readiness {
     /// The readiness of a host that has no other parts yet than a store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let last = Report {
+        let mut last = Report {
             status: Status::Ready,
             since: clock.now(),
             checks: BTreeMap::new(),
         };
+        // A host that starts with a snapshot has said why.
+        if let Some(since) = store.snapshot_of() {
+            let away = Found {
+                since,
+                ..found(Some((State::Away, "")))
+            };
+            last.checks.insert(STORE, away);
+        }
         Arc::new(Self {
             store,
             clock,
@@ -156,11 +164,11 @@ impl Readiness {
         })
     }
 
-    /// Checks a part without which nothing can be decided.
+    /// Checks a part: nothing can be decided while it is away.
     pub fn check(
         &self,
         part: &'static str,
-        check: impl Fn() -> Option<&'static str> + Send + Sync + 'static,
+        check: impl Fn() -> Option<(State, &'static str)> + Send + Sync + 'static,
     ) {
         lock(&self.checks).push((part, Box::new(check)));
     }
@@ -183,13 +191,14 @@ impl Readiness {
             .iter()
             .map(|(part, check)| (*part, found(check())))
             .collect();
-        let is_broken = checks.values().any(|found| found.state != State::Up);
-        let status = match (is_broken || !can_decide, store.state) {
-            (true, _) => Status::Unavailable,
-            (false, State::Up) => Status::Ready,
-            (false, _) => Status::Degraded,
-        };
+        let is_broken = checks.values().any(|found| found.state == State::Away);
         checks.insert(STORE, store);
+        let is_well = checks.values().all(|found| found.state == State::Up);
+        let status = match (is_broken || !can_decide, is_well) {
+            (true, _) => Status::Unavailable,
+            (false, true) => Status::Ready,
+            (false, false) => Status::Degraded,
+        };
         for (part, found) in &mut checks {
             let before = last.checks.get(part);
             // A part that was never checked is as it is since the start.
@@ -237,9 +246,8 @@ impl Readiness {
             _ => "nothing can be written to the store",
         };
         let found = Found {
-            state,
             since,
-            why: Some(why),
+            ..found(Some((state, why)))
         };
         (found, is_young, Some(cause))
     }
@@ -260,15 +268,11 @@ impl Readiness {
 /// Stands for a time that is yet to be found out.
 const NOT_KNOWN: Timestamp = Timestamp(0);
 
-fn found(why: Option<&'static str>) -> Found {
+fn found(fault: Option<(State, &'static str)>) -> Found {
     Found {
-        state: if why.is_none() {
-            State::Up
-        } else {
-            State::Away
-        },
+        state: fault.map_or(State::Up, |(state, _)| state),
         since: NOT_KNOWN,
-        why,
+        why: fault.map(|(_, why)| why),
     }
 }
 

@@ -60,7 +60,7 @@ fn the_program_copies_and_prints_what() {
     assert!(output.status.success(), "{output:?}");
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(
-        printed.contains("1 partition, 2 entries, 2 messages"),
+        printed.contains("1 partitions, 2 entries, 2 messages"),
         "{printed}"
     );
     assert_eq!(program(&from).status.code(), Some(1));

@@ -112,6 +112,12 @@ async fn a_schema_that_is_none_or_costs_too_much_is_refused() {
     let circle = "$.claimsSchema must not refer to itself";
     let outside =
         "$.claimsSchema must refer only to itself: a $ref begins with # and leads to a part of it";
+    let simpler =
+        "$.claimsSchema must be simpler: its parts, as often as it refers to them, are too many";
+    let names: Vec<String> = (0..4_000).map(|n| format!("c{n}")).collect();
+    let repeated: Vec<Value> = (0..600)
+        .map(|_| json!({ "$ref": "#/definitions/all" }))
+        .collect();
     let nested = "$.claimsSchema must have no $id or $schema below its top";
     let multiplied: serde_json::Map<String, Value> = (0..30)
         .map(|n| {
@@ -143,7 +149,11 @@ async fn a_schema_that_is_none_or_costs_too_much_is_refused() {
         ),
         (
             json!({ "definitions": multiplied, "$ref": "#/definitions/d0" }),
-            "$.claimsSchema must be simpler: its references multiply",
+            simpler,
+        ),
+        (
+            json!({ "definitions": { "all": { "required": names } }, "allOf": repeated }),
+            simpler,
         ),
         (
             json!({ "properties": patterns }),
@@ -180,6 +190,10 @@ async fn a_schema_that_is_none_or_costs_too_much_is_refused() {
             json!({ "properties": { "a": { "pattern": "\\w{1000}{1000}" } } }),
             "$.claimsSchema",
         ),
+        (
+            json!({ "properties": { "a": { "pattern": "(?:x{0,500}){0,20}y1" } } }),
+            "$.claimsSchema",
+        ),
         (json!({ "enum": 7 }), "$.claimsSchema.enum "),
     ];
     for (schema, place) in places {
@@ -202,6 +216,21 @@ async fn a_schema_that_is_none_or_costs_too_much_is_refused() {
         json!([]),
         "nothing was made"
     );
+}
+
+#[tokio::test]
+async fn a_registration_with_many_faults_is_told_a_hundred() {
+    let service = Service::start().await;
+    let admin = service.admin("acme").await;
+    let names: Vec<String> = (0..2_000).map(|n| format!("claim_{n}")).collect();
+    let schema = json!({ "type": "object", "required": names });
+    let answer = service
+        .post(PATH, &admin, template("till", schema, &[]))
+        .await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    let answer = service.register(&registration("acme", json!({}))).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(messages(&answer).len(), 100);
 }
 
 #[tokio::test]

@@ -108,8 +108,9 @@ impl Prepared {
                     }
                 };
                 let decision = catalog.decide_basket(&request, project)?;
+                let begin = out.len();
                 out.push(OK);
-                decision.write(out);
+                decision.write(out).inspect_err(|_| out.truncate(begin))?;
             }
             (Self::Catalog(catalog), _) => {
                 let Some(id) = line.strip_prefix("condition ") else {

@@ -5,12 +5,15 @@ mod rates;
 mod webhooks;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
 use self::webhooks::Receivers;
-use super::{bind, explain as explain_error, log_to_stderr, serve_until_signal, start};
+use super::{
+    Serving, bind, explain as explain_error, listening, log_to_stderr, open_store, start_on,
+};
 use crate::app::App;
 use crate::conditions::{Owner, StoredProject};
 use crate::config::{Flags, Loaded};
@@ -80,7 +83,9 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
         Some(address) => bind(address).await?,
         None => bind_somewhere(config.listen).await?,
     };
-    let (app, features) = start(config, &url, &listener).await?;
+    let config = listening(config, &listener)?;
+    let store = open_store(&config, &url).await?;
+    let (app, features) = start_on(config, store).await?;
     let receivers = Receivers::bind().await?;
     let receivers_url = receivers.url.clone();
     let lines = receivers.serve(&app, &features).map_err(explain_error)?;
@@ -90,7 +95,8 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
         explain(&app, &credentials, &receivers_url);
         lines.print();
     };
-    serve_until_signal(&app, &features, listener, explain).await
+    let serving = Serving::new(Arc::clone(&app), &features)?;
+    serving.until_signal(listener, explain, async {}).await
 }
 
 async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {

@@ -20,6 +20,9 @@ use crate::records::Records;
 const CONDITION: &str = "condition/";
 const PROJECT: &str = "project/";
 
+/// What the keys of all records of a cache begin with.
+pub(super) const KEPT: &[&str] = &[CONDITION, PROJECT];
+
 /// How many entries are read at once.
 const PAGE: usize = 200;
 
@@ -213,7 +216,7 @@ impl PartitionCache {
     /// Reads everything that the partition holds.
     async fn read_all(&self) -> Result<Content> {
         let mut content = Content::default();
-        for prefix in [CONDITION, PROJECT] {
+        for prefix in KEPT {
             let mut after: Option<String> = None;
             loop {
                 let page = self.records.scan(prefix, after.as_deref(), PAGE).await?;

@@ -32,6 +32,7 @@ use crate::feed::{Staleness, Subscriber, keep_fresh};
 use crate::identity::TenantId;
 use crate::outbox::{Action, Event};
 use crate::records::{Change, Records, Versioned};
+use crate::snapshot::Contents;
 use crate::store::Partition;
 
 /// The types of the events of a tenant's conditions and projects (`webhooks.md`, "Events").
@@ -40,6 +41,9 @@ const PROJECT_EVENTS: &str = "projects.events.v1";
 
 /// The partition of the platform's conditions.
 const GLOBAL: &str = "global";
+
+/// What a snapshot keeps of a tenant, and of the platform.
+const KEPT: Contents = Contents::new(cache::KEPT);
 
 /// Whose conditions are written.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +158,13 @@ impl Conditions {
         let global = Arc::new(global);
         global.catch_up().await?;
         keep_fresh(&global);
+        app.keep_in_snapshot(Partition::named(GLOBAL), KEPT);
+        // Those of an earlier process go on being kept, whether or not anybody has asked again.
+        for partition in app.in_snapshot() {
+            if TenantId::of_partition(&partition).is_some() {
+                app.keep_in_snapshot(partition, KEPT);
+            }
+        }
         let conditions = Self {
             app: Arc::clone(app),
             global,
@@ -188,6 +199,7 @@ impl Conditions {
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
         let tenant = tenants.entry(id.clone()).or_insert_with(|| {
             keep_fresh(&own);
+            self.app.keep_in_snapshot(id.partition(), KEPT);
             let global = Arc::clone(&self.global);
             let catalog = TenantCatalog::new(id, global.content(), own.content());
             Arc::new(Tenant {

@@ -7,6 +7,7 @@
 mod access;
 mod body;
 mod caller;
+mod connections;
 mod events;
 mod headers;
 pub mod reply;
@@ -14,13 +15,13 @@ mod request;
 mod route;
 mod server;
 
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ::http::header::{ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use arc_swap::ArcSwap;
 use bytes::{Buf, Bytes};
 use futures_util::Stream;
 use ipnet::IpNet;
@@ -30,6 +31,7 @@ use warp::Filter;
 
 pub use self::access::{Access, Takes};
 use self::body::{NoBody, Unread, read};
+pub use self::connections::ConnectionLimits;
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
@@ -75,14 +77,32 @@ impl Server {
     }
 }
 
-/// The filter that answers every request.
+/// The server that answers now. Another may take its place.
+#[derive(Clone, Debug)]
+pub struct Current(Arc<ArcSwap<Server>>);
+
+impl Current {
+    /// Has another server answer from now on.
+    pub fn replace(&self, server: Arc<Server>) {
+        self.0.store(server);
+    }
+}
+
+impl From<Arc<Server>> for Current {
+    fn from(server: Arc<Server>) -> Self {
+        Self(Arc::new(ArcSwap::new(server)))
+    }
+}
+
+/// The filter that answers every request, with the server that is current when it comes.
 pub fn filter(
-    server: Arc<Server>,
+    server: impl Into<Current>,
 ) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
 + Clone
 + Send
 + Sync
 + 'static {
+    let current = server.into();
     let query = warp::query::raw().or(warp::any().map(String::new)).unify();
     warp::method()
         .and(warp::path::full())
@@ -91,13 +111,13 @@ pub fn filter(
         .and(warp::ext::get::<Peer>())
         .and(warp::body::stream())
         .then(move |method, path, query, headers, peer: Peer, body| {
-            let server = Arc::clone(&server);
+            let server = current.0.load_full();
             let head = Head {
                 method,
                 path,
                 query,
                 headers,
-                peer: peer.0,
+                peer,
             };
             async move { server.answer(head, body).await }
         })
@@ -109,7 +129,7 @@ struct Head {
     path: warp::path::FullPath,
     query: String,
     headers: HeaderMap,
-    peer: IpAddr,
+    peer: Peer,
 }
 
 impl Server {
@@ -152,6 +172,11 @@ impl Server {
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
     fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Measured, Vec<String>), Box<Reply>> {
+        if !head.peer.names_host {
+            let detail = "the request must have one Host header";
+            let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
+            return Err(Box::new(reply));
+        }
         let Some((methods, params)) = self.table.at(head.path.as_str()) else {
             let detail = "there is nothing at this path";
             let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
@@ -246,7 +271,7 @@ impl Server {
             peer,
             ..
         } = head;
-        let peer = behind_proxies(peer, &headers, &self.trusted_proxies);
+        let peer = behind_proxies(peer.address, &headers, &self.trusted_proxies);
         let request = Request {
             params,
             query,

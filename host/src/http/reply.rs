@@ -10,10 +10,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
     AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER, VARY,
-    WWW_AUTHENTICATE,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
+use tillgate_engine::Fault;
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -28,6 +29,10 @@ pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale")
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
+
+/// The most bytes of a message of an error, and of all messages of an error together. They are sent twice.
+const MAX_MESSAGE: usize = 1 << 10;
+const MAX_MESSAGES: usize = 24 << 10;
 
 /// Shorter bodies are not worth compressing.
 const COMPRESS_FROM: usize = 1024;
@@ -133,7 +138,8 @@ impl Reply {
         let text = error.to_string();
         match error {
             Error::Invalid(faults) => {
-                let messages = faults.iter().map(ToString::to_string).collect();
+                let messages = bounded(faults);
+                let text = format!("the request has faults: {}", messages.join("; "));
                 problem(StatusCode::BAD_REQUEST, &text, Some(messages), correlation)
             }
             Error::Unauthenticated(detail) => {
@@ -158,7 +164,7 @@ impl Reply {
             Error::Busy => Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                 .with(RETRY_AFTER, 1.into()),
             Error::Unavailable(cause) => {
-                tracing::warn!(%correlation, %cause, "the store is away");
+                tracing::debug!(%correlation, %cause, "the store is away");
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                     .with(RETRY_AFTER, 1.into())
             }
@@ -217,6 +223,9 @@ impl Reply {
         } else {
             response.headers_mut().extend(self.headers);
         }
+        response
+            .headers_mut()
+            .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         let mut text = Uuid::encode_buffer();
         let text = correlation.hyphenated().encode_lower(&mut text);
         if let Ok(value) = HeaderValue::from_str(text) {
@@ -240,6 +249,33 @@ pub const fn status_of(written: Written) -> StatusCode {
         Written::Created => StatusCode::CREATED,
         Written::Replaced => StatusCode::OK,
     }
+}
+
+/// The messages of faults, as many as have room: names of the caller's own may be long.
+fn bounded(faults: &[Fault]) -> Vec<String> {
+    let (mut messages, mut left) = (Vec::new(), MAX_MESSAGES);
+    for (index, fault) in faults.iter().enumerate() {
+        let message = shortened(fault.to_string());
+        // As it is escaped.
+        let size = serde_json::to_string(&message).map_or(usize::MAX, |json| json.len());
+        let Some(rest) = left.checked_sub(size) else {
+            messages.push(format!("{} more are not listed", faults.len() - index));
+            break;
+        };
+        left = rest;
+        messages.push(message);
+    }
+    messages
+}
+
+fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE {
+        let end = (0..=MAX_MESSAGE).rev();
+        let end = end.into_iter().find(|end| message.is_char_boundary(*end));
+        message.truncate(end.unwrap_or(0));
+        message.push('…');
+    }
+    message
 }
 
 fn problem(

@@ -5,11 +5,16 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use http::Version;
+use http::header::HOST;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutWriter;
 use warp::Filter;
+
+use super::connections::{Admitted, ConnectionLimits, Connections};
 
 /// How long a request's head may take to arrive, and how long a connection may be idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
@@ -20,13 +25,24 @@ const MAX_HEAD: usize = 16 << 10;
 /// How long requests that have begun may go on after the end was asked for.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
 
-/// The address of the other end of a connection.
+/// How long an answer may wait for the other end to read any of it.
+const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The other end of a connection, and what its request's head lacks.
 #[derive(Clone, Copy, Debug)]
-pub struct Peer(pub IpAddr);
+pub struct Peer {
+    /// Its address.
+    pub address: IpAddr,
+    /// Whether the request names one host, as it must (RFC 9112, section 3.2).
+    pub names_host: bool,
+}
 
 /// A socket that is open and not served yet.
 #[derive(Debug)]
-pub struct Listener(TcpListener);
+pub struct Listener {
+    socket: TcpListener,
+    limits: ConnectionLimits,
+}
 
 impl Listener {
     /// Opens a socket; port 0 takes a free one.
@@ -34,7 +50,19 @@ impl Listener {
     /// # Errors
     /// When the address is taken or not of this machine.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
-        TcpListener::bind(address).await.map(Self)
+        let socket = TcpListener::bind(address).await?;
+        let limits = ConnectionLimits {
+            all: usize::MAX,
+            per_address: usize::MAX,
+            exempt: Vec::new(),
+        };
+        Ok(Self { socket, limits })
+    }
+
+    /// The same socket, on which only so many connections are open at once.
+    #[must_use]
+    pub fn limited(self, limits: ConnectionLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Where it listens.
@@ -42,7 +70,7 @@ impl Listener {
     /// # Errors
     /// When the system does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.socket.local_addr()
     }
 
     /// Serves until `end` is there, then lets requests that have begun finish.
@@ -55,16 +83,21 @@ impl Listener {
             + 'static,
     {
         let connections = GracefulShutdown::new();
+        let open = Connections::new(self.limits);
         let mut end = std::pin::pin!(end);
         loop {
             let accepted = tokio::select! {
-                accepted = self.0.accept() => accepted,
+                accepted = self.socket.accept() => accepted,
                 () = &mut end => break,
             };
             match accepted {
                 Ok((socket, peer)) => {
+                    // One too many is closed at once.
+                    let Some(admitted) = open.admit(peer.ip()) else {
+                        continue;
+                    };
                     let _ = socket.set_nodelay(true);
-                    connect(&filter, socket, Peer(peer.ip()), &connections);
+                    connect(&filter, socket, (peer.ip(), admitted), &connections);
                 }
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection was not accepted");
@@ -80,8 +113,12 @@ impl Listener {
     }
 }
 
-fn connect<F>(filter: &F, socket: tokio::net::TcpStream, peer: Peer, connections: &GracefulShutdown)
-where
+fn connect<F>(
+    filter: &F,
+    socket: TcpStream,
+    (peer, admitted): (IpAddr, Admitted),
+    connections: &GracefulShutdown,
+) where
     F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
         + Clone
         + Send
@@ -92,18 +129,24 @@ where
         inner: warp::service(filter.clone()),
         peer,
     };
+    let mut socket = TimeoutWriter::new(socket);
+    socket.set_timeout(Some(WRITE_DEADLINE));
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
         .max_buf_size(MAX_HEAD)
         .max_headers(128)
         .half_close(true)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+        .serve_connection(
+            TokioIo::new(Box::pin(socket)),
+            TowerToHyperService::new(service),
+        );
     let connection = connections.watch(connection);
     tokio::spawn(async move {
         if let Err(cause) = connection.await {
             tracing::debug!(%cause, "a connection ended early");
         }
+        drop(admitted);
     });
 }
 
@@ -111,7 +154,7 @@ where
 #[derive(Clone)]
 struct WithPeer<S> {
     inner: S,
-    peer: Peer,
+    peer: IpAddr,
 }
 
 impl<S, B> tower_service::Service<http::Request<B>> for WithPeer<S>
@@ -130,7 +173,12 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        request.extensions_mut().insert(self.peer);
+        let hosts = request.headers().get_all(HOST).iter().count();
+        let peer = Peer {
+            address: self.peer,
+            names_host: hosts == 1 || hosts == 0 && request.version() < Version::HTTP_11,
+        };
+        request.extensions_mut().insert(peer);
         // CONNECT and its like name an authority and no path, which warp's filters cannot take.
         if request.uri().path_and_query().is_none() {
             *request.uri_mut() = http::Uri::from_static("*");

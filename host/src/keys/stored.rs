@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::new_key::{Jwk, NewKey};
@@ -88,6 +89,16 @@ pub struct Retired {
 }
 
 impl StoredKeys {
+    /// A record without the private halves of its keys: enough to verify, not to sign.
+    #[must_use]
+    pub fn public_halves(record: &[u8]) -> Bytes {
+        let mut keys: Self = serde_json::from_slice(record).unwrap_or_default();
+        for key in &mut keys.0 {
+            key.private = None;
+        }
+        serde_json::to_vec(&keys).unwrap_or_default().into()
+    }
+
     /// The record of the first start: the key signs at once.
     #[must_use]
     pub fn first(key: &NewKey, now: Timestamp) -> Self {

@@ -200,6 +200,10 @@ impl Store for Observed {
         self.store.hints_as_of()
     }
 
+    fn snapshot_of(&self) -> Option<Timestamp> {
+        self.store.snapshot_of()
+    }
+
     fn health(&self) -> Health {
         self.store.health()
     }

@@ -235,7 +235,7 @@ impl Worker {
     fn store_failed(&mut self, cause: &Unavailable) {
         let queue = self.attempts.queue.name;
         if !self.store_fails {
-            tracing::warn!(queue, %cause, "due jobs cannot be claimed");
+            tracing::debug!(queue, %cause, "due jobs cannot be claimed");
         }
         self.store_fails = true;
         // While the store is away it is unknown what is due.

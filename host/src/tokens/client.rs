@@ -6,6 +6,7 @@
 use std::fmt;
 
 use aws_lc_rs::{hmac, rand};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -97,6 +98,17 @@ pub struct Client {
     pub pending_until: Option<Timestamp>,
     /// Its secrets, the newest last.
     pub secrets: Vec<HashedSecret>,
+}
+
+/// A client's record without its secrets.
+pub(super) fn without_secrets(record: &[u8]) -> Bytes {
+    let client = serde_json::from_slice::<Client>(record);
+    let client = client.map(|client| Client {
+        secrets: Vec::new(),
+        ..client
+    });
+    let record = client.and_then(|client| serde_json::to_vec(&client));
+    record.unwrap_or_default().into()
 }
 
 impl Client {

@@ -18,6 +18,7 @@ use super::refusal::Refusal;
 use super::{TOKEN_LIFETIME, Tokens, client_key};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::feed::Subscriber;
 use crate::identity::TenantId;
 use crate::keys::PublicDocument;
 
@@ -88,6 +89,8 @@ impl Tokens {
         if is_counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
             return Err(Refusal::TooMany(wait));
         }
+        // Who cannot be told from memory that is fresh gets no token, whatever a snapshot says.
+        self.registry.ensure_fresh(now).await?;
         // A malformed id is looked up all the same, under a name that no client has.
         let key = client_key(if is_id(&id) { &id } else { "." });
         let entry = self.records.entries(&[key]).await?.pop().flatten();

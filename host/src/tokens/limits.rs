@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Timestamp;
+use crate::peer::network;
 
 /// The most addresses, or pairs of client and address, that are counted at once.
 const MAX_COUNTED: usize = 50_000;
@@ -145,14 +146,6 @@ fn wait_after(count: u32) -> Duration {
     FIRST_WAIT
         .saturating_mul(1 << more.min(16))
         .min(LONGEST_WAIT)
-}
-
-/// The holder of an IPv6 address has 2⁶⁴ of them: they count as one.
-fn network(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V4(peer) => peer.into(),
-        IpAddr::V6(peer) => Ipv6Addr::from_bits(peer.to_bits() >> 64 << 64).into(),
-    }
 }
 
 fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, matters: impl Fn(&V) -> bool) {

@@ -47,6 +47,8 @@ mod verify;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 pub use self::client::Credentials;
 use self::client::{Pepper, random_secret};
 pub use self::clients::ListPage;
@@ -69,13 +71,33 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::feed::{Subscriber, keep_fresh};
 use crate::identity::{Caller, TenantId};
-use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule};
+use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
 use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::readiness::State;
 use crate::records::{Change, Records};
+use crate::snapshot::Contents;
 use crate::store::Partition;
 
 const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";
+
+/// What a snapshot keeps: enough to tell who is asking, nothing that proves it.
+const KEPT: Contents = Contents {
+    prefixes: &[KEYS.record, PEPPER, ROLE, CLIENT],
+    redact: without_secrets,
+};
+
+fn without_secrets(key: &str, record: Bytes) -> Bytes {
+    if key == PEPPER {
+        Bytes::from_static(b"\"\"")
+    } else if key == KEYS.record {
+        StoredKeys::public_halves(&record)
+    } else if key.starts_with(CLIENT) {
+        client::without_secrets(&record)
+    } else {
+        record
+    }
+}
 const CLIENT: &str = "client/";
 const ROLE: &str = "role/";
 
@@ -146,6 +168,7 @@ impl Tokens {
         let registry = Arc::new(registry);
         registry.catch_up().await?;
         keep_fresh(&registry);
+        app.keep_in_snapshot(Partition::named(PARTITION), KEPT);
         Expiry::new(&records, &app.clock, &registry, &keys).register(&app.runner);
 
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
@@ -183,9 +206,13 @@ impl Tokens {
     fn measure(&self, app: &App) {
         let (keys, clock) = (Arc::clone(&self.keys), Arc::clone(&self.clock));
         app.readiness.check("keys", move || {
-            let can_sign = keys.ring().signing(clock.now()).is_some();
-            let can_verify = keys.jwk_set().is_ok();
-            (!can_sign || !can_verify).then_some("there is no valid signing key")
+            let now = clock.now();
+            let ring = keys.ring();
+            match (ring.jwk_set(now).is_some(), ring.signing(now).is_some()) {
+                (true, true) => None,
+                (true, false) => Some((State::ReadOnly, "tokens are verified and not issued")),
+                (false, _) => Some((State::Away, "no key verifies tokens")),
+            }
         });
         let registry = Arc::downgrade(&self.registry);
         app.readiness.rests_on(self.max_stale_callers, move |now| {

@@ -14,7 +14,7 @@ use super::clients;
 use super::expiry::{Expiry, PENDING};
 use super::templates::{self, Template};
 use super::tenants::{self, StoredTenant};
-use super::{Tokens, client_key};
+use super::{Tokens, client_key, run_blocking};
 use crate::error::{Error, Result};
 use crate::feed::Subscriber;
 use crate::identity::TenantId;
@@ -142,7 +142,8 @@ impl Tokens {
         change.expect(&key, Some(&template));
         let text = template.record.claims_schema.get();
         let schema = self.schemas.of(&key, template.revision, text).await?;
-        schema.check(claims)?;
+        let claims = claims.clone();
+        run_blocking(move || schema.check(&claims)).await?;
         Ok(template.record.roles().map(str::to_owned).collect())
     }
 

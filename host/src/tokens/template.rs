@@ -24,12 +24,14 @@ pub const MAX_SCHEMA: usize = 64 << 10;
 /// The place of a schema in a template.
 const PATH: &str = "$.claimsSchema";
 
-/// The most sub-schemas, each counted as often as references lead to it.
-const MAX_WEIGHT: usize = 2_000;
+/// What a sub-schema weighs, beside each value of its lists, such as `required` and `enum`; and the most that a schema may
+/// weigh, where everything counts as often as references lead to it.
+const SCHEMA_WEIGHT: usize = 10;
+const MAX_WEIGHT: usize = 20_000;
 
-/// The most patterns, and the most bytes that one may take compiled.
+/// The most patterns, and the most bytes that one may take compiled, and once more while it is matched.
 const MAX_PATTERNS: usize = 32;
-const MAX_PATTERN_BYTES: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
 /// The longest message about a claim: enumerations are repeated in it.
 const MAX_MESSAGE: usize = 300;
@@ -37,12 +39,22 @@ const MAX_MESSAGE: usize = 300;
 /// The most faults of a schema that are named.
 const MAX_FAULTS: usize = 100;
 
-/// How many compiled schemas are cached.
-const MAX_COMPILED: usize = 256;
+/// The most faults of claims that are named.
+const MAX_CLAIM_FAULTS: usize = 100;
+
+/// How many bytes the cached schemas may take together, estimated generously.
+const MAX_COMPILED_BYTES: usize = 64 << 20;
+
+/// What a compiled schema takes for each byte of its text, estimated generously.
+const BYTES_PER_TEXT: usize = 32;
 
 /// A schema that claims may be checked against.
 #[derive(Debug)]
-pub struct Schema(Validator);
+pub struct Schema {
+    validator: Validator,
+    /// About how many bytes it takes.
+    bytes: usize,
+}
 
 impl Schema {
     /// Compiles a schema.
@@ -63,7 +75,7 @@ impl Schema {
                 "must be draft-07 or absent",
             ));
         }
-        Bounds::check(&schema)?;
+        let patterns = Bounds::check(&schema)?;
         let faults: Vec<Fault> = draft7::meta::validator()
             .iter_errors(&schema)
             .map(|error| fault(PATH, &error))
@@ -72,26 +84,29 @@ impl Schema {
         if !faults.is_empty() {
             return Err(Error::Invalid(faults));
         }
-        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
-        let compiled = draft7::options()
-            .with_pattern_options(patterns)
+        let options = PatternOptions::regex()
+            .size_limit(MAX_PATTERN_BYTES)
+            .dfa_size_limit(MAX_PATTERN_BYTES);
+        let validator = draft7::options()
+            .with_pattern_options(options)
             .offline()
-            .build(&schema);
-        compiled
-            .map(Self)
-            .map_err(|error| Error::Invalid(vec![fault(PATH, &error)]))
+            .build(&schema)
+            .map_err(|error| Error::Invalid(vec![fault(PATH, &error)]))?;
+        let bytes = text.len() * BYTES_PER_TEXT + patterns * 2 * MAX_PATTERN_BYTES;
+        Ok(Self { validator, bytes })
     }
 
     /// Succeeds when the claims match.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming every claim that does not.
+    /// [`Error::Invalid`] naming every claim that does not, up to a hundred.
     pub fn check(&self, claims: &Claims) -> Result<()> {
         let claims = serde_json::to_value(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
         let faults: Vec<Fault> = self
-            .0
+            .validator
             .iter_errors(&claims)
             .flat_map(|error| faults_of_claims(&error))
+            .take(MAX_CLAIM_FAULTS)
             .collect();
         if faults.is_empty() {
             return Ok(());
@@ -177,7 +192,8 @@ struct Bounds<'s> {
 }
 
 impl<'s> Bounds<'s> {
-    fn check(root: &'s Value) -> Result<()> {
+    /// Answers how many patterns there are.
+    fn check(root: &'s Value) -> Result<usize> {
         let mut bounds = Self {
             root,
             weights: HashMap::new(),
@@ -185,24 +201,26 @@ impl<'s> Bounds<'s> {
         };
         let weight = bounds.weigh(root)?;
         if weight > MAX_WEIGHT {
-            return refuse("must be simpler: its references multiply");
+            return refuse(
+                "must be simpler: its parts, as often as it refers to them, are too many",
+            );
         }
         if bounds.patterns > MAX_PATTERNS {
             return refuse("must have at most 32 patterns");
         }
-        Ok(())
+        Ok(bounds.patterns)
     }
 
     fn weigh(&mut self, value: &'s Value) -> Result<usize> {
         let inside: usize = match value {
-            Value::Array(elements) => self.sum(elements.iter())?,
+            Value::Array(elements) => self.sum(elements.iter())?.saturating_add(elements.len()),
             Value::Object(members) => {
                 let inside = self.sum(members.values())?;
                 inside.saturating_add(self.weigh_keywords(value, members)?)
             }
             _ => return Ok(0),
         };
-        Ok(inside.saturating_add(1))
+        Ok(inside.saturating_add(SCHEMA_WEIGHT))
     }
 
     fn sum(&mut self, values: impl Iterator<Item = &'s Value>) -> Result<usize> {
@@ -278,7 +296,8 @@ impl Schemas {
         let text = text.to_owned();
         let schema = Arc::new(run_blocking(move || Schema::compile(&text)).await?);
         let mut compiled = self.lock();
-        if compiled.len() >= MAX_COMPILED {
+        let bytes: usize = compiled.values().map(|(_, schema)| schema.bytes).sum();
+        if bytes + schema.bytes > MAX_COMPILED_BYTES {
             compiled.clear();
         }
         compiled.insert(key.to_owned(), (at, Arc::clone(&schema)));

@@ -19,8 +19,9 @@ use crate::clock::Clock;
 use crate::config;
 use crate::error::Result;
 use crate::feed::{Changed, Subscriber, Subscription, keep_fresh};
-use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule};
+use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
 use crate::runner::{Queue, Runner, Scope, Work};
+use crate::snapshot::Contents;
 use crate::store::Partition;
 
 const PARTITION: &str = "identity-provider";
@@ -41,6 +42,12 @@ const KEYS: RingConfig = RingConfig {
         token_lifetime: TOKEN_LIFETIME,
     },
     certificate_name: Some("Tillgate webhooks"),
+};
+
+/// What a snapshot keeps: receivers go on verifying while the store is away.
+const KEPT: Contents = Contents {
+    prefixes: &[KEYS.record],
+    redact: |_, record| StoredKeys::public_halves(&record),
 };
 
 /// See the module's documentation.
@@ -83,6 +90,7 @@ impl IdentityProvider {
         });
         ring.catch_up().await?;
         keep_fresh(&ring);
+        app.keep_in_snapshot(Partition::named(PARTITION), KEPT);
         ring.register(&app.runner);
         let settings = &app.config.webhooks;
         Ok(Self {

@@ -331,6 +331,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// here. `None` while that is not known. Whoever has taken in the hints that came so far is as fresh as this.
     fn hints_as_of(&self) -> Option<Timestamp>;
 
+    /// The moment of everything that it answers, of a store that does not change any more; `None` of all others.
+    fn snapshot_of(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// What the store can do, as far as is known without asking it.
     fn health(&self) -> Health;
 }

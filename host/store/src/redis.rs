@@ -19,6 +19,7 @@ mod link;
 mod node;
 mod portable;
 mod preflight;
+mod replicated;
 mod reply;
 mod router;
 mod scripts;

@@ -17,8 +17,10 @@ use super::cluster::{is_master, masters, migrate, replicas};
 use super::load::{open, partition, until, with_prefix};
 use crate::support::redis::{Cluster, Server, cli, wait_for};
 
-/// How many partitions are written; in a cluster they are on all masters.
-const PARTITIONS: usize = 9;
+/// How many writers there are, and how many partitions each writes in turn: so many that no later commit of a partition
+/// makes up soon for a hint that is missed.
+const WRITERS: usize = 8;
+const PARTITIONS: usize = 50;
 
 /// The moment until which a reader believes that it has heard of everything.
 #[derive(Clone, Copy)]
@@ -57,7 +59,7 @@ impl Hosts {
             ending: AtomicBool::new(false),
         });
         let mut tasks = Vec::new();
-        for number in 0..PARTITIONS {
+        for number in 0..WRITERS {
             let shared = Arc::clone(&shared);
             tasks.push(tokio::spawn(async move { shared.write(number).await }));
         }
@@ -107,9 +109,10 @@ impl Hosts {
 }
 
 impl Shared {
-    async fn write(&self, number: usize) {
+    async fn write(&self, writer: usize) {
         let mut next = 0;
         while !self.ending.load(Ordering::SeqCst) {
+            let number = writer * PARTITIONS + usize::try_from(next).unwrap() % PARTITIONS;
             next += 1;
             let commit = Commit {
                 partition: partition(number),
@@ -124,13 +127,13 @@ impl Shared {
                 let at = SystemClock.now();
                 self.acknowledged.lock().unwrap().push((number, next, at));
             }
-            tokio::time::sleep(Duration::from_millis(3)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     /// Takes in hints as a cache does, and looks whether it has heard of every commit that it should have heard of.
     async fn read(&self, belief: Belief) {
-        let partitions: Vec<Partition> = (0..PARTITIONS).map(partition).collect();
+        let partitions: Vec<Partition> = (0..WRITERS * PARTITIONS).map(partition).collect();
         let mut hints: Vec<Hints> = partitions.iter().map(|of| self.reader.hints(of)).collect();
         let mut memory: HashMap<usize, u64> = HashMap::new();
         while !self.ending.load(Ordering::SeqCst) {
@@ -277,10 +280,10 @@ async fn hints_are_complete_while_slots_move_to_a_new_master() {
     let cluster = Cluster::durable();
     let url = with_prefix(&cluster.url());
     let hosts = Hosts::start(&url, Belief::Store);
-    hosts.hear(100).await;
+    hosts.hear(2 * WRITERS * PARTITIONS).await;
     let new = cluster.add_master();
     let old: Vec<u16> = masters(&cluster).into_keys().collect();
-    for number in 0..PARTITIONS {
+    for number in 0..PARTITIONS / 2 {
         let key = format!("{{{}:{}}}:head", url.prefix, partition(number).as_str());
         let slot = new.cli(&["cluster", "keyslot", &key]);
         let owner = |port: &u16| !cli(*port, &["cluster", "getkeysinslot", &slot, "1"]).is_empty();

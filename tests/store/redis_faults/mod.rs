@@ -8,4 +8,5 @@ mod cluster;
 mod freshness;
 mod load;
 mod proxy;
+mod replicas;
 mod server;

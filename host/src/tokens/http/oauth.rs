@@ -94,7 +94,7 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
             wait,
         ),
         Refusal::Failed(Error::Unavailable(cause)) => {
-            tracing::warn!(%correlation, %cause, "the store is away");
+            tracing::debug!(%correlation, %cause, "the store is away");
             later(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the store is away",

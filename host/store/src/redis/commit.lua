@@ -73,12 +73,12 @@ local function refusal(i, its_checks, settles)
   end
 end
 
-local refusals, refused, effects = {}, {}, 0
+local refusals, refused, effects, repeated = {}, {}, 0, false
 for i = 1, commits do
   local its_checks, settles = next_number(), next_number()
   local why, detail = refusal(i, its_checks, settles)
   if why then
-    refused[i] = true
+    refused[i], repeated = true, repeated or why == 'repeated'
     refusals[#refusals + 1] = {i - 1, why, detail}
   else
     effects = effects + 1
@@ -86,7 +86,11 @@ for i = 1, commits do
   check, expected = check + its_checks, expected + its_checks
   consumed, at = consumed + settles, at + 2 * settles
 end
-if effects == 0 then return {revision, moment, refusals} end
+if effects == 0 then
+  -- A repeat writes too, since WAIT covers what a connection wrote: then replicas have what it repeats as well.
+  if repeated then redis.call('HSET', head, 'revision', text(revision)) end
+  return {revision, moment, refusals}
+end
 -- A partition must be in the index before its first commit takes effect.
 if not last[1] and ARGV[5] ~= '1' then return {'unlisted'} end
 

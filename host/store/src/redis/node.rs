@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisError, Value};
+use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::super::contract::CommitError;
+use super::replicated::{self, Pool, Wait};
 use super::scripts::Request;
 use super::url::Address;
 
@@ -30,6 +31,8 @@ pub(super) enum RequestError {
     Unavailable(String),
     /// The request was sent and not answered: it may have happened.
     Unknown(String),
+    /// It was executed, but replicas may not have what was written.
+    Unreplicated(Value, String),
     /// The server returned an error: it did nothing.
     Rejected(RedisError),
 }
@@ -39,6 +42,8 @@ pub(super) struct Node {
     address: Address,
     client: Client,
     connection: ArcSwapOption<Connection>,
+    /// The connections of requests that wait for replicas.
+    replicated: Pool<(Connection, Wait)>,
     /// When and why the last attempt to connect failed. Locked while a connection is opened.
     last_failure: Mutex<Option<(Instant, String)>>,
 }
@@ -55,6 +60,7 @@ impl Node {
             address,
             client,
             connection: ArcSwapOption::empty(),
+            replicated: Pool::new(),
             last_failure: Mutex::new(None),
         }
     }
@@ -71,13 +77,13 @@ impl Node {
         with_source: bool,
         asking: bool,
     ) -> Result<Value, RequestError> {
+        if request.replicas > 0 {
+            return self.send_replicated(request, with_source, asking).await;
+        }
         let connection = self.connection().await.map_err(RequestError::Unavailable)?;
-        let deadline = connection
-            .server_clock()
-            .saturating_add(micros(request.timeout));
-        let command = request.to_command(deadline, with_source);
+        let command = request.to_command(connection.deadline(request), with_source);
         let mut requests = connection.requests.clone();
-        let reply = timeout(request.timeout, async {
+        let sending = async {
             if asking {
                 let mut pipeline = redis::pipe();
                 pipeline.cmd("ASKING").add_command(command);
@@ -89,14 +95,73 @@ impl Node {
                     .await?
                     .extract_error()
             }
-        });
-        let failure = match reply.await {
-            Ok(Ok(value)) => return Ok(value),
+        };
+        let reply = self.reply(request.timeout, sending).await;
+        if matches!(reply, Err(RequestError::Unknown(_))) {
+            self.drop_connection(&connection);
+        }
+        reply
+    }
+
+    /// Sends a request once; its reply comes once replicas have what was written.
+    async fn send_replicated(
+        &self,
+        request: &Request,
+        with_source: bool,
+        asking: bool,
+    ) -> Result<Value, RequestError> {
+        let busy = || RequestError::Unavailable(format!("{}: its replicas are slow", self.address));
+        let taken = timeout(request.timeout, self.replicated.take()).await;
+        let (_permit, idle) = taken.ok().flatten().ok_or_else(busy)?;
+        let (connection, wait) = match idle {
+            Some(idle) => idle,
+            None => {
+                let mut last_failure = self.last_failure.lock().await;
+                let opened = self.open(&mut last_failure, Connection::open_to_wait).await;
+                opened.map_err(RequestError::Unavailable)?
+            }
+        };
+        let mut pipeline = redis::pipe();
+        if asking {
+            pipeline.cmd("ASKING");
+        }
+        let command = request.to_command(connection.deadline(request), with_source);
+        pipeline.add_command(command);
+        wait.add_to(&mut pipeline, request.replicas);
+        let mut requests = connection.requests.clone();
+        let sending = async {
+            let replies = requests.send_packed_commands(&pipeline, usize::from(asking), 2);
+            let mut replies = replies.await?.into_iter();
+            let reply = replies.next().unwrap_or_default().extract_error()?;
+            Ok((reply, replies.next().unwrap_or_default()))
+        };
+        let longest = request.timeout.saturating_add(replicated::TIMEOUT);
+        let reply = self.reply(longest, sending).await;
+        if !matches!(reply, Err(RequestError::Unknown(_))) {
+            self.replicated.give_back((connection, wait));
+        }
+        let (reply, waited) = reply?;
+        match wait.check(waited, request.replicas) {
+            Ok(()) => Ok(reply),
+            Err(why) => {
+                let why = format!("{}: {why}", self.address);
+                Err(RequestError::Unreplicated(reply, why))
+            }
+        }
+    }
+
+    /// The reply to what was sent.
+    async fn reply<T>(
+        &self,
+        longest: Duration,
+        sending: impl Future<Output = RedisResult<T>>,
+    ) -> Result<T, RequestError> {
+        let failure = match timeout(longest, sending).await {
+            Ok(Ok(reply)) => return Ok(reply),
             Ok(Err(error)) if error.code().is_some() => return Err(RequestError::Rejected(error)),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no reply within {:?}", request.timeout),
+            Err(_) => format!("no reply within {longest:?}"),
         };
-        self.drop_connection(&connection);
         Err(RequestError::Unknown(format!(
             "{}: {failure}",
             self.address
@@ -112,9 +177,10 @@ impl Node {
         }
     }
 
-    /// Drops the connection, so that the next request opens another and reads the server's clock again.
+    /// Drops the connections, so that the next request opens another and reads the server's clock again.
     pub(super) fn reconnect(&self) {
         self.connection.store(None);
+        self.replicated.clear();
     }
 
     async fn connection(&self) -> Result<Arc<Connection>, String> {
@@ -125,35 +191,41 @@ impl Node {
         if let Some(connection) = self.connection.load_full() {
             return Ok(connection);
         }
+        let connection = self.open(&mut last_failure, Connection::open).await?;
+        let connection = Arc::new(connection);
+        self.connection.store(Some(Arc::clone(&connection)));
+        Ok(connection)
+    }
+
+    /// Opens a connection, unless the last attempt has just failed.
+    async fn open<T>(
+        &self,
+        last_failure: &mut Option<(Instant, String)>,
+        open: impl AsyncFnOnce(&Client) -> RedisResult<T>,
+    ) -> Result<T, String> {
         if let Some((at, why)) = last_failure.as_ref()
             && at.elapsed() < CONNECT_BACKOFF
         {
             return Err(why.clone());
         }
-        let connected = match timeout(CONNECT_TIMEOUT * 2, self.connect()).await {
-            Ok(connected) => connected.map_err(|error| error.to_string()),
+        let opened = match timeout(CONNECT_TIMEOUT * 2, open(&self.client)).await {
+            Ok(opened) => opened.map_err(|error| error.to_string()),
             Err(_) => Err("it does not answer".to_owned()),
         };
-        match connected {
-            Ok(connection) => {
-                let connection = Arc::new(connection);
-                self.connection.store(Some(Arc::clone(&connection)));
-                *last_failure = None;
-                Ok(connection)
-            }
-            Err(why) => {
-                let why = format!("{}: {why}", self.address);
-                *last_failure = Some((Instant::now(), why.clone()));
-                Err(why)
-            }
-        }
+        let opened = opened.map_err(|why| format!("{}: {why}", self.address));
+        *last_failure = opened
+            .as_ref()
+            .err()
+            .map(|why| (Instant::now(), why.clone()));
+        opened
     }
+}
 
-    async fn connect(&self) -> Result<Connection, RedisError> {
+impl Connection {
+    async fn open(client: &Client) -> RedisResult<Self> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(None);
-        let client = &self.client;
         let mut requests = client
             .get_multiplexed_async_connection_with_config(&config)
             .await?;
@@ -163,15 +235,21 @@ impl Node {
             before,
             seconds.saturating_mul(1_000_000).saturating_add(micros),
         );
-        Ok(Connection { requests, clock })
+        Ok(Self { requests, clock })
     }
-}
 
-impl Connection {
-    /// An upper bound of what the server's clock shows now: part of the time it took to read the clock is counted
-    /// twice.
-    fn server_clock(&self) -> u64 {
-        self.clock.1.saturating_add(micros(self.clock.0.elapsed()))
+    /// Opens a connection for requests that wait for replicas.
+    async fn open_to_wait(client: &Client) -> RedisResult<(Self, Wait)> {
+        let mut connection = Self::open(client).await?;
+        let wait = Wait::detect(&mut connection.requests).await?;
+        Ok((connection, wait))
+    }
+
+    /// Until when a request may be executed, by the server's clock: an upper bound of what it shows now, since part of the
+    /// time that it took to read the clock is counted twice, and how long the reply may take.
+    fn deadline(&self, request: &Request) -> u64 {
+        let now = self.clock.1.saturating_add(micros(self.clock.0.elapsed()));
+        now.saturating_add(micros(request.timeout))
     }
 }
 
@@ -184,7 +262,7 @@ impl RequestError {
     pub(super) fn code(&self) -> Option<&str> {
         match self {
             Self::Rejected(error) => error.code(),
-            Self::Unavailable(_) | Self::Unknown(_) => None,
+            Self::Unavailable(_) | Self::Unknown(_) | Self::Unreplicated(..) => None,
         }
     }
 }
@@ -192,7 +270,9 @@ impl RequestError {
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unavailable(why) | Self::Unknown(why) => f.write_str(why),
+            Self::Unavailable(why) | Self::Unknown(why) | Self::Unreplicated(_, why) => {
+                f.write_str(why)
+            }
             Self::Rejected(error) => fmt::Display::fmt(error, f),
         }
     }
@@ -201,7 +281,7 @@ impl fmt::Display for RequestError {
 impl From<RequestError> for CommitError {
     fn from(error: RequestError) -> Self {
         match error {
-            RequestError::Unknown(why) => Self::Unknown(why),
+            RequestError::Unknown(why) | RequestError::Unreplicated(_, why) => Self::Unknown(why),
             RequestError::Unavailable(_) | RequestError::Rejected(_) => {
                 Self::Unavailable(error.to_string())
             }

@@ -44,7 +44,8 @@ pub(super) async fn check(shared: &Shared, durable: bool) -> Result<(), String> 
         let server = node.address();
         info.check_usable(&url.topology)
             .map_err(|why| format!("{server}: {why}"))?;
-        let mut issues = info.issues(&url.topology);
+        let mut issues = info.issues(&url.topology, url.replicas);
+        issues.extend(info.lacks_replicas(url.replicas));
         issues.extend(clock_skew(info.time, shared.clock.now()));
         for Issue {
             what,
@@ -134,7 +135,7 @@ impl ServerInfo {
         }
     }
 
-    fn issues(&self, topology: &Topology) -> Vec<Issue> {
+    fn issues(&self, topology: &Topology, replicas: u32) -> Vec<Issue> {
         let mut issues = Vec::new();
         let mut add = |loses_commits, what: String, remedy| {
             issues.push(Issue {
@@ -189,12 +190,27 @@ impl ServerInfo {
             let what = "its cluster is incomplete (cluster_state fail)".to_owned();
             add(true, what, "check the servers of the cluster");
         }
-        if *topology != Topology::Single && self.field("connected_slaves") == "0" {
+        if *topology != Topology::Single && replicas == 0 && self.field("connected_slaves") == "0" {
             let what = "it has no replica: while it is unavailable, so is its part of the store"
                 .to_owned();
             add(false, what, "add a replica");
         }
         issues
+    }
+
+    fn lacks_replicas(&self, needed: u32) -> Option<Issue> {
+        let online = self.info.iter().filter(|(name, value)| {
+            let replica = name
+                .strip_prefix("slave")
+                .is_some_and(|number| number.parse::<u32>().is_ok());
+            replica && value.contains("state=online")
+        });
+        let online = online.count();
+        (online < usize::try_from(needed).unwrap_or(usize::MAX)).then(|| Issue {
+            what: format!("no commit is acknowledged: it has {online} replicas, not {needed}"),
+            remedy: "add replicas, or set a lower number of replicas in the URL",
+            loses_commits: false,
+        })
     }
 
     fn field(&self, name: &str) -> &str {

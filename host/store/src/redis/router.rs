@@ -70,7 +70,7 @@ impl Router {
         if let Topology::Sentinel(service) = &router.url.topology {
             let addresses = router.url.addresses.iter();
             let clients = addresses.map(|address| {
-                let client = router.new_client(address, RedisConnectionInfo::default())?;
+                let client = router.new_client(address, router.sentinel_login())?;
                 Ok((address.clone(), client))
             });
             let clients = clients.collect::<Result<_, String>>()?;
@@ -136,6 +136,7 @@ impl Router {
                 }
                 (Some(_), _) => return Err(RequestError::Unavailable(error.to_string())),
                 (None, _) => match error {
+                    RequestError::Unreplicated(..) => return Err(error),
                     RequestError::Unavailable(_)
                         if retry && self.url.topology != Topology::Single =>
                     {
@@ -336,17 +337,25 @@ impl Router {
     }
 
     fn login(&self) -> RedisConnectionInfo {
-        let mut login = RedisConnectionInfo::default()
+        login(&self.url.user, &self.url.password)
             .set_db(self.url.database)
-            .set_lib_name("tillgate", env!("CARGO_PKG_VERSION"));
-        if let Some(user) = &self.url.user {
-            login = login.set_username(user);
-        }
-        if let Some(password) = &self.url.password {
-            login = login.set_password(password);
-        }
-        login
+            .set_lib_name("tillgate", env!("CARGO_PKG_VERSION"))
     }
+
+    fn sentinel_login(&self) -> RedisConnectionInfo {
+        login(&self.url.sentinel_user, &self.url.sentinel_password)
+    }
+}
+
+fn login(user: &Option<String>, password: &Option<String>) -> RedisConnectionInfo {
+    let mut login = RedisConnectionInfo::default();
+    if let Some(user) = user {
+        login = login.set_username(user);
+    }
+    if let Some(password) = password {
+        login = login.set_password(password);
+    }
+    login
 }
 
 fn owner(owners: &Owners, slot: u16) -> Option<Arc<Node>> {

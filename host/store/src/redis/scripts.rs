@@ -11,6 +11,7 @@ use redis::Cmd;
 
 pub(super) static COMMIT: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("commit.lua")));
+pub(super) static LIST: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("list.lua")));
 pub(super) static SCAN: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scan.lua")));
 pub(super) static READ: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("read.lua")));
 pub(super) static TRIM: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("trim.lua")));
@@ -45,6 +46,8 @@ pub(super) struct Request {
     work: Work,
     /// How long the reply may take.
     pub(super) timeout: Duration,
+    /// How many replicas must have everything that was written before the reply.
+    pub(super) replicas: u32,
 }
 
 enum Work {
@@ -64,6 +67,7 @@ impl Request {
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
         Self {
             timeout: TIMEOUT.saturating_add(TIMEOUT_PER_MEBIBYTE.saturating_mul(mebibytes)),
+            replicas: 0,
             work: Work::Script {
                 script,
                 keys,
@@ -76,8 +80,15 @@ impl Request {
     pub(super) const fn command(command: Cmd) -> Self {
         Self {
             timeout: TIMEOUT,
+            replicas: 0,
             work: Work::Command(command),
         }
+    }
+
+    /// The same request, whose reply comes once so many replicas have what was written.
+    pub(super) fn replicated(mut self, replicas: u32) -> Self {
+        self.replicas = replicas;
+        self
     }
 
     /// The command to send. `with_source` sends the source of a script instead of its digest.

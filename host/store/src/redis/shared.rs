@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use redis::Value;
 
 use super::super::contract::{Commit, CommitError, Partition, Unavailable};
@@ -13,7 +14,7 @@ use super::keys::Keyspace;
 use super::node::RequestError;
 use super::reply;
 use super::router::Router;
-use super::scripts::Request;
+use super::scripts::{self, Request};
 use crate::clock::Clock;
 
 /// After how many bytes of contents a request reads no further: 4 MiB. The last item may exceed it.
@@ -65,15 +66,22 @@ impl Shared {
         let mut listed = false;
         for _ in 0..ATTEMPTS {
             let request = script.request(&self.keyspace, self.clock.now(), listed);
-            let reply = match self.router.send(keys.slot, &request).await {
-                Ok(reply) => reply,
+            let request = request.replicated(self.router.url().replicas);
+            let (reply, lacking) = match self.router.send(keys.slot, &request).await {
+                Ok(reply) => (reply, None),
+                Err(RequestError::Unreplicated(reply, why)) => (reply, Some(why)),
                 Err(error) => return all(error.into()),
             };
             match script.parse(reply) {
-                CommitReply::Done(outcomes) => {
+                CommitReply::Done(mut outcomes) => {
                     // Listeners of this host are notified at once; the script has published a hint for the others.
                     if outcomes.iter().any(Result::is_ok) {
                         self.listeners.notify(partition);
+                    }
+                    if let Some(why) = lacking {
+                        for outcome in outcomes.iter_mut().filter(|outcome| outcome.is_ok()) {
+                            *outcome = Err(CommitError::Unknown(why.clone()));
+                        }
                     }
                     return outcomes;
                 }
@@ -90,11 +98,10 @@ impl Shared {
     /// Adds a partition to the index of all partitions.
     pub(super) async fn list(&self, partition: &Partition) -> Result<(), Unavailable> {
         let (index, slot) = self.keyspace.partitions();
-        let mut command = redis::cmd("ZADD");
-        command.arg(index.as_ref()).arg(0).arg(partition.as_str());
-        self.send_idempotent(slot, &Request::command(command))
-            .await
-            .map(drop)
+        let name = Bytes::copy_from_slice(partition.as_str().as_bytes());
+        let request = Request::script(&scripts::LIST, vec![index], vec![name]);
+        let request = request.replicated(self.router.url().replicas);
+        self.send_idempotent(slot, &request).await.map(drop)
     }
 
     /// Up to `max` names of the index after one.

@@ -16,6 +16,9 @@ const SENTINEL_PORT: u16 = 26_379;
 /// The default prefix of the keys.
 const PREFIX: &str = "tillgate";
 
+/// The most replicas that a commit can wait for.
+const MAX_REPLICAS: u32 = 16;
+
 /// A server's address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
@@ -55,11 +58,17 @@ pub struct RedisUrl {
     pub database: i64,
     /// The prefix of all keys.
     pub prefix: String,
+    /// How many replicas have a commit before it is acknowledged.
+    pub replicas: u32,
+    /// The ACL user of the Sentinels.
+    pub sentinel_user: Option<String>,
+    /// The password of the Sentinels.
+    pub sentinel_password: Option<String>,
 }
 
 impl RedisUrl {
-    /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?prefix=PREFIX&ca=FILE]`. `None` when the scheme is
-    /// not one of Redis.
+    /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?NAME=VALUE&...]`. `None` when the scheme is not one of
+    /// Redis.
     ///
     /// # Errors
     /// What is wrong with the URL, without its password.
@@ -106,6 +115,9 @@ impl RedisUrl {
             password: some_text(password)?,
             database,
             prefix: PREFIX.to_owned(),
+            replicas: 0,
+            sentinel_user: None,
+            sentinel_password: None,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             url.set(pair)?;
@@ -115,6 +127,7 @@ impl RedisUrl {
 
     fn set(&mut self, pair: &str) -> Result<(), String> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let sentinel = matches!(self.topology, Topology::Sentinel(_));
         match name {
             "prefix" => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -125,7 +138,21 @@ impl RedisUrl {
             }
             "ca" if self.tls => self.ca = some_text(value)?.map(PathBuf::from),
             "ca" => return Err("ca needs rediss://".to_owned()),
-            _ => return Err(format!("{name:?} is not a parameter: use prefix or ca")),
+            "replicas" => {
+                let number = value.parse().ok().filter(|number| *number <= MAX_REPLICAS);
+                let wrong = || format!("replicas must be a number up to {MAX_REPLICAS}");
+                self.replicas = number.ok_or_else(wrong)?;
+            }
+            "sentinel-user" if sentinel => self.sentinel_user = some_text(value)?,
+            "sentinel-password" if sentinel => self.sentinel_password = some_text(value)?,
+            "sentinel-user" | "sentinel-password" => {
+                return Err(format!("{name} needs redis+sentinel://"));
+            }
+            _ => {
+                return Err(format!(
+                    "{name:?} is not a parameter: use prefix, ca, replicas, sentinel-user or sentinel-password"
+                ));
+            }
         }
         Ok(())
     }
@@ -223,8 +250,23 @@ impl fmt::Display for RedisUrl {
         if self.database != 0 {
             write!(f, "/{}", self.database)?;
         }
-        if self.prefix != PREFIX {
-            write!(f, "?prefix={}", self.prefix)?;
+        let replicas = (self.replicas != 0).then(|| self.replicas.to_string());
+        let password = self.sentinel_password.as_ref().map(|_| "***".to_owned());
+        let parameters = [
+            (
+                "prefix",
+                (self.prefix != PREFIX).then(|| self.prefix.clone()),
+            ),
+            ("replicas", replicas),
+            ("sentinel-user", self.sentinel_user.clone()),
+            ("sentinel-password", password),
+        ];
+        let mut before = '?';
+        for (name, value) in parameters {
+            if let Some(value) = value {
+                write!(f, "{before}{name}={value}")?;
+                before = '&';
+            }
         }
         Ok(())
     }
@@ -290,7 +332,20 @@ mod tests {
             ),
             (
                 "redis://h?colour=red",
-                "\"colour\" is not a parameter: use prefix or ca",
+                "\"colour\" is not a parameter: use prefix, ca, replicas, sentinel-user or sentinel-password",
+            ),
+            ("redis://h?replicas=2", "redis://h:6379?replicas=2"),
+            (
+                "redis://h?replicas=many",
+                "replicas must be a number up to 16",
+            ),
+            (
+                "redis+sentinel://a/main?sentinel-user=u&sentinel-password=p%26w&replicas=1",
+                "redis+sentinel://a:26379/main?replicas=1&sentinel-user=u&sentinel-password=***",
+            ),
+            (
+                "redis://h?sentinel-password=secret",
+                "sentinel-password needs redis+sentinel://",
             ),
         ] {
             assert_eq!(shown(text), expected, "{text}");
@@ -307,6 +362,9 @@ mod tests {
             (Some("user"), Some("p@ss"))
         );
         assert_eq!(url.ca, Some(PathBuf::from("/a b")));
+        let url = "redis+sentinel://a/main?sentinel-password=p%26%3Dw";
+        let url = RedisUrl::parse(url).expect("one").expect("right");
+        assert_eq!(url.sentinel_password.as_deref(), Some("p&=w"));
     }
 
     #[test]

@@ -1,0 +1,264 @@
+//! A host that starts while its Redis is away decides with the snapshot that it has kept, and with nothing else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Client, Method, Response};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tillgate::clock::SystemClock;
+use tillgate::store::{RedisStore, RedisUrl};
+
+use crate::support::host::{Host, Program};
+use crate::support::redis::{DEADLINE, Server};
+
+const ISSUER: &str = "https://tillgate.example/";
+const CONDITION: &str = "/api/v1/entity-conditions/beer";
+const EVALUATE: &str = "/api/v1/conditions/beer/evaluate";
+
+/// A host with a snapshot, and its Redis.
+struct Shop {
+    redis: Server,
+    folder: TempDir,
+    program: Program,
+    http: Client,
+    client: tillgate::tokens::Credentials,
+    token: String,
+}
+
+impl Shop {
+    /// A shop that has decided, and whose snapshot is written.
+    async fn open() -> Self {
+        let redis = Server::durable();
+        let store = RedisUrl::parse(&redis.url()).unwrap().unwrap();
+        let store = RedisStore::connect(&store, Arc::new(SystemClock)).unwrap();
+        let other = Host::start_configured(Arc::new(store), Arc::new(SystemClock), |config| {
+            config.issuer = ISSUER.to_owned();
+        })
+        .await;
+        let roles = ["ecs.editor", "ecs.evaluator", "exe.editor"];
+        let token = other.token("acme", &roles).await;
+        let client = other.client("acme", &roles).await;
+        let beer = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+        let (status, _) = other.send(Method::PUT, CONDITION, &token, &beer).await;
+        assert_eq!(status, 201);
+        drop(other);
+        let folder = TempDir::new().unwrap();
+        let program = Program::spawn(&mut serve(&redis.url(), folder.path()), "");
+        let shop = Self {
+            redis,
+            folder,
+            program,
+            http: Client::new(),
+            client,
+            token,
+        };
+        let fresh = shop.until(|answer| answer.status() == 200).await;
+        assert!(!is_stale(&fresh));
+        // Global conditions, clients and keys, the identity provider, and the tenant.
+        shop.saved(4).await;
+        shop
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.folder.path().join("snapshot")
+    }
+
+    /// Waits until so many partitions are saved, and later than now.
+    async fn saved(&self, partitions: usize) {
+        let now = fs::metadata(self.folder.path())
+            .unwrap()
+            .modified()
+            .unwrap();
+        let is_saved = || {
+            let as_of = fs::metadata(self.snapshot().join("as-of.json"));
+            as_of.is_ok_and(|file| file.modified().unwrap() > now)
+                && files(&self.snapshot()).len() > partitions
+        };
+        let begin = std::time::Instant::now();
+        while !is_saved() {
+            assert!(begin.elapsed() < DEADLINE, "the snapshot is never written");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        // Once more, so that what was seen is in it whatever was under way.
+        let before = fs::read(self.snapshot().join("as-of.json")).unwrap();
+        while fs::read(self.snapshot().join("as-of.json")).unwrap() == before {
+            assert!(begin.elapsed() < DEADLINE, "the snapshot is not kept");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Kills the host and its Redis, and starts the host again.
+    fn start_without_redis(&mut self) {
+        self.program.kill();
+        self.redis.kill();
+        self.program = Program::spawn(&mut serve(&self.redis.url(), self.folder.path()), "");
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let url = format!("{}{path}", self.program.url);
+        self.http.request(method, url).bearer_auth(&self.token)
+    }
+
+    async fn decide(&self) -> Response {
+        let question = json!({ "item": { "id": "1" }, "context": {} });
+        let request = self.request(Method::POST, EVALUATE).json(&question);
+        request.send().await.unwrap()
+    }
+
+    /// Decides until an answer is as wanted.
+    async fn until(&self, wanted: impl Fn(&Response) -> bool) -> Response {
+        let begin = std::time::Instant::now();
+        loop {
+            let answer = self.decide().await;
+            if wanted(&answer) {
+                return answer;
+            }
+            assert!(begin.elapsed() < DEADLINE, "{answer:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// The program on a Redis, with a snapshot.
+fn serve(redis: &str, folder: &Path) -> std::process::Command {
+    let mut command = Program::command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", redis])
+        .arg("--operator-file")
+        .arg(folder.join("operator.json"))
+        .env("TILLGATE_SNAPSHOT", folder.join("snapshot"))
+        .env("TILLGATE_ISSUER", ISSUER)
+        .stderr(Stdio::inherit());
+    command
+}
+
+/// What a start that fails says.
+fn failed_start(redis: &str, folder: &Path) -> String {
+    let mut command = serve(redis, folder);
+    let Output { status, stderr, .. } = command.stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(status.code(), Some(1));
+    String::from_utf8(stderr).unwrap()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).into_iter().flatten();
+    files.map(|file| file.unwrap().path()).collect()
+}
+
+fn is_stale(response: &Response) -> bool {
+    response.headers().contains_key("tillgate-stale")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_is_back() {
+    let mut shop = Shop::open().await;
+    let fresh: Value = shop.decide().await.json().await.unwrap();
+    shop.start_without_redis();
+    // For a second what was saved is fresh.
+    let stale = shop.until(is_stale).await;
+    assert_eq!(stale.status(), 200);
+    assert_eq!(stale.headers()["age"], stale.headers()["tillgate-stale"]);
+    assert_eq!(stale.json::<Value>().await.unwrap(), fresh);
+    let catalog = shop
+        .request(Method::GET, "/api/v1/catalog")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!((catalog.status().as_u16(), is_stale(&catalog)), (200, true));
+
+    // Nothing else: no writes, no tokens, and what is not in the snapshot is not said to be missing.
+    let beer = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
+    let write = shop.request(Method::PUT, CONDITION).json(&beer);
+    let webhooks = shop.request(Method::GET, "/api/v1/webhooks");
+    let url = format!("{}/oauth2/token", shop.program.url);
+    let token = shop
+        .http
+        .post(url)
+        .basic_auth(&shop.client.client_id, Some(&shop.client.client_secret))
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body("grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example");
+    for request in [write, webhooks, token] {
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 503, "{answer:?}");
+        assert_eq!(answer.headers()["retry-after"], "1");
+    }
+
+    shop.redis.restart();
+    shop.until(|answer| answer.status() == 200 && !is_stale(answer))
+        .await;
+    let write = shop.request(Method::PUT, CONDITION).json(&beer);
+    assert_eq!(write.send().await.unwrap().status(), 200);
+    // And the snapshot is kept on: what was written last is in it.
+    shop.saved(4).await;
+    shop.start_without_redis();
+    let catalog = shop.request(Method::GET, CONDITION).send().await.unwrap();
+    assert_eq!(catalog.status(), 200);
+    let condition: Value = catalog.json().await.unwrap();
+    assert_eq!(condition["condition_value"]["minimum_age"], 16);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_is_for_its_owner_alone_and_holds_no_secrets() {
+    let shop = Shop::open().await;
+    let files = files(&shop.snapshot());
+    assert!(files.len() >= 5, "{files:?}");
+    let pepper = shop.redis.cli(&["HGET", "{tillgate:iam}:values", "pepper"]);
+    let keys = shop.redis.cli(&["HGET", "{tillgate:iam}:values", "keys"]);
+    let (_, keys) = keys.split_once(' ').unwrap();
+    let keys: Value = serde_json::from_str(keys).unwrap();
+    let private = keys[0]["private"].as_str().unwrap().to_owned();
+    let pepper = pepper.split('"').nth(1).unwrap().to_owned();
+    assert!(private.len() > 1_000 && pepper.len() > 20);
+    for file in files {
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+        let content = fs::read_to_string(&file).unwrap();
+        for secret in [&private, &pepper, &"\"hash\"".to_owned()] {
+            assert!(!content.contains(secret), "{}", file.display());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_damaged_in_a_snapshot_is_named_and_not_served() {
+    let mut shop = Shop::open().await;
+    let of_tenant = files(&shop.snapshot()).into_iter().find(|file| {
+        let content = fs::read_to_string(file).unwrap();
+        content.contains("\"tenant:acme\"")
+    });
+    let of_tenant = of_tenant.expect("the tenant is in it");
+    let content = fs::read_to_string(&of_tenant).unwrap();
+    shop.program.kill();
+    fs::write(&of_tenant, content.replace("18", "08")).unwrap();
+    shop.start_without_redis();
+    assert_eq!(
+        shop.decide().await.status(),
+        503,
+        "nothing is known of the tenant"
+    );
+    fs::write(&of_tenant, &content).unwrap();
+    shop.start_without_redis();
+    assert_eq!(shop.decide().await.status(), 200);
+    shop.program.kill();
+
+    let as_of = shop.snapshot().join("as-of.json");
+    let whole = fs::read(&as_of).unwrap();
+    fs::write(&as_of, &whole[..whole.len() - 3]).unwrap();
+    let said = failed_start(&shop.redis.url(), shop.folder.path());
+    assert!(
+        said.contains("the snapshot in") && said.contains("checksum"),
+        "{said}"
+    );
+    fs::write(&as_of, &whole).unwrap();
+    let of_another = format!("{}?prefix=other", shop.redis.url());
+    let said = failed_start(&of_another, shop.folder.path());
+    assert!(said.contains("it is of the store redis://"), "{said}");
+    fs::remove_dir_all(shop.snapshot()).unwrap();
+    let said = failed_start(&shop.redis.url(), shop.folder.path());
+    assert!(said.contains("the snapshot in"), "{said}");
+}
