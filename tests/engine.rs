@@ -94,6 +94,28 @@ fn while_one_spins_others_are_answered() {
     panic!("{while_spinning} calls were answered while another was spinning");
 }
 
+#[test]
+fn what_instances_hold_is_known_and_forgotten_with_them() {
+    let pool = pool();
+    let fresh = pool.status();
+    assert_eq!((fresh.made, fresh.failed), (1, 0));
+    assert_eq!((fresh.idle, fresh.in_use, fresh.prepared), (1, 0, 0));
+    assert!(fresh.memory > 0 && pool.can_decide());
+    pool.evaluate(Call::Project(&project()), b"ok").unwrap();
+    let used = pool.status();
+    assert_eq!((used.idle, used.in_use), (1, 0));
+    assert_eq!((used.prepared, used.prepared_bytes), (1, 2));
+    // Its memory has grown by the time it ends.
+    assert!(pool.evaluate(Call::Project(&project()), b"g").is_err());
+    let ended = pool.status();
+    assert_eq!((ended.made, ended.failed), (1, 1));
+    assert_eq!((ended.idle, ended.in_use, ended.memory), (0, 0, 0));
+    assert_eq!((ended.prepared, ended.prepared_bytes), (0, 0));
+    assert!(pool.can_decide(), "another one is made");
+    let again = pool.status();
+    assert_eq!((again.made, again.idle, again.memory), (2, 1, fresh.memory));
+}
+
 #[tokio::test]
 async fn a_caller_learns_nothing_of_the_inside() {
     let error = Error::from(EngineError::Failed("wasm trap: unreachable".to_owned()));

@@ -6,7 +6,7 @@ mod commands;
 mod conditions;
 mod consumer;
 mod exact;
-mod fixture;
+pub(crate) mod fixture;
 mod history;
 mod import;
 mod large;

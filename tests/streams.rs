@@ -146,7 +146,11 @@ async fn serve(host: &Host, source: mpsc::Receiver<Event>) -> String {
     let access = Access::With(Permission::ConditionRead);
     let route = Route::new(Method::GET, "/events", access, Takes::Nothing, subscribe);
     let route = route.giving("text/event-stream");
-    let table = Table::new([route.bind(&Arc::new(Mutex::new(source)))]).unwrap();
+    let table = Table::new(
+        [route.bind(&Arc::new(Mutex::new(source)))],
+        host.app.metrics.requests(),
+    )
+    .unwrap();
     let server = Server::new(table, Arc::clone(&host.features.tokens), &host.app);
     let socket = Socket::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = socket.address().unwrap();

@@ -11,6 +11,7 @@
 
 mod support {
     pub mod ecb;
+    pub mod exposition;
     pub mod host;
     pub mod issuer;
     pub mod receiver;
@@ -35,10 +36,12 @@ mod import_rates;
 mod layout;
 mod leftovers;
 mod listen;
+mod metrics;
 mod outbox;
 mod program;
 mod rates;
 mod rates_crash;
+mod readiness;
 mod readme;
 mod redis;
 mod redis_faults;

@@ -7,5 +7,5 @@ mod deliveries;
 mod journal;
 mod listen;
 mod resource;
-mod shop;
+pub(crate) mod shop;
 mod ssrf;

@@ -1,4 +1,4 @@
-//! What all features share: configuration, store, module, clock and background runner, put together once.
+//! What all features share: configuration, store, module, clock, background runner and metrics, put together once.
 //!
 //! Knows neither HTTP nor any feature: features are started on it (`routes.rs`).
 
@@ -8,13 +8,15 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::engine::{EnginePool, MODULE};
 use crate::error::{Error, Result};
+use crate::metrics::{Asked, Held, Metrics, Observed, Sample};
 use crate::outbox::Outbox;
+use crate::readiness::{Readiness, State, Status};
 use crate::records::Records;
-use crate::runner::{Background, Runner};
+use crate::runner::{Background, QueueStatus, Runner};
 use crate::snapshot::{Contents, Keeper};
 use crate::store::{Partition, Store, StoreUrl};
 
@@ -25,7 +27,7 @@ pub struct App {
     pub config: Config,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The store.
+    /// The store, measured.
     pub store: Arc<dyn Store>,
     /// The module.
     pub engine: EnginePool,
@@ -33,6 +35,10 @@ pub struct App {
     pub runner: Runner,
     /// The events of the features.
     pub outbox: Outbox,
+    /// What is measured.
+    pub metrics: Metrics,
+    /// Whether this host can decide.
+    pub readiness: Arc<Readiness>,
     /// Keeps what decisions rest on in a folder, if one is configured.
     snapshot: Option<Arc<Keeper>>,
     /// The records of every partition are made from these, so that they share what writers of this host share.
@@ -60,13 +66,18 @@ impl App {
         let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, instances));
         let engine = engine.await.map_err(|cause| bug(&cause))??;
         let background = Background::start(threads)?;
+        let metrics = Metrics::new(config.metrics.tenants);
+        let store: Arc<dyn Store> = Observed::new(store, &metrics);
+        let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
         let permits = || Arc::new(Semaphore::new(threads.get()));
-        Ok(Arc::new(Self {
+        let app = Arc::new(Self {
             config,
             engine,
             outbox: Outbox::default(),
+            metrics,
+            readiness,
             snapshot,
             runner,
             records: Records::new(Arc::clone(&store), Partition::named("app")),
@@ -76,7 +87,154 @@ impl App {
             blocking: permits(),
             background_blocking: permits(),
             background,
-        }))
+        });
+        app.measure();
+        app.readiness.watch();
+        Ok(app)
+    }
+
+    /// Registers what is known of the shared parts.
+    fn measure(self: &Arc<Self>) {
+        let engine = Arc::downgrade(self);
+        self.readiness.check("module", move || {
+            let can_decide = engine.upgrade().is_some_and(|app| app.engine.can_decide());
+            (!can_decide).then_some((State::Away, "the module does not run"))
+        });
+        self.measure_engine();
+        self.measure_queues();
+        let statuses = Asked::gauge(
+            "tillgate_status",
+            "1 for what this host is: ready, degraded (it decides, and something does not work) or unavailable",
+        );
+        self.ask(statuses, |app| {
+            let now = app.readiness.report().status;
+            let sample = |status: Status| {
+                Sample::count([("status", status.as_str())], usize::from(status == now))
+            };
+            Status::ALL.map(sample).into()
+        });
+        let states = Asked::gauge("tillgate_check", "1 for the state of each check of /readyz");
+        self.ask(states, |app| {
+            let checks = app.readiness.report().checks.into_iter();
+            let samples = checks.flat_map(|(check, found)| {
+                State::ALL.map(|state| {
+                    let labels = [("check", check), ("state", state.as_str())];
+                    Sample::count(labels, usize::from(state == found.state))
+                })
+            });
+            samples.collect()
+        });
+    }
+
+    fn measure_engine(self: &Arc<Self>) {
+        let instances = Asked::gauge(
+            "tillgate_engine_instances",
+            "Instances of the module, in use and idle",
+        );
+        self.ask(instances, |app| {
+            let now = app.engine.status();
+            vec![
+                Sample::count([("state", "in_use")], now.in_use),
+                Sample::count([("state", "idle")], now.idle),
+            ]
+        });
+        let made = Asked::counter(
+            "tillgate_engine_instances_made",
+            "Instances of the module that were made",
+        );
+        self.ask(made, |app| {
+            vec![Sample::count([], app.engine.status().made)]
+        });
+        let traps = Asked::counter(
+            "tillgate_engine_traps",
+            "Instances of the module that trapped or exceeded a limit",
+        );
+        self.ask(traps, |app| {
+            vec![Sample::count([], app.engine.status().failed)]
+        });
+        let app = Arc::downgrade(self);
+        self.metrics.holds(move || {
+            let held = app.upgrade().map(|app| {
+                let now = app.engine.status();
+                [
+                    Held {
+                        kind: "instances",
+                        count: now.idle + now.in_use,
+                        bytes: Some(now.memory),
+                    },
+                    Held {
+                        kind: "prepared_documents",
+                        count: now.prepared,
+                        bytes: Some(now.prepared_bytes),
+                    },
+                ]
+            });
+            held.into_iter().flatten().collect()
+        });
+    }
+
+    fn measure_queues(self: &Arc<Self>) {
+        let running = Asked::gauge(
+            "tillgate_queue_jobs_running",
+            "Jobs that run on this host, by queue",
+        );
+        self.ask_queues(running, |labels, queue, _| {
+            Sample::count(labels, queue.running)
+        });
+        let waiting = Asked::gauge(
+            "tillgate_queue_partitions_waiting",
+            "Partitions with due jobs that wait for a free place on this host, by queue",
+        );
+        self.ask_queues(waiting, |labels, queue, _| {
+            Sample::count(labels, queue.waiting_partitions)
+        });
+        let oldest = Asked::gauge(
+            "tillgate_queue_oldest_due",
+            "For how long the longest of these has been waiting, by queue; 0 when none is",
+        );
+        self.ask_queues(oldest.seconds(), |labels, queue, now| {
+            let waited = queue.waiting_since.map(|since| now.since(since));
+            Sample::new(labels, waited.unwrap_or_default().as_secs_f64())
+        });
+        let failures = Asked::counter(
+            "tillgate_queue_failures",
+            "Attempts at jobs that failed, by queue",
+        );
+        self.ask_queues(failures, |labels, queue, _| {
+            Sample::count(labels, queue.failures)
+        });
+        let set_aside = Asked::counter(
+            "tillgate_queue_set_aside",
+            "Jobs that were set aside because they failed too often, by queue",
+        );
+        self.ask_queues(set_aside, |labels, queue, _| {
+            Sample::count(labels, queue.set_aside)
+        });
+    }
+
+    /// Asks for a sample of each queue.
+    fn ask_queues(
+        self: &Arc<Self>,
+        family: Asked,
+        sample: fn([(&'static str, &'static str); 1], &QueueStatus, Timestamp) -> Sample,
+    ) {
+        let app = Arc::downgrade(self);
+        self.metrics.ask(family, move || {
+            let Some(app) = app.upgrade() else {
+                return Vec::new();
+            };
+            let (now, queues) = (app.clock.now(), app.runner.status());
+            let samples = queues.iter();
+            let samples = samples.map(|queue| sample([("queue", queue.queue)], queue, now));
+            samples.collect()
+        });
+    }
+
+    /// Asks for samples of a family at each scrape, for as long as the app is there.
+    fn ask(self: &Arc<Self>, family: Asked, source: fn(&Self) -> Vec<Sample>) {
+        let app = Arc::downgrade(self);
+        let ask = move || app.upgrade().map(|app| source(&app)).unwrap_or_default();
+        self.metrics.ask(family, ask);
     }
 
     /// The records of a partition.

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
@@ -273,14 +274,24 @@ async fn start_on(config: Config, store: Arc<dyn Store>) -> Result<(Arc<App>, Fe
 struct Serving {
     app: watch::Sender<Arc<App>>,
     current: Current,
+    /// The same on the address that is for operators alone, if there is one.
+    operations: Option<(SocketAddr, Current)>,
 }
 
 impl Serving {
     fn new(app: Arc<App>, features: &Features) -> Result<Self, String> {
         let server = features.server(&app).map_err(explain)?;
+        let operations = match app.config.metrics.address()? {
+            Some(address) => {
+                let server = features.operations_server(&app).map_err(explain)?;
+                Some((address, server.into()))
+            }
+            None => None,
+        };
         Ok(Self {
             app: watch::Sender::new(app),
             current: server.into(),
+            operations,
         })
     }
 
@@ -288,6 +299,9 @@ impl Serving {
     async fn replace(&self, app: Arc<App>, features: &Features) -> Result<(), String> {
         let server = features.server(&app).map_err(explain)?;
         self.current.replace(server);
+        if let Some((_, operations)) = &self.operations {
+            operations.replace(features.operations_server(&app).map_err(explain)?);
+        }
         let before = self.app.send_replace(app);
         before.begin_stop();
         before.runner.stop().await;
@@ -311,7 +325,9 @@ impl Serving {
                 .unwrap_or(usize::MAX),
             exempt: config.trusted_proxies.clone(),
         };
-        let listener = listener.limited(limits.within_process());
+        let limits = limits.within_process();
+        let operations = self.serve_operations(limits.clone()).await?;
+        let listener = listener.limited(limits);
         let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
         let address = listener.address().map_err(|cause| cause.to_string())?;
@@ -343,7 +359,27 @@ impl Serving {
             app.runner.stop().await;
         };
         tokio::join!(listener.serve(filter, signalled), jobs);
+        // To the end: those who operate the host see it stop.
+        if let Some(operations) = operations {
+            operations.abort();
+        }
         Ok(())
+    }
+
+    /// Serves on the address that is for operators alone, if there is one.
+    async fn serve_operations(
+        &self,
+        limits: ConnectionLimits,
+    ) -> Result<Option<JoinHandle<()>>, String> {
+        let Some((address, current)) = &self.operations else {
+            return Ok(None);
+        };
+        let listener = bind(*address).await?.limited(limits);
+        let address = listener.address().map_err(|cause| cause.to_string())?;
+        tracing::info!(%address, "metrics are served on an address of their own");
+        let filter = crate::http::filter(current.clone());
+        let serving = listener.serve(filter, std::future::pending());
+        Ok(Some(tokio::spawn(serving)))
     }
 }
 

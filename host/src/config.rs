@@ -52,6 +52,7 @@ pub struct Config {
     #[serde(deserialize_with = "text")]
     pub operator_file: String,
     pub log: Log,
+    pub metrics: Metrics,
     pub limits: Limits,
     pub tokens: Tokens,
     pub rates: Rates,
@@ -68,6 +69,32 @@ pub struct Config {
 pub struct Log {
     pub level: String,
     pub format: String,
+}
+
+/// What is measured, and where it is served.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+pub struct Metrics {
+    #[serde(deserialize_with = "text")]
+    pub listen: String,
+    pub tenants: bool,
+}
+
+impl Metrics {
+    /// The address of their own, if there is one.
+    ///
+    /// # Errors
+    /// When it is not an address.
+    pub fn address(&self) -> Result<Option<std::net::SocketAddr>, String> {
+        if self.listen.is_empty() {
+            return Ok(None);
+        }
+        let address = self.listen.parse().map(Some);
+        address.map_err(|_| {
+            "metrics.listen must be empty or an address such as 127.0.0.1:9090".to_owned()
+        })
+    }
 }
 
 /// What one caller may take.
@@ -292,6 +319,7 @@ impl Config {
         if !matches!(self.log.format.as_str(), "text" | "json") {
             return Err("log.format must be text or json".to_owned());
         }
+        self.metrics.address()?;
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
         let webhooks = self.webhooks.check();

@@ -6,7 +6,8 @@
 
 mod instance;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -95,6 +96,37 @@ pub struct EnginePool {
     idle: ArrayQueue<Box<Instance>>,
     made: AtomicU64,
     failed: AtomicU64,
+    held: Arc<Held>,
+}
+
+/// What the instances that are there hold.
+#[derive(Debug, Default)]
+struct Held {
+    instances: AtomicUsize,
+    /// The bytes of their linear memory.
+    memory: AtomicUsize,
+    /// The documents that they have prepared, and the bytes of these.
+    prepared: AtomicUsize,
+    prepared_bytes: AtomicUsize,
+}
+
+/// What a pool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineStatus {
+    /// How many instances were made since the start.
+    pub made: u64,
+    /// How many of these trapped or exceeded a limit.
+    pub failed: u64,
+    /// How many decide now.
+    pub in_use: usize,
+    /// How many are ready to.
+    pub idle: usize,
+    /// The bytes of linear memory of all of them.
+    pub memory: usize,
+    /// How many documents they have prepared, each for itself.
+    pub prepared: usize,
+    /// The bytes of these documents.
+    pub prepared_bytes: usize,
 }
 
 impl std::fmt::Debug for EnginePool {
@@ -131,6 +163,7 @@ impl EnginePool {
             idle: ArrayQueue::new(threads.max(1)),
             made: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            held: Arc::default(),
         };
         let first = pool.instance()?;
         pool.keep(first);
@@ -146,14 +179,37 @@ impl EnginePool {
         )
     }
 
-    /// The bytes of linear memory of the instances that are idle.
+    /// What the pool does now.
+    #[must_use]
+    pub fn status(&self) -> EngineStatus {
+        let (made, failed) = self.instances();
+        let count = |number: &AtomicUsize| number.load(Ordering::Relaxed);
+        let idle = self.idle.len();
+        EngineStatus {
+            made,
+            failed,
+            in_use: count(&self.held.instances).saturating_sub(idle),
+            idle,
+            memory: count(&self.held.memory),
+            prepared: count(&self.held.prepared),
+            prepared_bytes: count(&self.held.prepared_bytes),
+        }
+    }
+
+    /// The bytes of linear memory of all instances.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let idle: Vec<_> = std::iter::from_fn(|| self.idle.pop()).collect();
-        let sizes = idle.iter().map(|instance| instance.memory_size());
-        let sum = sizes.sum();
-        idle.into_iter().for_each(|instance| self.keep(instance));
-        sum
+        self.status().memory
+    }
+
+    /// Whether there is an instance that can decide, or can be made.
+    #[must_use]
+    pub fn can_decide(&self) -> bool {
+        if !self.idle.is_empty() {
+            return true;
+        }
+        let made = self.instance();
+        made.map(|instance| self.keep(instance)).is_ok()
     }
 
     /// Has the module decide; `request` is a JSON text, and so is the answer.
@@ -181,6 +237,7 @@ impl EnginePool {
             None => self.instance()?,
         };
         let answer = call(&mut instance);
+        instance.count_memory();
         match answer {
             Err(EngineError::Failed(_)) => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
@@ -192,7 +249,7 @@ impl EnginePool {
 
     fn instance(&self) -> Result<Box<Instance>, EngineError> {
         self.made.fetch_add(1, Ordering::Relaxed);
-        Instance::new(&self.engine, &self.module).map(Box::new)
+        Instance::new(&self.engine, &self.module, &self.held).map(Box::new)
     }
 
     fn keep(&self, instance: Box<Instance>) {

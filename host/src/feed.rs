@@ -22,7 +22,7 @@ use crate::store::{Hints, Op, Partition, Position, Store, Unavailable};
 pub const CHANGES: &str = "changes";
 
 /// How old memory may be and still be fresh (`platform.md`, "Store").
-const MAX_AGE: Duration = Duration::from_secs(1);
+pub const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// How long a request waits for memory to be refreshed when it can be answered from memory as it is.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -148,6 +148,13 @@ impl Subscription {
             }
             _ => age,
         }
+    }
+
+    /// How old memory is that somebody has asked for lately; `None` when nobody has.
+    #[must_use]
+    pub fn asked_age(&self, now: Timestamp) -> Option<Duration> {
+        let is_asked = self.asked.load(Ordering::Relaxed);
+        is_asked.then(|| self.age(now))
     }
 
     /// Notes that somebody asks. Usually that is noted already, and then nothing is written.

@@ -3,10 +3,10 @@
 //! Read it in this order: [`app`] (what all features share), [`routes`] (the features and their routes), [`http`] (the
 //! way of a request), then a feature from its `http.rs` inwards: [`conditions`], [`rates`], [`tokens`], [`webhooks`].
 //! Below them: [`identity`] (who may do what), [`keys`] (signing keys), [`records`] (typed records), [`outbox`] (events in
-//! the commit of their cause), [`feed`] (how memory stays fresh), [`snapshot`] (what
-//! a host can start with while its store is away), [`runner`] (background jobs), [`egress`] (outgoing
-//! HTTP), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and the promises). [`page`] is what
-//! browsers get.
+//! the commit of their cause), [`feed`] (how memory stays fresh), [`snapshot`] (what a host can start with while its store
+//! is away), [`runner`] (background jobs), [`egress`] (outgoing HTTP), [`metrics`] and [`readiness`] (what is seen from
+//! outside), [`engine`] (the module under wasmtime) and [`store`] (what is stored, and the promises). [`page`] is what
+//! browsers get, [`operations`] what those get who operate a host.
 
 pub mod app;
 pub mod cli;
@@ -20,10 +20,13 @@ pub mod feed;
 pub mod http;
 pub mod identity;
 pub mod keys;
+pub mod metrics;
+pub mod operations;
 pub mod outbox;
 pub mod page;
 pub mod peer;
 pub mod rates;
+pub mod readiness;
 pub mod records;
 pub mod routes;
 pub mod runner;

@@ -33,6 +33,9 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 /// Where the page's HTML has the audience that a token must be for.
 const AUDIENCE: &str = "{{audience}}";
 
+/// What requests of the files are counted under.
+const FILES: &str = "/{file}";
+
 const INDEX: &str = include_str!("../../www/index.html");
 
 /// The page's own files, and the modules of the package.
@@ -64,7 +67,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
             Takes::Nothing,
             get,
         );
-        route.giving(asset.media_type.split(';').next().unwrap_or_default())
+        let media_type = asset.media_type.split(';').next().unwrap_or_default();
+        route.giving(media_type).counted_as(FILES)
     }));
     routes
 }

@@ -10,7 +10,7 @@ use crate::http::{Route, Server, Table};
 use crate::rates::Rates;
 use crate::tokens::Tokens;
 use crate::webhooks::Webhooks;
-use crate::{conditions, page, rates, tokens, webhooks};
+use crate::{conditions, operations, page, rates, tokens, webhooks};
 
 /// The features, started on what they share.
 #[derive(Clone, Debug)]
@@ -56,6 +56,7 @@ impl Features {
         routes.extend(bind(tokens::http::routes(), &self.tokens));
         routes.extend(bind(webhooks::http::routes(), &self.webhooks));
         routes.extend(bind(page::routes(), app));
+        routes.extend(bind(operations::routes(app), app));
         routes
     }
 
@@ -64,7 +65,19 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn server(&self, app: &Arc<App>) -> Result<Arc<Server>> {
-        let table = Table::new(self.routes(app))?;
+        self.serving(app, self.routes(app))
+    }
+
+    /// What answers requests on the address that is for operators alone.
+    ///
+    /// # Errors
+    /// When two routes contradict each other.
+    pub fn operations_server(&self, app: &Arc<App>) -> Result<Arc<Server>> {
+        self.serving(app, bind(operations::own_routes(), app))
+    }
+
+    fn serving(&self, app: &App, routes: impl IntoIterator<Item = Route>) -> Result<Arc<Server>> {
+        let table = Table::new(routes, app.metrics.requests())?;
         Ok(Server::new(table, Arc::clone(&self.tokens), app))
     }
 }

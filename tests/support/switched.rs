@@ -20,6 +20,8 @@ pub struct Switched {
     /// When it was switched last.
     since: AtomicU64,
     pub away: AtomicBool,
+    /// Whether it takes no writes.
+    pub read_only: AtomicBool,
     /// Whether the reply of the next commit is lost.
     pub mute: AtomicBool,
     /// How often it was asked for anything.
@@ -33,6 +35,7 @@ impl Switched {
             clock,
             since: AtomicU64::default(),
             away: AtomicBool::default(),
+            read_only: AtomicBool::default(),
             mute: AtomicBool::default(),
             calls: AtomicUsize::default(),
         })
@@ -42,6 +45,20 @@ impl Switched {
     pub fn set_away(&self, away: bool) {
         self.since.store(self.clock.now().0, Ordering::SeqCst);
         self.away.store(away, Ordering::SeqCst);
+    }
+
+    /// Switches writing off and on.
+    pub fn set_read_only(&self, read_only: bool) {
+        self.since.store(self.clock.now().0, Ordering::SeqCst);
+        self.read_only.store(read_only, Ordering::SeqCst);
+    }
+
+    fn writable(&self) -> Result<&MemoryStore, Unavailable> {
+        let store = self.here()?;
+        if self.read_only.load(Ordering::SeqCst) {
+            return Err(Unavailable("its disk is full".to_owned()));
+        }
+        Ok(store)
     }
 
     fn here(&self) -> Result<&MemoryStore, Unavailable> {
@@ -57,7 +74,7 @@ impl Switched {
 impl Store for Switched {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
         let store = self
-            .here()
+            .writable()
             .map_err(|cause| CommitError::Unavailable(cause.0))?;
         let committed = store.commit(commit).await;
         if self.mute.swap(false, Ordering::SeqCst) {
@@ -103,7 +120,7 @@ impl Store for Switched {
         before: Timestamp,
         max: usize,
     ) -> Result<usize, Unavailable> {
-        self.here()?.trim(partition, log, before, max).await
+        self.writable()?.trim(partition, log, before, max).await
     }
 
     async fn claim(
@@ -113,7 +130,7 @@ impl Store for Switched {
         lease: Duration,
         max: usize,
     ) -> Result<Claimed, Unavailable> {
-        self.here()?.claim(partition, queue, lease, max).await
+        self.writable()?.claim(partition, queue, lease, max).await
     }
 
     async fn partitions(
@@ -138,12 +155,18 @@ impl Store for Switched {
     }
 
     fn health(&self) -> Health {
-        match self.away.load(Ordering::SeqCst) {
-            false => self.store.health(),
-            true => Health::Away {
-                since: Timestamp(self.since.load(Ordering::SeqCst)),
+        let since = Timestamp(self.since.load(Ordering::SeqCst));
+        let is = |switch: &AtomicBool| switch.load(Ordering::SeqCst);
+        match (is(&self.away), is(&self.read_only)) {
+            (true, _) => Health::Away {
+                since,
                 why: "it was switched off".to_owned(),
             },
+            (false, true) => Health::ReadOnly {
+                since,
+                why: "its disk is full".to_owned(),
+            },
+            (false, false) => self.store.health(),
         }
     }
 }

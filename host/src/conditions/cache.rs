@@ -140,33 +140,37 @@ pub(super) struct Content {
     pub(super) conditions: BTreeMap<String, Arc<StoredCondition>>,
     /// By id.
     pub(super) projects: BTreeMap<ProjectId, Arc<StoredProject>>,
+    /// The bytes of their JSON.
+    pub(super) condition_bytes: usize,
+    pub(super) project_bytes: usize,
 }
 
 impl Content {
     /// Applies what the store has under a key now.
     fn set(&mut self, key: &str, value: Option<Bytes>, scope: Scope) {
         if let Some(id) = key.strip_prefix(CONDITION) {
-            match value {
-                Some(json) => match StoredCondition::read(json, scope) {
-                    Ok(stored) => {
-                        self.conditions.insert(id.to_owned(), Arc::new(stored));
-                    }
-                    // It is not in force, and does not keep the others from being read.
-                    Err(cause) => {
-                        tracing::error!(id, %cause, "a stored condition cannot be read");
-                        self.conditions.remove(id);
-                    }
-                },
-                None => drop(self.conditions.remove(id)),
-            }
+            let read = value.map(|json| StoredCondition::read(json, scope));
+            let read = read.transpose().unwrap_or_else(|cause| {
+                // It is not in force, and does not keep the others from being read.
+                tracing::error!(id, %cause, "a stored condition cannot be read");
+                None
+            });
+            self.condition_bytes += read.as_ref().map_or(0, |stored| stored.json.len());
+            let before = match read {
+                Some(stored) => self.conditions.insert(id.to_owned(), Arc::new(stored)),
+                None => self.conditions.remove(id),
+            };
+            self.condition_bytes -= before.map_or(0, |stored| stored.json.len());
         } else if let Some(id) = key.strip_prefix(PROJECT).and_then(ProjectId::new) {
-            match value {
+            self.project_bytes += value.as_ref().map_or(0, Bytes::len);
+            let before = match value {
                 Some(json) => {
-                    self.projects
-                        .insert(id, Arc::new(StoredProject::read(id, json)));
+                    let stored = StoredProject::read(id, json);
+                    self.projects.insert(id, Arc::new(stored))
                 }
-                None => drop(self.projects.remove(&id)),
-            }
+                None => self.projects.remove(&id),
+            };
+            self.project_bytes -= before.map_or(0, |stored| stored.json().len());
         }
     }
 }

@@ -63,6 +63,12 @@ impl TenantCatalog {
         }
     }
 
+    /// The tenant.
+    #[must_use]
+    pub const fn tenant(&self) -> &TenantId {
+        &self.tenant
+    }
+
     /// Whether it is a snapshot of these.
     pub(super) fn is_of(&self, global: &Arc<Content>, own: &Arc<Content>) -> bool {
         Arc::ptr_eq(&self.global, global) && Arc::ptr_eq(&self.own, own)

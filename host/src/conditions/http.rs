@@ -8,8 +8,7 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use super::{Conditions, Owner, StoredProject, TenantCatalog};
-use crate::app::App;
+use super::{Asked, Conditions, Owner, StoredProject, TenantCatalog};
 use crate::engine::{EnginePool, MODULE_SHA256};
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Written};
@@ -212,16 +211,22 @@ async fn evaluate_condition(conditions: Arc<Conditions>, request: Request) -> Re
         return Err(Error::invalid("$.conditionId", ConditionId::RULE));
     }
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let decided = super::evaluate_condition(&conditions.app.engine, &catalog, id, &request.body);
+    let decided = conditions
+        .outcomes
+        .measure(Asked::Condition, catalog.tenant(), || {
+            super::evaluate_condition(&conditions.app.engine, &catalog, id, &request.body)
+        });
     Ok(decision(decided, request.correlation).stale(staleness))
 }
 
 async fn evaluate_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    evaluate(conditions, request, super::evaluate_project, INLINE_PROJECT).await
+    let question = (Asked::Project, super::evaluate_project as Evaluate);
+    evaluate(conditions, request, question, INLINE_PROJECT).await
 }
 
 async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    evaluate(conditions, request, super::evaluate_basket, INLINE_BASKET).await
+    let question = (Asked::Basket, super::evaluate_basket as Evaluate);
+    evaluate(conditions, request, question, INLINE_BASKET).await
 }
 
 type Evaluate = fn(&EnginePool, &TenantCatalog, &[u8]) -> Result<bytes::Bytes>;
@@ -230,18 +235,22 @@ type Evaluate = fn(&EnginePool, &TenantCatalog, &[u8]) -> Result<bytes::Bytes>;
 async fn evaluate(
     conditions: Arc<Conditions>,
     request: Request,
-    evaluate: Evaluate,
+    (asked, evaluate): (Asked, Evaluate),
     inline: usize,
 ) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let size = request.body.len();
     let takes_long = size > INLINE || size.saturating_mul(catalog.largest_project()) > inline;
     let correlation = request.correlation;
+    let decide = move |conditions: &Conditions| {
+        let decide = || evaluate(&conditions.app.engine, &catalog, &request.body);
+        conditions.outcomes.measure(asked, catalog.tenant(), decide)
+    };
     let decided = if takes_long {
-        let decide = move |app: &App| evaluate(&app.engine, &catalog, &request.body);
-        conditions.app.run_blocking(decide).await?
+        let app = Arc::clone(&conditions.app);
+        app.run_blocking(move |_| decide(&conditions)).await?
     } else {
-        evaluate(&conditions.app.engine, &catalog, &request.body)
+        decide(&conditions)
     };
     Ok(decision(decided, correlation).stale(staleness))
 }

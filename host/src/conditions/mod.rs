@@ -6,7 +6,9 @@
 
 mod cache;
 mod catalog;
+mod held;
 pub mod http;
+mod outcomes;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,6 +23,7 @@ use tillgate_engine::restriction::ProjectId;
 use self::cache::{PartitionCache, condition_key, project_key};
 pub use self::cache::{StoredCondition, StoredProject};
 pub use self::catalog::TenantCatalog;
+use self::outcomes::{Asked, Outcomes};
 use crate::app::App;
 use crate::engine::{Call, EnginePool};
 use crate::error::{Error, Result};
@@ -93,8 +96,12 @@ impl Target {
 pub struct Conditions {
     app: Arc<App>,
     global: Arc<PartitionCache>,
-    tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
+    tenants: Arc<RwLock<Tenants>>,
+    outcomes: Outcomes,
 }
+
+/// The tenants that somebody has asked for.
+type Tenants = HashMap<TenantId, Arc<Tenant>>;
 
 /// What is kept in memory for a tenant.
 #[derive(Debug)]
@@ -167,11 +174,14 @@ impl Conditions {
                 app.keep_in_snapshot(partition, KEPT);
             }
         }
-        Ok(Self {
+        let conditions = Self {
             app: Arc::clone(app),
             global,
-            tenants: RwLock::default(),
-        })
+            tenants: Arc::default(),
+            outcomes: Outcomes::new(&app.metrics),
+        };
+        conditions.measure();
+        Ok(conditions)
     }
 
     /// What is kept in memory for a tenant, and how old that is; read from the store the first time.

@@ -5,6 +5,8 @@
 //! After an [`EngineError::Failed`] an instance is not called again; that is up to the pool.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +18,7 @@ use wasmtime::{
     UpdateDeadline,
 };
 
-use super::{Call, Document, EngineError, failed};
+use super::{Call, Document, EngineError, Held, failed};
 
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;
@@ -70,6 +72,10 @@ pub(super) struct Instance {
     release: TypedFunc<u32, ()>,
     prepared: HashMap<[u8; 16], Prepared, RandomState>,
     prepared_bytes: usize,
+    /// The bytes of its linear memory when that was last looked at.
+    memory_size: usize,
+    /// What it holds is counted here as well.
+    held: Arc<Held>,
     /// Counts calls, to know what was used last.
     calls: u64,
 }
@@ -81,7 +87,11 @@ struct Prepared {
 }
 
 impl Instance {
-    pub(super) fn new(engine: &Engine, module: &InstancePre<State>) -> Result<Self, EngineError> {
+    pub(super) fn new(
+        engine: &Engine,
+        module: &InstancePre<State>,
+        held: &Arc<Held>,
+    ) -> Result<Self, EngineError> {
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY_LIMIT).build();
         let mut store = Store::new(
             engine,
@@ -112,7 +122,7 @@ impl Instance {
                 "the module's ABI is version {version}"
             )));
         }
-        Ok(Self {
+        let mut new = Self {
             input: instance
                 .get_typed_func(&mut store, "tillgate_input")
                 .map_err(failed)?,
@@ -132,13 +142,23 @@ impl Instance {
             store,
             prepared: HashMap::default(),
             prepared_bytes: 0,
+            memory_size: 0,
+            held: Arc::clone(held),
             calls: 0,
-        })
+        };
+        new.held.instances.fetch_add(1, Ordering::Relaxed);
+        new.count_memory();
+        Ok(new)
     }
 
-    /// The bytes of its linear memory.
-    pub(super) fn memory_size(&self) -> usize {
-        self.memory.data_size(&self.store)
+    /// Counts by how much its linear memory has grown; it never shrinks.
+    pub(super) fn count_memory(&mut self) {
+        let size = self.memory.data_size(&self.store);
+        let grown = size.saturating_sub(self.memory_size);
+        if grown > 0 {
+            self.memory_size += grown;
+            self.held.memory.fetch_add(grown, Ordering::Relaxed);
+        }
     }
 
     /// Has the module decide.
@@ -208,6 +228,8 @@ impl Instance {
         let handle = serde_json::from_slice(&answer).map_err(failed)?;
         let bytes = document.text.len();
         self.prepared_bytes += bytes;
+        self.held.prepared.fetch_add(1, Ordering::Relaxed);
+        self.held.prepared_bytes.fetch_add(bytes, Ordering::Relaxed);
         let prepared = Prepared {
             handle,
             bytes,
@@ -232,6 +254,10 @@ impl Instance {
             };
             if let Some(kept) = self.prepared.remove(&digest) {
                 self.prepared_bytes -= kept.bytes;
+                self.held.prepared.fetch_sub(1, Ordering::Relaxed);
+                self.held
+                    .prepared_bytes
+                    .fetch_sub(kept.bytes, Ordering::Relaxed);
                 self.allow(DEADLINE);
                 self.release
                     .call(&mut self.store, kept.handle)
@@ -281,6 +307,18 @@ impl Instance {
                 "the module answered nothing".to_owned(),
             )),
         }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let held = &self.held;
+        held.instances.fetch_sub(1, Ordering::Relaxed);
+        held.memory.fetch_sub(self.memory_size, Ordering::Relaxed);
+        held.prepared
+            .fetch_sub(self.prepared.len(), Ordering::Relaxed);
+        held.prepared_bytes
+            .fetch_sub(self.prepared_bytes, Ordering::Relaxed);
     }
 }
 

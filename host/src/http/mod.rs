@@ -17,6 +17,7 @@ mod server;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ::http::header::{ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -37,12 +38,14 @@ pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;
 pub use self::request::Request;
+use self::route::Measured;
 pub use self::route::{Route, Table};
 pub use self::server::{Listener, Peer};
 use crate::app::App;
 use crate::error::Error;
 use crate::feed::Staleness;
 use crate::identity::Caller;
+use crate::metrics::Tenants;
 use crate::tokens::Tokens;
 
 /// The largest body of most routes: 1 MiB.
@@ -56,6 +59,8 @@ pub struct Server {
     tokens: Arc<Tokens>,
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
+    /// Counts requests by tenant, where that is switched on.
+    tenants: Option<Arc<Tenants>>,
 }
 
 impl Server {
@@ -67,6 +72,7 @@ impl Server {
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
             streams: Streams::new(app.stopping()),
+            tenants: app.metrics.tenants().cloned(),
         })
     }
 }
@@ -132,22 +138,24 @@ impl Server {
         head: Head,
         body: impl Stream<Item = Result<B, warp::Error>> + Send,
     ) -> warp::reply::Response {
+        let begin = Instant::now();
         let correlation = correlation(&head.headers);
         let gzip = accepts_gzip(&head.headers);
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
-        let (mut reply, unread) = match self.find(&head, correlation) {
-            Ok((route, params)) => {
+        let (mut reply, unread, recorder) = match self.find(&head, correlation) {
+            Ok((Measured { route, recorder }, params)) => {
                 let is_private = !matches!(route.access, Access::Public);
                 let serving = self.serve(route, params, head, correlation, body.as_mut(), unread);
                 let (mut reply, unread) = serving.await;
                 if is_private {
                     reply.keep_private();
                 }
-                (reply, unread)
+                (reply, unread, recorder)
             }
-            Err(reply) => (*reply, unread),
+            Err(reply) => (*reply, unread, &self.table.unrouted),
         };
+        recorder.record(reply.status().as_u16(), begin.elapsed());
         if !unread.drain(body).await {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -163,7 +171,7 @@ impl Server {
     }
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
-    fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Route, Vec<String>), Box<Reply>> {
+    fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Measured, Vec<String>), Box<Reply>> {
         if !head.peer.names_host {
             let detail = "the request must have one Host header";
             let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
@@ -178,7 +186,7 @@ impl Server {
             Method::HEAD => &Method::GET,
             ref other => other,
         };
-        let Some(route) = methods.get(method.as_str()) else {
+        let Some(measured) = methods.get(method.as_str()) else {
             let mut allow: Vec<_> = methods.keys().copied().collect();
             if allow.contains(&"GET") {
                 allow.push("HEAD");
@@ -186,7 +194,7 @@ impl Server {
             allow.sort_unstable();
             let allow = allow.join(", ");
             let first = methods.values().next();
-            let write_error = first.map_or(Reply::problem as _, |route| route.write_error);
+            let write_error = first.map_or(Reply::problem as _, |first| first.route.write_error);
             let detail = format!("this path takes {allow}");
             let reply = write_error(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
             let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
@@ -199,13 +207,13 @@ impl Server {
         let params: Result<Vec<_>, _> = params.iter().map(decode).collect();
         let params = params.map_err(|_| {
             let detail = "the path must be percent-encoded UTF-8";
-            Box::new((route.write_error)(
+            Box::new((measured.route.write_error)(
                 StatusCode::BAD_REQUEST,
                 detail,
                 correlation,
             ))
         })?;
-        Ok((route, params))
+        Ok((measured, params))
     }
 
     /// Takes a request through its route: the caller, what the body may be, the body, the handler. Answers what of the
@@ -291,6 +299,9 @@ impl Server {
             return Ok((None, Staleness::default()));
         }
         let (caller, staleness) = caller::caller_of(&self.tokens, headers).await?;
+        if let Some(tenants) = &self.tenants {
+            tenants.count_request(caller.tenant.as_str());
+        }
         access.check(&caller)?;
         Ok((Some(caller), staleness))
     }

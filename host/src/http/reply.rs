@@ -106,6 +106,12 @@ impl Reply {
         }
     }
 
+    /// Its status.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// With a header, in place of any of its name.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {

@@ -12,6 +12,7 @@ use super::access::{Access, Takes};
 use super::reply::Reply;
 use super::request::Request;
 use crate::error::{Error, Result};
+use crate::metrics::{Recorder, Requests};
 
 /// How an error of HTTP itself is written: a status and a sentence.
 type WriteError = fn(StatusCode, &str, Uuid) -> Reply;
@@ -29,6 +30,8 @@ pub struct Route<S = ()> {
     pub(super) takes: Takes,
     pub(super) gives: &'static str,
     pub(super) write_error: WriteError,
+    /// What its requests are counted under.
+    counted_as: &'static str,
     handler: Arc<Handler<S>>,
 }
 
@@ -60,6 +63,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             takes,
             gives: "application/json",
             write_error: Reply::problem,
+            counted_as: path,
             handler: Arc::new(handler),
         }
     }
@@ -78,6 +82,13 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         self
     }
 
+    /// The same route, whose requests are counted together with those of others.
+    #[must_use]
+    pub const fn counted_as(mut self, name: &'static str) -> Self {
+        self.counted_as = name;
+        self
+    }
+
     /// The route, acting on `state`.
     pub fn bind(self, state: &S) -> Route {
         let (state, handler) = (state.clone(), self.handler);
@@ -88,6 +99,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             takes: self.takes,
             gives: self.gives,
             write_error: self.write_error,
+            counted_as: self.counted_as,
             handler: Arc::new(move |(), request| handler(state.clone(), request)),
         }
     }
@@ -104,17 +116,26 @@ impl Route {
 #[derive(Debug)]
 pub struct Table {
     paths: matchit::Router<Methods>,
+    /// Records what finds no route.
+    pub(super) unrouted: Recorder,
+}
+
+/// A route, and what records its requests.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) route: Route,
+    pub(super) recorder: Recorder,
 }
 
 /// The routes of a path.
-pub(super) type Methods = BTreeMap<&'static str, Route>;
+pub(super) type Methods = BTreeMap<&'static str, Measured>;
 
 impl Table {
-    /// The table of these routes.
+    /// The table of these routes, whose requests are measured.
     ///
     /// # Errors
     /// [`Error::Bug`] when two contradict each other.
-    pub fn new(routes: impl IntoIterator<Item = Route>) -> Result<Self> {
+    pub fn new(routes: impl IntoIterator<Item = Route>, requests: &Requests) -> Result<Self> {
         let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
         for route in routes {
             let name = match route.method {
@@ -126,7 +147,8 @@ impl Table {
             };
             let path = route.path;
             let methods = by_path.entry(path).or_default();
-            if methods.insert(name, route).is_some() {
+            let recorder = requests.of(route.counted_as, name);
+            if methods.insert(name, Measured { route, recorder }).is_some() {
                 return Err(Error::Bug(format!("{name} {path} is a duplicate")));
             }
         }
@@ -135,7 +157,10 @@ impl Table {
             let inserted = paths.insert(path, methods);
             inserted.map_err(|cause| Error::Bug(format!("{path}: {cause}")))?;
         }
-        Ok(Self { paths })
+        Ok(Self {
+            paths,
+            unrouted: requests.of_none(),
+        })
     }
 
     /// The routes of a path, and the values of its parameters, percent-encoded.

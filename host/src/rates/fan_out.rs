@@ -18,6 +18,7 @@ use super::tree::{Node, Path, Tree, Walk};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
+use crate::metrics::{Counter, Metrics};
 use crate::records::{Change, Records, Versioned};
 use crate::runner::Work;
 use crate::store::Revision;
@@ -42,11 +43,33 @@ const COUNTED_AT_ONCE: usize = 5_000;
 /// How often a page is computed again when shops or units above them have changed meanwhile.
 const MAX_ATTEMPTS: usize = 32;
 
+/// How far changes have come on this host.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    shops: Counter,
+    messages: Counter,
+}
+
+impl Sent {
+    pub(super) fn new(metrics: &Metrics) -> Self {
+        Self {
+            shops: metrics.counter(
+                "tillgate_rate_changes_shops",
+                "Shops that changes of rates have visited on this host",
+            ),
+            messages: metrics.counter(
+                "tillgate_rate_changes_messages",
+                "Messages that changes of rates have published on this host",
+            ),
+        }
+    }
+}
+
 /// Goes on with a change for one turn.
 ///
 /// # Errors
 /// When the store is away; [`Error::Conflict`] when another host goes on with it.
-pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
+pub(super) async fn run(app: Arc<App>, sent: Sent, work: Work) -> Result<()> {
     let tenant = TenantId::of_partition(&work.partition);
     let (Some(tenant), Ok(correlation)) = (tenant, Uuid::try_parse(&work.job.id)) else {
         return Err(Error::Bug(format!("{} is not a change", work.job.id)));
@@ -58,6 +81,7 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
         tenant,
         correlation,
         work,
+        sent,
     };
     turn.take().await
 }
@@ -70,6 +94,7 @@ struct Turn {
     correlation: Uuid,
     key: String,
     work: Work,
+    sent: Sent,
 }
 
 impl Turn {
@@ -187,6 +212,9 @@ impl Turn {
                 self.work.continue_at(&mut change, now, Bytes::new());
             }
             if let Some(committed) = self.records.commit(change).await? {
+                self.sent.messages.inc_by(published);
+                let visited = next.done.saturating_sub(progress.record.done);
+                self.sent.shops.inc_by(visited);
                 if bytes < MAX_BYTES / 4 {
                     *size = (*size * 2).min(PAGE);
                 }

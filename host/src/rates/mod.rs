@@ -89,7 +89,10 @@ impl Rates {
             lease: fan_out::LEASE,
             ..Queue::new(change::FAN_OUT, Scope::AllPartitions)
         };
-        register(app, fan_out, fan_out::run);
+        let sent = fan_out::Sent::new(&app.metrics);
+        register(app, fan_out, move |app, work| {
+            fan_out::run(app, sent.clone(), work)
+        });
         let retention = Queue::new(change::RETENTION, Scope::AllPartitions);
         register(app, retention, retention::run);
         register(
@@ -444,8 +447,9 @@ impl Rates {
 }
 
 /// Has the runner do the jobs of a queue, for as long as the application is there.
-fn register<A>(app: &Arc<App>, queue: Queue, run: fn(Arc<App>, Work) -> A)
+fn register<F, A>(app: &Arc<App>, queue: Queue, run: F)
 where
+    F: Fn(Arc<App>, Work) -> A + Send + Sync + 'static,
     A: Future<Output = Result<()>> + Send + 'static,
 {
     let weak = Arc::downgrade(app);

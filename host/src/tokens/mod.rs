@@ -72,6 +72,8 @@ use crate::error::{Error, Result};
 use crate::feed::{Subscriber, keep_fresh};
 use crate::identity::{Caller, TenantId};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
+use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::readiness::State;
 use crate::records::{Change, Records};
 use crate::snapshot::Contents;
 use crate::store::Partition;
@@ -133,9 +135,9 @@ pub struct Tokens {
     pepper: Pepper,
     /// The record of a client that does not exist, so that an unknown id costs the same work as a known one.
     absent_client: bytes::Bytes,
-    schemas: Schemas,
+    schemas: Arc<Schemas>,
     trusted: TrustedIssuers,
-    verified: VerifiedTokens,
+    verified: Arc<VerifiedTokens>,
     max_stale_callers: Duration,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
@@ -172,7 +174,7 @@ impl Tokens {
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
         let trusted = trusted.await?;
         let limits = &config.tokens;
-        Ok(Self {
+        let tokens = Self {
             clock: Arc::clone(&app.clock),
             metadata: issue::metadata(config),
             absent_client: issue::absent_client(&platform)?,
@@ -184,9 +186,9 @@ impl Tokens {
             audience: config.audience.clone(),
             registration_endpoint: issue::registration_endpoint(config),
             pepper: Pepper::new(pepper.as_bytes()),
-            schemas: Schemas::default(),
+            schemas: Arc::default(),
             trusted,
-            verified: VerifiedTokens::default(),
+            verified: Arc::default(),
             max_stale_callers: config.max_stale_callers,
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
@@ -195,7 +197,48 @@ impl Tokens {
                 pending_lifetime: limits.pending_lifetime,
                 secret_overlap: limits.secret_overlap,
             },
-        })
+        };
+        tokens.measure(app);
+        Ok(tokens)
+    }
+
+    /// Registers what is known of the keys and of what is in memory.
+    fn measure(&self, app: &App) {
+        let (keys, clock) = (Arc::clone(&self.keys), Arc::clone(&self.clock));
+        app.readiness.check("keys", move || {
+            let now = clock.now();
+            let ring = keys.ring();
+            match (ring.jwk_set(now).is_some(), ring.signing(now).is_some()) {
+                (true, true) => None,
+                (true, false) => Some((State::ReadOnly, "tokens are verified and not issued")),
+                (false, _) => Some((State::Away, "no key verifies tokens")),
+            }
+        });
+        let registry = Arc::downgrade(&self.registry);
+        app.readiness.rests_on(self.max_stale_callers, move |now| {
+            let registry = registry.upgrade();
+            let age = registry.map(|registry| registry.subscription().age(now));
+            age.unwrap_or_default()
+        });
+        let (registry, clock) = (Arc::downgrade(&self.registry), Arc::clone(&self.clock));
+        app.metrics.ask(AGE_OF_MEMORY, move || {
+            let registry = registry.upgrade();
+            let age = registry.and_then(|it| it.subscription().asked_age(clock.now()));
+            let age = age.unwrap_or_default().as_secs_f64();
+            vec![Sample::new([("kind", "callers")], age)]
+        });
+        let registry = Arc::downgrade(&self.registry);
+        let (verified, schemas) = (Arc::clone(&self.verified), Arc::clone(&self.schemas));
+        app.metrics.holds(move || {
+            let (tokens, bytes) = verified.size();
+            let held = |kind, count, bytes| Held { kind, count, bytes };
+            let clients = registry.upgrade().map_or(0, |registry| registry.count());
+            vec![
+                held("clients", clients, None),
+                held("verified_tokens", tokens, Some(bytes)),
+                held("schemas", schemas.count(), None),
+            ]
+        });
     }
 
     /// The public halves of the signing keys, a JWK set.

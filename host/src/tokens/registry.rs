@@ -167,6 +167,12 @@ impl Registry {
         }
     }
 
+    /// How many clients are in memory.
+    pub(super) fn count(&self) -> usize {
+        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
+        clients.cells.len()
+    }
+
     fn access(&self, client: Client) -> ClientAccess {
         ClientAccess {
             permissions: self.permissions_of(&client),

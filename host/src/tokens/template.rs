@@ -304,6 +304,11 @@ impl Schemas {
         Ok(schema)
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Revision, Arc<Schema>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

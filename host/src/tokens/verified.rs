@@ -47,6 +47,17 @@ impl VerifiedTokens {
         shard.insert(token.into(), verified);
     }
 
+    /// How many there are, and the bytes of their texts.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let mut size = (0, 0);
+        for shard in &self.shards {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            size.0 += shard.len();
+            size.1 += shard.keys().map(|token| token.len()).sum::<usize>();
+        }
+        size
+    }
+
     /// The shard of a token. Signatures are as good as random, and only tokens with a right one are cached.
     fn shard(&self, token: &str) -> Option<&RwLock<Shard>> {
         let tail = token.as_bytes().iter().rev().skip(1).take(4);

@@ -48,6 +48,12 @@ struct Generations {
 }
 
 impl BearerCache {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        let generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.young.len() + generations.old.len()
+    }
+
     /// The slot of an audience.
     pub(super) fn slot(&self, audience: &str) -> Arc<Slot> {
         let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);

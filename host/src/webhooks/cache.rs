@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use uuid::Uuid;
 
 use super::webhook::{WEBHOOK, Webhook, webhook_key};
 use crate::app::App;
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::feed::{Changed, Subscriber, Subscription, keep_fresh};
 use crate::identity::TenantId;
@@ -32,6 +34,21 @@ impl Caches {
     /// Has memory follow what was just written.
     pub(super) async fn catch_up(&self, app: &App, tenant: &TenantId) -> Result<()> {
         self.cache(app, tenant).await?.catch_up().await
+    }
+
+    /// How many tenants have webhooks in memory, and how many webhooks these are.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let webhooks = caches.values().map(|cache| cache.webhooks.load().len());
+        (caches.len(), webhooks.sum())
+    }
+
+    /// How old the oldest of them is that somebody has asked for lately.
+    pub(super) fn age(&self, now: Timestamp) -> Duration {
+        let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let ages = caches.values();
+        let ages = ages.filter_map(|cache| cache.subscription.asked_age(now));
+        ages.max().unwrap_or_default()
     }
 
     fn known(&self, tenant: &TenantId) -> Option<Arc<Cache>> {

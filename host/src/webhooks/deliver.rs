@@ -165,6 +165,7 @@ impl<'w> Turn<'w> {
             Err(Error::Conflict(_)) => self.add_attempt(outcome).await?,
             written => written?,
         }
+        self.webhooks.measured.attempted(delivery.status, outcome);
         self.disable_if_hopeless(webhook, outcome, since).await
     }
 
@@ -289,7 +290,8 @@ impl<'w> Turn<'w> {
         let held = self.webhooks.app.config.webhooks.hold;
         let key = held_key(webhook.id, self.id);
         let until = delivery.record.created_at.plus(held);
-        if until <= now {
+        let is_too_old = until <= now;
+        if is_too_old {
             let message = "its webhook was disabled for too long";
             delivery.record.give_up(Kind::HeldTooLong, message, now);
             change.delete(&key);
@@ -299,13 +301,20 @@ impl<'w> Turn<'w> {
             change.enqueue(LATER, &self.work.job.id, until, self.job.to_bytes()?);
         }
         change.put(&self.id.key(), &delivery.record)?;
-        self.settle(change).await
+        self.settle(change).await?;
+        match is_too_old {
+            true => self.webhooks.measured.given_up(),
+            false => self.webhooks.measured.held(),
+        }
+        Ok(())
     }
 
     /// Gives up a delivery whose webhook is gone.
     async fn give_up_or_settle(&self) -> Result<()> {
         let mut change = Change::default();
-        if let Some(mut delivery) = self.delivery().await? {
+        let delivery = self.delivery().await?;
+        let is_there = delivery.is_some();
+        if let Some(mut delivery) = delivery {
             let message = "its webhook was deleted";
             delivery
                 .record
@@ -313,7 +322,11 @@ impl<'w> Turn<'w> {
             change.put(&self.id.key(), &delivery.record)?;
             change.delete(&held_key(self.job.webhook, self.id));
         }
-        self.settle(change).await
+        self.settle(change).await?;
+        if is_there {
+            self.webhooks.measured.given_up();
+        }
+        Ok(())
     }
 
     async fn delivery(&self) -> Result<Option<Versioned<Delivery>>> {

@@ -103,6 +103,11 @@ impl IdentityProvider {
         })
     }
 
+    /// How many bearer tokens are in memory.
+    pub(super) fn bearers(&self) -> usize {
+        self.bearers.count()
+    }
+
     /// The bearer token of deliveries to an audience. Whoever asks while it is being signed gets the same one.
     ///
     /// # Errors

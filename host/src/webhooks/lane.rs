@@ -124,6 +124,12 @@ impl Lanes {
         Arc::clone(lane)
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.len()
+    }
+
     /// The breaker of a webhook; one that nothing was sent to is closed.
     pub(super) fn breaker(&self, tenant: &TenantId, webhook: Uuid) -> BreakerState {
         let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,6 +21,7 @@ mod identity_provider;
 mod journal;
 mod lane;
 mod listener;
+mod measured;
 mod outcomes;
 mod publish;
 mod release;
@@ -42,6 +43,7 @@ use self::event::NewEvent;
 pub use self::identity_provider::IdentityProvider;
 use self::lane::Lanes;
 use self::listener::Live;
+use self::measured::Measured;
 use self::outcomes::Outcomes;
 use self::send::{Message, Outcome, Sender};
 use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
@@ -81,6 +83,7 @@ pub struct Webhooks {
     lanes: Lanes,
     sender: Sender,
     outcomes: Outcomes,
+    measured: Measured,
     listeners: Live,
     /// As many permits as webhooks may be tried out at once.
     trials: Semaphore,
@@ -99,6 +102,7 @@ impl Webhooks {
             lanes: Lanes::new(settings.max_in_flight),
             sender: Sender::new(settings, names)?,
             outcomes: Outcomes::new(),
+            measured: Measured::new(&app.metrics),
             listeners: Live::default(),
             trials: Semaphore::new(MAX_TRIALS),
             app: Arc::clone(app),
@@ -115,6 +119,7 @@ impl Webhooks {
         webhooks.register(queue(retention::QUEUE), retention::run);
         webhooks.register(queue(listener::QUEUE), listener::run);
         publish::follow_outbox(app);
+        measured::measure(&webhooks);
         Ok(webhooks)
     }
 

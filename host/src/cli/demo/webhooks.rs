@@ -86,7 +86,10 @@ impl Receivers {
             Route::new(Method::POST, "/erp", access, takes, steady),
             Route::new(Method::POST, "/loyalty", access, takes, unsteady),
         ];
-        let table = Table::new(routes.map(|route| route.bind(&shared)))?;
+        let table = Table::new(
+            routes.map(|route| route.bind(&shared)),
+            app.metrics.requests(),
+        )?;
         let server = Server::new(table, Arc::clone(&features.tokens), app);
         let filter = crate::http::filter(server);
         tokio::spawn(self.socket.serve(filter, std::future::pending()));

@@ -1,0 +1,63 @@
+//! What is in memory of conditions and projects, for those who operate the host.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::cache::PartitionCache;
+use super::{Conditions, Tenants};
+use crate::feed::Subscriber;
+use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
+
+impl Conditions {
+    /// Registers what is known of what is in memory.
+    pub(super) fn measure(&self) {
+        let app = &self.app;
+        let global = Arc::downgrade(&self.global);
+        app.readiness.rests_on(app.config.max_stale, move |now| {
+            let age = global
+                .upgrade()
+                .map(|global| global.subscription().age(now));
+            age.unwrap_or_default()
+        });
+        let (global, tenants) = (Arc::clone(&self.global), Arc::clone(&self.tenants));
+        app.metrics.holds(move || held(&global, &tenants));
+        let (global, tenants) = (Arc::clone(&self.global), Arc::clone(&self.tenants));
+        let clock = Arc::clone(&app.clock);
+        app.metrics.ask(AGE_OF_MEMORY, move || {
+            let now = clock.now();
+            let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
+            let caches = tenants.values().map(|tenant| &tenant.own).chain([&global]);
+            let ages = caches.filter_map(|cache| cache.subscription().asked_age(now));
+            let oldest = ages.max().unwrap_or_default().as_secs_f64();
+            vec![Sample::new([("kind", "conditions")], oldest)]
+        });
+    }
+}
+
+/// What is in memory of the platform and of tenants.
+fn held(global: &PartitionCache, tenants: &RwLock<Tenants>) -> Vec<Held> {
+    let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
+    let own = tenants.values().map(|tenant| tenant.own.content());
+    let mut conditions = (0, 0);
+    let mut projects = (0, 0);
+    for content in own.chain([global.content()]) {
+        conditions.0 += content.conditions.len();
+        conditions.1 += content.condition_bytes;
+        projects.0 += content.projects.len();
+        projects.1 += content.project_bytes;
+    }
+    let held = |kind, (count, bytes)| Held {
+        kind,
+        count,
+        bytes: Some(bytes),
+    };
+    let tenants = Held {
+        kind: "tenants",
+        count: tenants.len(),
+        bytes: None,
+    };
+    vec![
+        held("conditions", conditions),
+        held("projects", projects),
+        tenants,
+    ]
+}

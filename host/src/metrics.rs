@@ -1,0 +1,230 @@
+//! What operators see of this host from outside, for Prometheus: the registry of all families, and the ways into it.
+//!
+//! What happens often is recorded on a handle that was resolved before, once for a route or a rule: a few atomic
+//! operations, no lock and no look-up. What is known elsewhere anyway, such as how much is in memory, is asked for at each
+//! scrape ([`Metrics::ask`], [`Metrics::holds`]). Labels are bounded by what this program is, its routes, rules, verbs and
+//! queues, and never by what a request says; tenants are named only when that is switched on. This knows no feature: each
+//! registers what it has. Nothing outside of this folder knows the library.
+
+mod asked;
+mod histogram;
+mod memory;
+mod process;
+mod requests;
+mod store;
+mod tenants;
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::{Registry, Unit};
+
+use self::asked::AskedFamilies;
+pub use self::asked::{Asked, Sample};
+pub use self::histogram::Histogram;
+use self::memory::Memory;
+pub use self::memory::{AGE_OF_MEMORY, Held};
+pub use self::requests::{Recorder, Requests};
+pub use self::store::Observed;
+pub use self::tenants::{MAX_TENANTS, Tenants};
+use crate::error::{Error, Result};
+
+/// A number that only increases; recording is an atomic operation.
+pub use prometheus_client::metrics::counter::Counter;
+
+/// The media type of a scrape: OpenMetrics, which Prometheus asks for.
+pub const MEDIA_TYPE: &str = "application/openmetrics-text";
+
+/// The same with its version.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Anyone may scrape: a text is handed out again for this many times as long as it took to write, so that scraping takes a
+/// twentieth of a processor at most.
+const REUSED: u32 = 20;
+
+/// The name of a label and its value.
+type Label = (&'static str, Cow<'static, str>);
+
+/// A family of counters, by the values of its labels.
+#[derive(Clone, Debug)]
+pub struct Counters<const N: usize> {
+    names: [&'static str; N],
+    family: Family<[Label; N], Counter>,
+}
+
+impl<const N: usize> Counters<N> {
+    /// The counter with these labels, which is there from then on.
+    pub fn with<V: Into<Cow<'static, str>>>(&self, values: [V; N]) -> Counter {
+        self.family.get_or_create_owned(&labels(self.names, values))
+    }
+}
+
+/// A family of histograms of durations, by the values of its labels.
+#[derive(Clone, Debug)]
+pub struct Histograms<const N: usize> {
+    names: [&'static str; N],
+    family: Family<[Label; N], Histogram>,
+}
+
+impl<const N: usize> Histograms<N> {
+    /// The histogram with these labels, which is there from then on.
+    pub fn with<V: Into<Cow<'static, str>>>(&self, values: [V; N]) -> Histogram {
+        self.family.get_or_create_owned(&labels(self.names, values))
+    }
+}
+
+fn labels<V: Into<Cow<'static, str>>, const N: usize>(
+    names: [&'static str; N],
+    values: [V; N],
+) -> [Label; N] {
+    let mut values = values.into_iter().map(Into::into);
+    names.map(|name| (name, values.next().unwrap_or_default()))
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    asked: Arc<AskedFamilies>,
+    memory: Arc<Memory>,
+    requests: Requests,
+    tenants: Option<Arc<Tenants>>,
+    /// The last text, and until when it is handed out again.
+    last: tokio::sync::Mutex<Option<(Instant, Bytes)>>,
+}
+
+impl Metrics {
+    /// The families that every host has. With `names_tenants`, requests and decisions are counted by tenant as well.
+    #[must_use]
+    pub fn new(names_tenants: bool) -> Self {
+        let mut registry = Registry::default();
+        let asked: Arc<AskedFamilies> = Arc::default();
+        let memory: Arc<Memory> = Arc::default();
+        registry.register_collector(Box::new(Arc::clone(&asked)));
+        registry.register_collector(Box::new(Arc::clone(&memory)));
+        let registry = Mutex::new(registry);
+        let requests = Requests::new(&registry);
+        let tenants = names_tenants.then(|| Arc::new(Tenants::new(&registry)));
+        let metrics = Self {
+            registry,
+            asked,
+            memory,
+            requests,
+            tenants,
+            last: tokio::sync::Mutex::default(),
+        };
+        process::register(&metrics);
+        metrics
+    }
+
+    /// What is measured of requests.
+    #[must_use]
+    pub const fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// What is counted by tenant; `None` unless that is switched on.
+    #[must_use]
+    pub const fn tenants(&self) -> Option<&Arc<Tenants>> {
+        self.tenants.as_ref()
+    }
+
+    /// A counter of its own.
+    pub fn counter(&self, name: &'static str, help: &'static str) -> Counter {
+        let counter = Counter::default();
+        lock(&self.registry).register(name, help, counter.clone());
+        counter
+    }
+
+    /// A family of counters. `name` is without its `_total`.
+    pub fn counters<const N: usize>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: [&'static str; N],
+    ) -> Counters<N> {
+        counters(&self.registry, name, help, labels)
+    }
+
+    /// A family of histograms of durations. `name` is without its `_seconds`; `new` makes one.
+    pub fn histograms<const N: usize>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: [&'static str; N],
+        new: fn() -> Histogram,
+    ) -> Histograms<N> {
+        histograms(&self.registry, name, help, labels, new)
+    }
+
+    /// Asks for samples of a family at each scrape. Several may have samples of the same one.
+    pub fn ask(&self, family: Asked, source: impl Fn() -> Vec<Sample> + Send + Sync + 'static) {
+        self.asked.add(family, Box::new(source));
+    }
+
+    /// Asks at each scrape what is held in memory.
+    pub fn holds(&self, source: impl Fn() -> Vec<Held> + Send + Sync + 'static) {
+        self.memory.add(Box::new(source));
+    }
+
+    /// All families as text. Asking all sources may take milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when a family cannot be written.
+    pub fn encode(&self) -> Result<String> {
+        let mut text = String::new();
+        text::encode(&mut text, &lock(&self.registry))
+            .map_err(|_| Error::Bug("the metrics cannot be written".to_owned()))?;
+        Ok(text)
+    }
+
+    /// The text of a scrape, written by `encode` unless that was done just now. Those who ask at the same time share it.
+    ///
+    /// # Errors
+    /// What `encode` fails with.
+    pub async fn scrape(&self, encode: impl Future<Output = Result<String>>) -> Result<Bytes> {
+        let mut last = self.last.lock().await;
+        let begin = Instant::now();
+        if let Some((until, text)) = &*last
+            && begin < *until
+        {
+            return Ok(text.clone());
+        }
+        let text = Bytes::from(encode.await?);
+        let now = Instant::now();
+        let reused: Duration = REUSED * now.duration_since(begin);
+        *last = Some((now + reused, text.clone()));
+        Ok(text)
+    }
+}
+
+fn counters<const N: usize>(
+    registry: &Mutex<Registry>,
+    name: &'static str,
+    help: &'static str,
+    names: [&'static str; N],
+) -> Counters<N> {
+    let family = Family::default();
+    lock(registry).register(name, help, family.clone());
+    Counters { names, family }
+}
+
+fn histograms<const N: usize>(
+    registry: &Mutex<Registry>,
+    name: &'static str,
+    help: &'static str,
+    names: [&'static str; N],
+    new: fn() -> Histogram,
+) -> Histograms<N> {
+    let family = Family::new_with_constructor(new);
+    lock(registry).register_with_unit(name, help, Unit::Seconds, family.clone());
+    Histograms { names, family }
+}
+
+fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
+}
