@@ -9,6 +9,8 @@ use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use redb::StorageBackend;
 use redb::backends::FileBackend;
@@ -19,6 +21,10 @@ use super::panics::catch_panics;
 
 /// The name of redb's file.
 const REDB: &str = "tillgate.redb";
+
+/// How long to wait for a folder that is locked, and how often to try.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The names of the journal's files.
 const JOURNAL: [&str; 2] = ["tillgate.journal.0", "tillgate.journal.1"];
@@ -104,16 +110,24 @@ fn create_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Locks the folder. Whoever held it until now may take a moment to let go: a process that is ending, or one that was begun
+/// while the folder was open and has not become another program yet.
 fn lock(path: &Path) -> Result<File, String> {
     let file = private().open(path.join("tillgate.lock"));
     let file = file.map_err(|error| cannot("write", path, &error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(format!(
-            "the folder {} is open in another process",
-            path.display()
-        )),
-        Err(TryLockError::Error(error)) => Err(cannot("lock", path, &error)),
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begin.elapsed() < LOCK_PATIENCE => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let path = path.display();
+                return Err(format!("the folder {path} is open in another process"));
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot("lock", path, &error)),
+        }
     }
 }
 
