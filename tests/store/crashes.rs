@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::fixture::*;
 use super::folders::copy_of;
 use tempfile::TempDir;
-use tillgate_store::clock::{Clock, SystemClock};
+use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
 use tillgate_store::{Commit, CommitId, EmbeddedStore, Partition, Position, Store};
 
 const ROUNDS: u32 = 12;
@@ -282,7 +282,11 @@ pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<Str
 fn open_later(folder: &Path, round: u32) -> EmbeddedStore {
     let clock = clock();
     clock.set(SystemClock.now().plus(HOUR * 100 * (round + 1)));
-    // A process that another test is starting has copies of all locks for a moment.
+    open_when_free(folder, &clock)
+}
+
+/// Opens a store that was just closed. A process that another test is starting has copies of all locks for a moment.
+pub fn open_when_free(folder: &Path, clock: &Arc<StoppedClock>) -> EmbeddedStore {
     let begin = Instant::now();
     loop {
         match EmbeddedStore::open(folder, clock.clone()) {

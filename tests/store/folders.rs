@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::crashes::Child;
+use super::crashes::{Child, open_when_free};
 use super::fixture::*;
 use tempfile::TempDir;
 use tillgate_store::{EmbeddedStore, Partition, Position, Store, StoreUrl};
 
 fn open(folder: &Path) -> EmbeddedStore {
-    EmbeddedStore::open(folder, clock()).unwrap()
+    open_when_free(folder, &clock())
 }
 
 /// The message of a folder that cannot be opened, which must name the folder.

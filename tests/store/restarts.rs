@@ -1,8 +1,9 @@
 //! What persists when the embedded store is closed and opened again.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::crashes::{Child, id_of, losses};
+use super::crashes::{Child, id_of, losses, open_when_free};
 use super::fixture::*;
 use futures_util::FutureExt;
 use tempfile::TempDir;
@@ -14,7 +15,7 @@ use tillgate_store::{
 
 /// Opens a store whose clock is stopped at `now`.
 fn open(folder: &Path, now: Timestamp) -> EmbeddedStore {
-    EmbeddedStore::open(folder, std::sync::Arc::new(StoppedClock::at(now))).unwrap()
+    open_when_free(folder, &Arc::new(StoppedClock::at(now)))
 }
 
 async fn commit_to(store: &EmbeddedStore, ops: impl Into<Vec<tillgate_store::Op>>) -> Committed {

@@ -37,8 +37,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
-use self::commit_index::CommitIndex;
-use self::engine::{Database, Disk, FlushLimits, Folder, Recovered, State, catch_panics, recover};
+use self::engine::{Database, Disk, FlushLimits, Folder, Recovered, State, recover};
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
 use self::shared::Shared;
 use self::writer::Writer;
@@ -68,8 +67,8 @@ impl EmbeddedStore {
     /// Opens the store in `folder`, which is created when it is missing (mode 0700).
     ///
     /// It also opens when the disk is full or cannot be written: read-only then, until it can be. It reads what the
-    /// journal contains, which takes a second at most, and nothing else that grows with the store but the ids of the
-    /// commits of the last quarter of an hour.
+    /// journal contains, which takes a second at most. The first commit waits until the ids of the commits of the last
+    /// quarter of an hour are read; nothing else grows with the store.
     ///
     /// # Errors
     /// When the folder cannot be created or is read-only, is damaged, or is open in another process. The message says
@@ -95,7 +94,6 @@ impl EmbeddedStore {
         let prepared = database
             .failure()
             .map_or_else(|| journal.prepare().map_err(redb::Error::Io), Err);
-        let commits = catch_panics(|| load(&state)).map_err(|error| disk.describe(&error))?;
         let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
         let shared = Arc::new(Shared::new(state, disk, clock, requests.downgrade()));
         if let Err(error) = prepared {
@@ -104,7 +102,7 @@ impl EmbeddedStore {
         // Of those that will submit, most are on the runtime that opens the store.
         shared.capture_runtime();
         let writer = (journal, flusher);
-        let writer = Writer::new(Arc::clone(&shared), database, writer, commits, limits);
+        let writer = Writer::new(Arc::clone(&shared), database, writer, limits);
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || writer.run(waiting, sealed))
@@ -152,19 +150,6 @@ impl EmbeddedStore {
             .await
             .unwrap_or_else(|error| Err(Unavailable(format!("a read was aborted: {error}"))))
     }
-}
-
-/// The index of the remembered commits of a state.
-fn load(state: &State) -> Result<CommitIndex, redb::Error> {
-    let mut commits = CommitIndex::default();
-    for found in state.rows(&keys::outcomes_since(0))? {
-        let (key, row) = found?;
-        let (at, partition) = keys::outcomes_of(&key)?;
-        for outcome in values::outcomes(&row) {
-            commits.add(&partition, outcome?.id, at);
-        }
-    }
-    Ok(commits)
 }
 
 #[async_trait]

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, error::TryRecvError};
 
+use super::commit_index::CommitIndex;
 use super::engine::{Database, catch_panics, damaged, recover};
 use super::requests::{FinishedBatch, Request, WriteError};
 use super::writer::Writer;
-use super::{CommitIndex, load};
 
 /// The pauses between two tries: the first, and the longest after each was twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -78,8 +78,8 @@ impl Writer {
             .journal
             .prepare()
             .map_err(|error| failed(&error.into()))?;
-        let commits: CommitIndex =
-            catch_panics(|| load(&recovered.state)).map_err(|error| failed(&error))?;
+        let commits = catch_panics(|| CommitIndex::of(&recovered.state));
+        let commits = commits.map_err(|error| failed(&error))?;
 
         self.shared.change(|state| *state = recovered.state);
         if !Arc::ptr_eq(&self.database, &database) {

@@ -53,14 +53,13 @@ impl Writer {
         shared: Arc<Shared>,
         database: Arc<Database>,
         (journal, flusher): (Journal, Flusher),
-        commits: CommitIndex,
         limits: FlushLimits,
     ) -> Self {
         Self {
             shared,
             database,
             journal,
-            commits,
+            commits: CommitIndex::default(),
             limits,
             flusher: Some(flusher),
             flush: None,
@@ -72,6 +71,11 @@ impl Writer {
     /// Serves requests until all senders are gone and all requests are answered; then flushes everything. `sealed` is the
     /// last record of the sealed memtable, if recovery found one.
     pub(super) fn run(mut self, mut waiting: mpsc::Receiver<Request>, sealed: Option<u64>) {
+        // Reads need not wait for this.
+        match catch_panics(|| read::with_state(&self.shared.state, CommitIndex::of)) {
+            Ok(commits) => self.commits = commits,
+            Err(error) => self.shared.fail(&error, true),
+        }
         if let Some(through) = sealed
             && self.shared.stopped().is_none()
         {
