@@ -129,7 +129,7 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
         }),
         json!({ "action": "client.authorized", "tenant": "acme", "client": first }),
         json!({ "action": "client.secret_renewed", "tenant": "acme", "client": first }),
-        json!({ "action": "client.roles_set", "tenant": "acme", "client": first }),
+        json!({ "action": "client.roles_set", "tenant": "acme", "client": first, "roles": "reader" }),
         json!({ "action": "client.revoked", "tenant": "acme", "client": first }),
         json!({ "action": "client.deleted", "tenant": "acme", "client": first }),
         json!({ "action": "statement.withdrawn", "tenant": "acme", "statement": jti }),
@@ -138,6 +138,39 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
         json!({ "action": "key.rotated", "signer": "tokens", "kid": key["kid"] }),
         json!({ "action": "key.rotated", "signer": "webhooks", "kid": webhook_key["kid"] }),
     ]
+}
+
+/// What is configured, written by the operator.
+async fn configure(asked: &mut Asked) -> Vec<Value> {
+    const NONE: Value = Value::Null;
+    let (put, delete) = (Method::PUT, Method::DELETE);
+    let age =
+        |age: u8| json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": age } });
+    let global = "/api/v1/global-entity-conditions/alcohol";
+    asked.done(put.clone(), global, age(18)).await;
+    asked.done(put.clone(), global, age(21)).await;
+    asked
+        .refused(put.clone(), global, json!({ "rule": "NONE" }))
+        .await;
+    asked.done(delete.clone(), global, NONE).await;
+    asked.refused(delete, global, NONE).await;
+    vec![
+        json!({ "action": "condition.put", "id": "alcohol" }),
+        json!({ "action": "condition.put", "id": "alcohol" }),
+        json!({ "action": "condition.deleted", "id": "alcohol" }),
+    ]
+}
+
+/// Takes out of lines what names the request and the versions; answers these.
+fn versions(lines: &mut [Value]) -> Vec<(Value, Value)> {
+    let versions = lines.iter_mut().map(|line| {
+        let fields = line.as_object_mut().unwrap();
+        let correlation = fields.remove("correlation").unwrap();
+        assert!(uuid::Uuid::try_parse(correlation.as_str().unwrap()).is_ok());
+        let mut take = |name| fields.remove(name).unwrap_or_default();
+        (take("before"), take("after"))
+    });
+    versions.collect()
 }
 
 #[tokio::test]
@@ -161,6 +194,8 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
         secrets,
     };
     let mut expected = administer(&mut asked).await;
+    let administered = expected.len();
+    expected.extend(configure(&mut asked).await);
     for line in &mut expected {
         if line["by"].is_null() {
             line["by"] = json!(id);
@@ -183,7 +218,14 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
         (json!("client.provisioned"), Value::Null),
     ];
     assert_eq!(actions, expected_first);
-    assert_eq!(audit.collect::<Vec<_>>(), expected);
+    let mut audit: Vec<Value> = audit.collect();
+    let versions = versions(&mut audit[administered..]);
+    assert_eq!(audit, expected);
+    // Each begins where the one before has ended.
+    assert!(versions[0].0.is_null() && versions[2].1.is_null());
+    assert_eq!(versions[0].1, versions[1].0);
+    assert_eq!(versions[1].1, versions[2].0);
+    assert_ne!(versions[0].1, versions[1].1);
     assert_eq!(
         asked.secrets.len(),
         6,

@@ -9,11 +9,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::fixture::*;
 use super::folders::copy_of;
 use tempfile::TempDir;
-use tillgate_store::clock::{Clock, SystemClock};
+use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
 use tillgate_store::{Commit, CommitId, EmbeddedStore, Partition, Position, Store};
 
 const ROUNDS: u32 = 12;
@@ -37,10 +38,10 @@ impl Child {
         Self::run(Command::new(std::env::current_exe().unwrap()), task, folder)
     }
 
-    /// Starts a child whose files are limited to 8 MiB; a write beyond that fails.
+    /// Starts a child whose files are limited to 8 MiB until [`Child::make_room`]; a write beyond that fails.
     pub fn start_on_small_disk(task: &str, folder: &Path) -> Self {
         let mut shell = Command::new("sh");
-        shell.args(["-c", "trap '' XFSZ; ulimit -f 16384; exec \"$0\" \"$@\""]);
+        shell.args(["-c", "trap '' XFSZ; ulimit -S -f 16384; exec \"$0\" \"$@\""]);
         shell.arg(std::env::current_exe().unwrap());
         Self::run(shell, task, folder)
     }
@@ -66,6 +67,21 @@ impl Child {
         let mut lines = self.lines.by_ref().map(Result::unwrap);
         // The test runner prints before the first line, without a line break.
         lines.find_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
+    }
+
+    /// Ends the limit of its files.
+    pub fn make_room(&self) {
+        let process = i32::try_from(self.process.id()).unwrap();
+        let unlimited = rustix::process::Rlimit {
+            current: None,
+            maximum: None,
+        };
+        rustix::process::prlimit(
+            rustix::process::Pid::from_raw(process),
+            rustix::process::Resource::Fsize,
+            unlimited,
+        )
+        .unwrap();
     }
 
     /// `kill -9`.
@@ -159,22 +175,26 @@ async fn work(store: EmbeddedStore, filler: usize) {
     futures_util::future::join_all(tasks).await;
 }
 
-/// Commits until it has failed a few times, and prints each outcome.
+/// Commits, each until it succeeds, until some have succeeded after a failure. Prints each outcome, and reads after each
+/// failure.
 async fn fill(store: EmbeddedStore) {
-    let mut failures = 0;
-    while failures < 5 {
+    let (mut failures, mut done_since) = (0, 0);
+    while failures == 0 || done_since < 20 {
         let id = CommitId::random();
         let mut large = complete(id);
         large
             .ops
             .push(put(format!("filler/{:032x}", id.0), vec![b'x'; 100_000]));
-        match store.commit(large).await {
-            Ok(_) => report(format_args!("done {:032x}", id.0)),
-            Err(error) => {
-                report(format_args!("failed {error}"));
-                failures += 1;
-            }
+        while let Err(error) = store.commit(large.clone()).await {
+            let row = format!("row/{:032x}", id.0);
+            let page = store.scan(&partition_of(id), &row, None, 1).await.unwrap();
+            assert!(page.entries.is_empty(), "it was not committed");
+            report(format_args!("failed {error}"));
+            (failures, done_since) = (failures + 1, 0);
+            std::thread::sleep(Duration::from_millis(5));
         }
+        report(format_args!("done {:032x}", id.0));
+        done_since += 1;
     }
 }
 
@@ -262,7 +282,21 @@ pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<Str
 fn open_later(folder: &Path, round: u32) -> EmbeddedStore {
     let clock = clock();
     clock.set(SystemClock.now().plus(HOUR * 100 * (round + 1)));
-    EmbeddedStore::open(folder, clock).unwrap()
+    open_when_free(folder, &clock)
+}
+
+/// Opens a store that was just closed. A process that another test is starting has copies of all locks for a moment.
+pub fn open_when_free(folder: &Path, clock: &Arc<StoppedClock>) -> EmbeddedStore {
+    let begin = Instant::now();
+    loop {
+        match EmbeddedStore::open(folder, clock.clone()) {
+            Ok(store) => return store,
+            Err(why) => {
+                assert!(begin.elapsed() < Duration::from_secs(60), "{why}");
+                assert!(why.contains("is open in another process"), "{why}");
+            }
+        }
+    }
 }
 
 #[test]

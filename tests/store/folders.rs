@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::crashes::Child;
+use super::crashes::{Child, open_when_free};
 use super::fixture::*;
 use tempfile::TempDir;
 use tillgate_store::{EmbeddedStore, Partition, Position, Store, StoreUrl};
 
 fn open(folder: &Path) -> EmbeddedStore {
-    EmbeddedStore::open(folder, clock()).unwrap()
+    open_when_free(folder, &clock())
 }
 
 /// The message of a folder that cannot be opened, which must name the folder.
@@ -148,7 +148,7 @@ fn a_store_of_another_format_is_refused() {
         tx.open_table(about).unwrap().insert("format", 999).unwrap();
         tx.commit().unwrap();
     }
-    assert!(refusal(folder.path()).contains("has format 999, and this version reads format 4"));
+    assert!(refusal(folder.path()).contains("has format 999, and this version reads format 5"));
 }
 
 #[test]

@@ -141,6 +141,7 @@ every_store!({
         a_large_max_claims_up_to_a_thousand_jobs
         a_claimed_job_is_not_given_to_another_worker
         when_a_lease_ends_the_job_goes_to_the_next_with_a_greater_lease
+        a_job_whose_lease_ended_takes_its_turn_among_those_that_are_due
         an_old_lease_is_lost
         a_late_worker_that_was_not_replaced_may_settle
         a_settled_job_is_gone

@@ -98,6 +98,25 @@ pub async fn when_a_lease_ends_the_job_goes_to_the_next_with_a_greater_lease(on:
     }
 }
 
+pub async fn a_job_whose_lease_ended_takes_its_turn_among_those_that_are_due(on: Opened) {
+    on.commit([enqueue("queue", "lost", START)]).await;
+    on.claim_one("queue").await;
+    for (job, minutes) in [("before", 0), ("with", 1), ("after", 2)] {
+        on.commit([enqueue("queue", job, START.plus(MINUTE * minutes))])
+            .await;
+    }
+    on.clock.advance(HOUR);
+    assert_eq!(
+        ids(&on.claim("queue", MINUTE, 1).await.jobs),
+        vec!["before"]
+    );
+    let claimed = on.claim("queue", MINUTE, 2).await.jobs;
+    let mut both = ids(&claimed);
+    both.sort_unstable();
+    assert_eq!(both, vec!["lost", "with"]);
+    assert_eq!(ids(&on.claim("queue", MINUTE, 9).await.jobs), vec!["after"]);
+}
+
 pub async fn an_old_lease_is_lost(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let old = on.claim_one("queue").await.lease;

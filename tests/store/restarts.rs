@@ -1,18 +1,21 @@
 //! What persists when the embedded store is closed and opened again.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use super::crashes::{Child, id_of, losses, open_when_free};
 use super::fixture::*;
 use futures_util::FutureExt;
 use tempfile::TempDir;
 use tillgate_store::clock::{StoppedClock, Timestamp};
 use tillgate_store::{
-    Claimed, Commit, CommitError, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
+    Claimed, Commit, CommitError, CommitId, Committed, EmbeddedStore, Position, REMEMBER, Revision,
+    Store,
 };
 
 /// Opens a store whose clock is stopped at `now`.
 fn open(folder: &Path, now: Timestamp) -> EmbeddedStore {
-    EmbeddedStore::open(folder, std::sync::Arc::new(StoppedClock::at(now))).unwrap()
+    open_when_free(folder, &Arc::new(StoppedClock::at(now)))
 }
 
 async fn commit_to(store: &EmbeddedStore, ops: impl Into<Vec<tillgate_store::Op>>) -> Committed {
@@ -162,6 +165,33 @@ fn a_lease_persists_over_a_restart_and_leases_still_increase() {
 }
 
 #[test]
+fn a_job_that_is_due_before_all_that_were_claimed_is_claimed_after_restarts() {
+    let folder = TempDir::new().unwrap();
+    let claim = async |store: &EmbeddedStore| {
+        let claimed = store.claim(&partition(), "queue", MINUTE, 1).await;
+        claimed.unwrap().jobs
+    };
+    block_on(async {
+        let store = open(folder.path(), START);
+        for job in ["a", "b"] {
+            commit_to(&store, [enqueue("queue", job, START)]).await;
+        }
+        assert_eq!(ids(&claim(&store).await), vec!["a"]);
+        drop(store);
+
+        let store = open(folder.path(), START);
+        let earlier = START.minus(HOUR);
+        commit_to(&store, [enqueue("queue", "earlier", earlier)]).await;
+        drop(store);
+
+        let store = open(folder.path(), START);
+        assert_eq!(ids(&claim(&store).await), vec!["earlier"]);
+        assert_eq!(ids(&claim(&store).await), vec!["b"]);
+        assert_eq!(ids(&claim(&store).await), Vec::<&str>::new());
+    });
+}
+
+#[test]
 fn ids_are_remembered_over_restarts_for_a_quarter_of_an_hour() {
     let folder = TempDir::new().unwrap();
     let once = commit([append("log", "m")]);
@@ -225,41 +255,59 @@ fn a_hundred_restarts_change_nothing() {
     });
 }
 
-/// The disk fills up in the middle of commits. See `crashes::fill`.
-#[test]
-fn a_full_disk_is_reported_and_loses_nothing() {
-    let folder = TempDir::new().unwrap();
-    drop(open(folder.path(), START));
-    let mut child = super::crashes::Child::start_on_small_disk("fill", folder.path());
-    let (mut acknowledged, mut failures) = (Vec::new(), Vec::new());
-    while let Some(line) = child.line() {
+/// Takes the outcomes that a child prints, until it has failed so often or has ended. See `crashes::fill`.
+fn outcomes_of(child: &mut Child, folder: &Path, failures: usize) -> Vec<CommitId> {
+    let (mut acknowledged, mut failed) = (Vec::new(), 0);
+    while failed < failures
+        && let Some(line) = child.line()
+    {
         match line.split_once(' ').unwrap() {
-            ("done", id) => acknowledged.push(super::crashes::id_of(id)),
-            ("failed", why) => failures.push(why.to_owned()),
+            ("done", id) => acknowledged.push(id_of(id)),
+            ("failed", why) => {
+                assert!(why.starts_with("the store is unavailable"), "{why}");
+                assert!(why.contains(&*folder.to_string_lossy()), "{why}");
+                failed += 1;
+            }
             _ => panic!("{line}"),
         }
     }
-    assert!(!acknowledged.is_empty());
-    assert!(failures.len() > 1, "the disk never filled up");
-    assert!(
-        failures
-            .iter()
-            .all(|why| why.contains(&*folder.path().to_string_lossy())),
-        "{failures:?}"
-    );
-    for later in &failures[1..] {
-        assert!(
-            later.starts_with("the store is unavailable"),
-            "{failures:?}"
-        );
-    }
+    acknowledged
+}
 
+/// The disk fills up in the middle of commits, and has room again while the process goes on.
+#[test]
+fn a_full_disk_is_reported_and_written_again_once_there_is_room() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path(), START));
+    let mut child = Child::start_on_small_disk("fill", folder.path());
+    let mut acknowledged = outcomes_of(&mut child, folder.path(), 5);
+    assert!(!acknowledged.is_empty(), "it was full from the start");
+    child.make_room();
+    let later = outcomes_of(&mut child, folder.path(), usize::MAX);
+    assert!(later.len() >= 20, "it did not go on");
+    acknowledged.extend(later);
     let store = open(folder.path(), START);
-    assert_eq!(
-        block_on(super::crashes::losses(&store, &acknowledged)),
-        Vec::<String>::new()
-    );
-    block_on(commit_to(&store, [put("goes", "on")]));
+    assert_eq!(block_on(losses(&store, &acknowledged)), [""; 0]);
+}
+
+#[test]
+fn a_process_killed_on_a_full_disk_starts_there_and_goes_on_once_there_is_room() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path(), START));
+    let mut acknowledged = Vec::new();
+    for _ in 0..3 {
+        let mut child = Child::start_on_small_disk("fill", folder.path());
+        acknowledged.extend(outcomes_of(&mut child, folder.path(), 3));
+        child.kill();
+        acknowledged.extend(outcomes_of(&mut child, folder.path(), usize::MAX));
+    }
+    assert!(!acknowledged.is_empty(), "it was full from the start");
+    let mut child = Child::start_on_small_disk("fill", folder.path());
+    acknowledged.extend(outcomes_of(&mut child, folder.path(), 3));
+    child.make_room();
+    acknowledged.extend(outcomes_of(&mut child, folder.path(), usize::MAX));
+    let store = open(folder.path(), START);
+    assert_eq!(block_on(losses(&store, &acknowledged)), [""; 0]);
 }
 
 #[test]

@@ -184,6 +184,22 @@ fn tagged(request: &Request, etag: &Etag, body: &bytes::Bytes) -> Reply {
     reply.tagged(etag.clone())
 }
 
+/// A line in the audit log about a write.
+fn audit(
+    request: &Request,
+    action: &'static str,
+    owner: Owner<'_>,
+    id: &dyn std::fmt::Display,
+    before: Option<&Etag>,
+    after: Option<&Etag>,
+) {
+    let tenant = match owner {
+        Owner::Platform => None,
+        Owner::Tenant(tenant) => Some(tenant.as_str()),
+    };
+    request.audit(action, tenant, id, before, after);
+}
+
 /// The answer to a PUT.
 fn written(written: Written, etag: &Etag, body: &bytes::Bytes) -> Reply {
     Reply::json(status_of(written), body.clone()).tagged(etag.clone())
@@ -278,8 +294,17 @@ async fn put_condition(
     let id = condition_id(request)?;
     let preconditions = request.preconditions();
     let put = conditions.put_condition(owner, id, &request.body, &preconditions);
-    let (outcome, stored) = put.await?;
-    Ok(written(outcome, &stored.etag, &stored.json))
+    let (put, stored) = put.await?;
+    let id = &stored.condition.id;
+    audit(
+        request,
+        "condition.put",
+        owner,
+        id,
+        put.before.as_ref(),
+        Some(&stored.etag),
+    );
+    Ok(written(put.written, &stored.etag, &stored.json))
 }
 
 async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -297,9 +322,17 @@ async fn delete_condition(
     owner: Owner<'_>,
 ) -> Result<Reply> {
     let id = condition_id(request)?;
-    conditions
-        .delete_condition(owner, &id, &request.preconditions())
-        .await?;
+    let preconditions = request.preconditions();
+    let deleted = conditions.delete_condition(owner, &id, &preconditions);
+    let before = deleted.await?;
+    audit(
+        request,
+        "condition.deleted",
+        owner,
+        &id,
+        Some(&before),
+        None,
+    );
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
@@ -338,16 +371,27 @@ async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Re
         read()?
     };
     let put = conditions.put_project(tenant, &project, &preconditions);
-    let outcome = put.await?;
-    Ok(written(outcome, &project.etag, project.json()))
+    let put = put.await?;
+    let (owner, before) = (Owner::Tenant(tenant), put.before.as_ref());
+    audit(
+        &request,
+        "project.put",
+        owner,
+        &id,
+        before,
+        Some(&project.etag),
+    );
+    Ok(written(put.written, &project.etag, project.json()))
 }
 
 async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
-    conditions
-        .delete_project(tenant, id, &request.preconditions())
-        .await?;
+    let preconditions = request.preconditions();
+    let deleted = conditions.delete_project(tenant, id, &preconditions);
+    let before = deleted.await?;
+    let owner = Owner::Tenant(tenant);
+    audit(&request, "project.deleted", owner, &id, Some(&before), None);
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

@@ -27,7 +27,7 @@ use self::outcomes::{Asked, Outcomes};
 use crate::app::App;
 use crate::engine::{Call, EnginePool};
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions, Written};
+use crate::etag::{self, Etag, Preconditions, Written};
 use crate::feed::{Staleness, Subscriber, keep_fresh};
 use crate::identity::TenantId;
 use crate::outbox::{Action, Event};
@@ -52,6 +52,15 @@ pub enum Owner<'a> {
     Platform,
     /// A tenant's.
     Tenant(&'a TenantId),
+}
+
+/// A write that took effect.
+#[derive(Debug)]
+pub struct Put {
+    /// Whether it was there before.
+    pub written: Written,
+    /// The entity tag of what was there before.
+    pub before: Option<Etag>,
 }
 
 /// A condition or project that is written.
@@ -223,7 +232,7 @@ impl Conditions {
         id: ConditionId,
         body: &[u8],
         preconditions: &Preconditions,
-    ) -> Result<(Written, Arc<StoredCondition>)> {
+    ) -> Result<(Put, Arc<StoredCondition>)> {
         let scope = match owner {
             Owner::Platform => Scope::Global,
             Owner::Tenant(_) => Scope::Tenant,
@@ -232,13 +241,11 @@ impl Conditions {
         self.refuse_global_id(owner, &target.key).await?;
         let condition = EntityCondition::from_put(id, scope, body)?;
         let stored = StoredCondition::new(condition)?;
-        let written = self
-            .put(owner, &target, &stored.json, preconditions)
-            .await?;
-        Ok((written, Arc::new(stored)))
+        let put = self.put(owner, &target, &stored.json, preconditions);
+        Ok((put.await?, Arc::new(stored)))
     }
 
-    /// Deletes a condition.
+    /// Deletes a condition; answers the entity tag that it had.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`] when a tenant's id is a global one, [`Error::Outdated`] when a
@@ -248,7 +255,7 @@ impl Conditions {
         owner: Owner<'_>,
         id: &ConditionId,
         preconditions: &Preconditions,
-    ) -> Result<()> {
+    ) -> Result<Etag> {
         let target = Target::condition(id);
         self.refuse_global_id(owner, &target.key).await?;
         self.delete(owner, &target, "no condition has this id", preconditions)
@@ -264,13 +271,13 @@ impl Conditions {
         tenant: &TenantId,
         project: &StoredProject,
         preconditions: &Preconditions,
-    ) -> Result<Written> {
+    ) -> Result<Put> {
         let (owner, target) = (Owner::Tenant(tenant), Target::project(project.id));
         self.put(owner, &target, project.json(), preconditions)
             .await
     }
 
-    /// Deletes a project.
+    /// Deletes a project; answers the entity tag that it had.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Outdated`] when a precondition does not hold.
@@ -279,7 +286,7 @@ impl Conditions {
         tenant: &TenantId,
         id: ProjectId,
         preconditions: &Preconditions,
-    ) -> Result<()> {
+    ) -> Result<Etag> {
         let (owner, target) = (Owner::Tenant(tenant), Target::project(id));
         self.delete(owner, &target, "no project has this id", preconditions)
             .await
@@ -304,7 +311,7 @@ impl Conditions {
         target: &Target,
         document: &Bytes,
         preconditions: &Preconditions,
-    ) -> Result<Written> {
+    ) -> Result<Put> {
         let cache = self.cache(owner).await?;
         let plan = async || {
             let read = read(cache.records(), &target.key).await?;
@@ -320,11 +327,12 @@ impl Conditions {
             change.put_bytes(&target.key, document.clone());
             change.notify(&target.key);
             self.publish(&mut change, owner, target, action, Some(document))?;
-            Ok((change, written))
+            let before = etag;
+            Ok((change, Put { written, before }))
         };
-        let written = cache.records().change(plan).await?;
+        let put = cache.records().change(plan).await?;
         cache.catch_up().await?;
-        Ok(written)
+        Ok(put)
     }
 
     async fn delete(
@@ -333,22 +341,24 @@ impl Conditions {
         target: &Target,
         missing: &str,
         preconditions: &Preconditions,
-    ) -> Result<()> {
+    ) -> Result<Etag> {
         let cache = self.cache(owner).await?;
         let plan = async || {
             let Some(read) = read(cache.records(), &target.key).await? else {
                 return Err(Error::NotFound(missing.to_owned()));
             };
-            preconditions.check(Some(&etag::of_text(&read.record)))?;
+            let etag = etag::of_text(&read.record);
+            preconditions.check(Some(&etag))?;
             let mut change = Change::default();
             change.expect(&target.key, Some(&read));
             change.delete(&target.key);
             change.notify(&target.key);
             self.publish(&mut change, owner, target, Action::Deleted, None)?;
-            Ok((change, ()))
+            Ok((change, etag))
         };
-        cache.records().change(plan).await?;
-        cache.catch_up().await
+        let before = cache.records().change(plan).await?;
+        cache.catch_up().await?;
+        Ok(before)
     }
 
     /// Publishes a change of a tenant's document in its own commit.

@@ -1,5 +1,6 @@
 //! A request that found its route.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -92,6 +93,22 @@ impl Request {
         }
     }
 
+    /// A line in the audit log: the caller has changed something of a tenant, or of the platform, from one version to
+    /// another. Without a version before it was created, without one after it was deleted.
+    pub fn audit(
+        &self,
+        action: &'static str,
+        tenant: Option<&str>,
+        id: &dyn Display,
+        before: Option<&Etag>,
+        after: Option<&Etag>,
+    ) {
+        let by = self.caller.as_ref().map(|caller| &*caller.subject);
+        let (before, after) = (before.map(digest), after.map(digest));
+        let correlation = self.correlation;
+        tracing::info!(target: "audit", action, tenant, %id, before, after, by, %correlation);
+    }
+
     /// Answers with the events of a stream, for as long as the caller may call this route. Everyone who asks for the
     /// same `stream` hears the same source: `updates` is called when nobody has been listening to it.
     pub fn subscribe<U>(&self, stream: &str, updates: impl FnOnce() -> U) -> Reply
@@ -129,6 +146,11 @@ impl Request {
             })
         })
     }
+}
+
+/// What an entity tag says of the version, without its quotes.
+fn digest(etag: &Etag) -> &str {
+    etag.to_str().unwrap_or_default().trim_matches('"')
 }
 
 /// The entity tags of a header, `None` without it. Both headers are compared weakly: a compressed answer has a weak tag,

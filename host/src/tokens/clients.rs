@@ -313,7 +313,8 @@ impl Tokens {
             Ok((change, client))
         };
         let client = self.records.change(plan).await?;
-        audit("client.roles_set", id, tenant, &caller.subject);
+        let (roles, by) = (client.roles.join(" "), &*caller.subject);
+        tracing::info!(target: "audit", action = "client.roles_set", client = id, %tenant, roles, by);
         self.registry.catch_up().await?;
         Ok(client)
     }

@@ -200,7 +200,7 @@ impl Webhooks {
         Ok((webhook, is_made))
     }
 
-    /// Replaces a webhook.
+    /// Replaces a webhook; answers what it was, what it is, and whether its shared key was made here.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`]; when the store is away.
@@ -210,7 +210,7 @@ impl Webhooks {
         id: Uuid,
         new: NewWebhook,
         preconditions: &Preconditions,
-    ) -> Result<(Webhook, bool)> {
+    ) -> Result<([Webhook; 2], bool)> {
         let (settings, is_made) = {
             let stored = self.get(tenant, id).await?;
             with_secrets(new, Some(&stored.settings))?
@@ -231,11 +231,11 @@ impl Webhooks {
         Ok((self.edit(tenant, id, edit).await?, is_made))
     }
 
-    /// Gives a webhook a new shared key.
+    /// Gives a webhook a new shared key; answers what it was and what it is.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is away.
-    async fn rotate_key(&self, tenant: &TenantId, id: Uuid) -> Result<Webhook> {
+    async fn rotate_key(&self, tenant: &TenantId, id: Uuid) -> Result<[Webhook; 2]> {
         let key = generate_key()?;
         let edit = |webhook: &mut Webhook| {
             webhook.settings.shared_key = Some(key.clone());
@@ -249,7 +249,7 @@ impl Webhooks {
         tenant: &TenantId,
         id: Uuid,
         edit: impl Fn(&mut Webhook) -> Result<()>,
-    ) -> Result<Webhook> {
+    ) -> Result<[Webhook; 2]> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
             let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
@@ -258,7 +258,7 @@ impl Webhooks {
             let before = read.record.clone();
             edit(&mut read.record)?;
             if read.record == before {
-                return Ok((Change::default(), before));
+                return Ok((Change::default(), [before, read.record]));
             }
             let now = self.app.clock.now();
             read.record.last_modified = now;
@@ -269,7 +269,7 @@ impl Webhooks {
                 change.delete(&failing_key(id));
                 change.enqueue(release::QUEUE, &id.to_string(), now, bytes::Bytes::new());
             }
-            Ok((change, read.record))
+            Ok((change, [before, read.record]))
         };
         let edited = records.change(plan).await?;
         self.lanes.forget(tenant, id);
@@ -277,7 +277,7 @@ impl Webhooks {
         Ok(edited)
     }
 
-    /// Removes a webhook. What was not delivered fails when its time comes.
+    /// Removes a webhook; answers what it was. What was not delivered fails when its time comes.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Outdated`]; when the store is away.
@@ -286,7 +286,7 @@ impl Webhooks {
         tenant: &TenantId,
         id: Uuid,
         preconditions: &Preconditions,
-    ) -> Result<()> {
+    ) -> Result<Webhook> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
             let read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
@@ -294,11 +294,12 @@ impl Webhooks {
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             self.remove(&mut change, &read.record)?;
-            Ok((change, ()))
+            Ok((change, read.record))
         };
-        records.change(plan).await?;
+        let removed = records.change(plan).await?;
         self.lanes.forget(tenant, id);
-        self.caches.catch_up(&self.app, tenant).await
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok(removed)
     }
 
     /// Adds to a change what removes a webhook.

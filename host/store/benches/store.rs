@@ -11,6 +11,7 @@
     clippy::indexing_slicing,
     clippy::print_stdout,
     missing_docs,
+    unreachable_pub,
     reason = "a benchmark fails by panicking and measures time"
 )]
 
@@ -20,70 +21,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use tillgate_store::clock::{Clock, SystemClock};
-use tillgate_store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{EmbeddedStore, MemoryStore, Store};
 use tokio::runtime::Runtime;
+
+mod workload;
+
+use self::workload::commit_many;
 
 /// As in the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-fn typical(partition: &Partition) -> Commit {
-    let (id, body) = (CommitId::random(), Bytes::from_static(&[b'x'; 300]));
-    // Like a delivery that is retried in a minute.
-    let due = SystemClock.now().plus(Duration::from_secs(60));
-    let name = format!("{:032x}", id.0);
-    let (value, attributes) = (
-        body.clone(),
-        vec![("Tenant-Id".to_owned(), "tenant".to_owned())],
-    );
-    let ops = vec![
-        Op::Put {
-            key: name.clone(),
-            value,
-        },
-        Op::Append {
-            log: "log".to_owned(),
-            attributes,
-            body: body.clone(),
-        },
-        Op::Enqueue {
-            queue: "queue".to_owned(),
-            job: name,
-            due,
-            body,
-        },
-    ];
-    Commit {
-        partition: partition.clone(),
-        id,
-        checks: Vec::new(),
-        ops,
-    }
-}
-
-/// How long `committers` at once take for so many commits in all.
-async fn commit_many(store: Arc<dyn Store>, committers: u64, commits: u64) -> Duration {
-    let partition = Partition::new("tenant").unwrap();
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..committers)
-        .map(|task| {
-            let (store, partition) = (Arc::clone(&store), partition.clone());
-            let mine = commits / committers + u64::from(task < commits % committers);
-            tokio::spawn(async move {
-                for _ in 0..mine {
-                    store.commit(typical(&partition)).await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    start.elapsed()
-}
 
 fn commits(criterion: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
@@ -164,12 +113,7 @@ fn ratio(_: &mut Criterion) {
          sync takes {sync:.0} us",
         together / alone
     );
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../target/criterion/store.json"
-    );
-    std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
-    std::fs::write(path, format!("[{alone}, {together}, {sync}]")).unwrap();
+    workload::record("store", &format!("[{alone}, {together}, {sync}]"));
 }
 
 criterion_group!(benches, commits, ratio);

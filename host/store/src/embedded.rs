@@ -7,13 +7,14 @@
 //! keeps both in one file with atomic transactions. Reads see the newest durable state, on disk (`disk_snapshot`) or in
 //! memory, and never wait for the writer (`read`).
 //!
-//! After a failed write the store returns only [`Unavailable`] until it is opened again: what the disk contains then is
-//! known only by reading it back (`folder`).
+//! After a failed write or sync, reads go on and writes are refused while the store opens its files again, until it can
+//! write (`healing`).
 
 mod apply;
 mod batch;
 mod commit_index;
 mod engine;
+mod healing;
 mod jobs;
 mod keys;
 mod portable;
@@ -36,8 +37,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
-use self::commit_index::CommitIndex;
-use self::engine::{Files, FlushLimits, Flusher, Folder, Journal, Meta, State, catch_panics};
+use self::engine::{Database, Disk, FlushLimits, Folder, Recovered, State, recover};
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
 use self::shared::Shared;
 use self::writer::Writer;
@@ -66,34 +66,46 @@ pub struct EmbeddedStore {
 impl EmbeddedStore {
     /// Opens the store in `folder`, which is created when it is missing (mode 0700).
     ///
-    /// After a crash this verifies the whole store, which takes a while when it is large, and flushes what the journal
-    /// contains, which takes a second or two at most.
+    /// It also opens when the disk is full or cannot be written: read-only then, until it can be. It reads what the
+    /// journal contains, which takes a second at most. The first commit waits until the ids of the commits of the last
+    /// quarter of an hour are read; nothing else grows with the store.
     ///
     /// # Errors
-    /// When the folder cannot be created or written, is damaged, or is open in another process. The message says which
-    /// folder and what to do.
+    /// When the folder cannot be created or is read-only, is damaged, or is open in another process. The message says
+    /// which folder and what to do.
     pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let (folder, meta, files) = Folder::open(folder)?;
-        Self::start(folder, &meta, files, clock, FlushLimits::default())
+        let folder = Folder::open(folder)?;
+        Self::start(Box::new(folder), clock, FlushLimits::default())
     }
 
     fn start(
-        folder: Folder,
-        meta: &Meta,
-        files: Files,
+        disk: Box<dyn Disk>,
         clock: Arc<dyn Clock>,
         limits: FlushLimits,
     ) -> Result<Self, String> {
-        let (journal, flusher) = recover(&folder, meta, files, limits)?;
-        let (state, commits) = load(&folder, &flusher)?;
-        let shared = Arc::new(Shared::new(state, folder, clock));
+        let database = Arc::new(Database::open(disk.redb()?, disk.path())?);
+        let limit = limits.compaction_bytes;
+        let Recovered {
+            state,
+            mut journal,
+            flusher,
+            sealed,
+        } = recover(&database, disk.journal()?, limit, disk.path())?;
+        let prepared = database
+            .failure()
+            .map_or_else(|| journal.prepare().map_err(redb::Error::Io), Err);
+        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
+        let shared = Arc::new(Shared::new(state, disk, clock, requests.downgrade()));
+        if let Err(error) = prepared {
+            shared.fail(&error, true);
+        }
         // Of those that will submit, most are on the runtime that opens the store.
         shared.capture_runtime();
-        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
-        let writer = Writer::new(Arc::clone(&shared), (journal, flusher), commits, limits);
+        let writer = (journal, flusher);
+        let writer = Writer::new(Arc::clone(&shared), database, writer, limits);
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || writer.run(waiting))
+            .spawn(move || writer.run(waiting, sealed))
             .map_err(|error| format!("the store's writer cannot start: {error}"))?;
         Ok(Self {
             shared,
@@ -109,7 +121,7 @@ impl EmbeddedStore {
         request: impl FnOnce(Pending<W, A>) -> Request,
     ) -> Result<A, WriteError> {
         self.shared
-            .check_running()
+            .check_writable()
             .map_err(|reason| WriteError::Unavailable(reason.0))?;
         self.shared.capture_runtime();
         let closing = || WriteError::Unavailable("it is being closed".to_owned());
@@ -128,7 +140,7 @@ impl EmbeddedStore {
     async fn query<T: Send + 'static>(
         &self,
         items: usize,
-        read: impl FnOnce(&RwLock<State>) -> Result<T, redb::Error> + Send + 'static,
+        read: impl Fn(&RwLock<State>) -> Result<T, redb::Error> + Send + 'static,
     ) -> Result<T, Unavailable> {
         if items <= INLINE_ITEMS {
             return self.shared.query(read);
@@ -138,45 +150,6 @@ impl EmbeddedStore {
             .await
             .unwrap_or_else(|error| Err(Unavailable(format!("a read was aborted: {error}"))))
     }
-}
-
-/// Flushes what the journal still contains, so that it starts empty.
-fn recover(
-    folder: &Folder,
-    meta: &Meta,
-    files: Files,
-    limits: FlushLimits,
-) -> Result<(Journal, Flusher), String> {
-    let read = Journal::read(&files, meta.salt, meta.flushed);
-    let (changes, last) = read.map_err(|error| folder.describe_journal(error))?;
-    let flusher = catch_panics(|| {
-        let database = folder.database()?;
-        let mut flusher = Flusher::new(database, limits.compaction_bytes)?;
-        if last > meta.flushed {
-            flusher.flush(database, &changes, last)?;
-        }
-        Ok(flusher)
-    });
-    let flusher = flusher.map_err(|error| folder.describe(&error))?;
-    Ok((Journal::new(files, meta.salt, last), flusher))
-}
-
-/// Loads the state of a store whose journal is flushed, and the index of its remembered commits.
-fn load(folder: &Folder, flusher: &Flusher) -> Result<(State, CommitIndex), String> {
-    let load = || {
-        let state = State::new(flusher.snapshot(folder.database()?)?);
-        let mut commits = CommitIndex::default();
-        let all = keys::outcomes_since(0);
-        for found in state.snapshot(&[], &all, 0).range(&all)? {
-            let (key, row) = found?;
-            let (at, partition) = keys::outcomes_of(&key)?;
-            for outcome in values::outcomes(&row) {
-                commits.add(&partition, outcome?.id, at);
-            }
-        }
-        Ok((state, commits))
-    };
-    catch_panics(load).map_err(|error| folder.describe(&error))
 }
 
 #[async_trait]
@@ -266,17 +239,14 @@ impl Store for EmbeddedStore {
         lease: Duration,
         max: usize,
     ) -> Result<Claimed, Unavailable> {
-        // Workers ask often and mostly find nothing due, which needs no write. The first claim of a queue goes to the
-        // writer, which then sets the queue's watermark.
+        // Workers ask often and mostly find nothing due, which needs no write.
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
         let next_due = self
             .query(1, move |state| {
                 read::next_due(state, &in_partition, &of_queue)
             })
             .await?;
-        if let Some(next_due) = next_due
-            && (max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()))
-        {
+        if max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()) {
             return Ok(Claimed {
                 jobs: Vec::new(),
                 next_due,
@@ -334,7 +304,7 @@ impl Drop for EmbeddedStore {
 impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddedStore")
-            .field("folder", &self.shared.folder)
+            .field("disk", &self.shared.disk)
             .finish_non_exhaustive()
     }
 }

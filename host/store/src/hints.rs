@@ -10,7 +10,8 @@ use tokio::sync::{Notify, watch};
 
 use super::partition::Partition;
 
-/// Changes whenever its partition may have changed. Hints may be lost or spurious; they only save waiting.
+/// Changes whenever its partition may have changed. Hints may come late and for nothing;
+/// [`Store::hints_as_of`](super::contract::Store::hints_as_of) says until when none is missing.
 pub type Hints = watch::Receiver<u64>;
 
 /// Of more partitions than this it is only remembered that any may have changed.
@@ -44,7 +45,7 @@ impl ChangedPartitions {
     }
 }
 
-/// Hints about every partition, for a reader that looks after all of them. They may be lost or come for nothing, like
+/// Hints about every partition, for a reader that looks after all of them. They may come late and for nothing, like
 /// [`Hints`].
 #[derive(Debug, Default)]
 pub struct PartitionHints(Arc<Changes>);

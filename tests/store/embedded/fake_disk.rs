@@ -1,12 +1,14 @@
 //! A disk in memory for tests of what a disk may do: fail, be slow, lose what was not synced.
 
+use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use redb::StorageBackend;
 
-use super::super::engine::{Files, FlushLimits, Folder};
+use super::super::engine::{Database, Disk, FlushLimits};
 use super::super::{EmbeddedStore, Timestamp};
 use crate::clock::StoppedClock;
 
@@ -15,8 +17,8 @@ pub(super) const REDB: usize = 0;
 pub(super) const JOURNAL: [usize; 2] = [1, 2];
 
 /// A disk in memory that knows what of its contents was synced.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FakeDisk(Arc<(Mutex<Device>, Condvar)>);
+#[derive(Clone, Default)]
+pub(in super::super) struct FakeDisk(Arc<(Mutex<Device>, Condvar)>);
 
 #[derive(Debug, Default)]
 pub(super) struct Device {
@@ -29,10 +31,28 @@ pub(super) struct Device {
     pub(super) writes_left: Option<usize>,
     /// How many syncs succeed from now on; all when `None`.
     pub(super) syncs_left: Option<usize>,
+    /// What becomes of the changes that a failed sync should have written.
+    pub(super) after_failed_sync: AfterFailedSync,
+    /// How many bytes fit on the disk; any number when `None`.
+    pub(super) capacity: Option<usize>,
+    /// Whether every read fails.
+    pub(super) unreadable: bool,
     /// The files whose syncs block.
     pub(super) blocked: Vec<usize>,
     /// Whether a sync is blocked.
     pub(super) waiting: bool,
+}
+
+/// What operating systems do after a failed sync.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum AfterFailedSync {
+    /// The changes are written by the next sync.
+    #[default]
+    Kept,
+    /// Reads return the changes, but no later sync writes them.
+    TakenForWritten,
+    /// They are gone.
+    Dropped,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -58,7 +78,34 @@ pub(super) enum Change {
     Bytes(usize, Vec<u8>),
 }
 
+impl Contents {
+    fn sync(&mut self) {
+        for change in std::mem::take(&mut self.unsynced) {
+            change.apply(&mut self.synced);
+        }
+    }
+
+    fn fail_to_sync(&mut self, what: AfterFailedSync) {
+        match what {
+            AfterFailedSync::Kept => {}
+            AfterFailedSync::TakenForWritten => self.unsynced.clear(),
+            AfterFailedSync::Dropped => {
+                self.unsynced.clear();
+                self.written = self.synced.clone();
+            }
+        }
+    }
+}
+
 impl Change {
+    /// How long a file is at least, once this is applied.
+    fn end(&self) -> usize {
+        match self {
+            Self::Length(length) => *length,
+            Self::Bytes(offset, bytes) => offset + bytes.len(),
+        }
+    }
+
     fn apply(&self, to: &mut Vec<u8>) {
         match self {
             Self::Length(length) => to.resize(*length, 0),
@@ -72,6 +119,13 @@ impl Change {
 }
 
 impl FakeDisk {
+    /// Journal files so short that a store flushes often.
+    pub(super) const SHORT: FlushLimits = FlushLimits {
+        flush_at: 6_000,
+        stall_at: 12_000,
+        compaction_bytes: 2_000,
+    };
+
     pub(super) fn state(&self) -> MutexGuard<'_, Device> {
         self.0.0.lock().unwrap()
     }
@@ -80,13 +134,8 @@ impl FakeDisk {
         self.try_store().unwrap()
     }
 
-    /// Opens a store whose journal files are short, so that it flushes often.
     pub(super) fn try_store(&self) -> Result<EmbeddedStore, String> {
-        self.try_store_with(FlushLimits {
-            flush_at: 6_000,
-            stall_at: 12_000,
-            compaction_bytes: 2_000,
-        })
+        self.try_store_with(Self::SHORT)
     }
 
     /// Opens a store that flushes nothing before it is closed.
@@ -103,13 +152,14 @@ impl FakeDisk {
         clock: Arc<StoppedClock>,
         limits: FlushLimits,
     ) -> Result<EmbeddedStore, String> {
-        let file = |file| DiskFile {
+        EmbeddedStore::start(Box::new(self.clone()), clock, limits)
+    }
+
+    fn file(&self, file: usize) -> DiskFile {
+        DiskFile {
             disk: self.clone(),
             file,
-        };
-        let (folder, meta) = Folder::on(file(REDB))?;
-        let journal: Files = [Box::new(file(JOURNAL[0])), Box::new(file(JOURNAL[1]))];
-        EmbeddedStore::start(folder, &meta, journal, clock, limits)
+        }
     }
 
     pub(super) fn syncs(&self) -> usize {
@@ -157,6 +207,23 @@ impl FakeDisk {
         self.state().files[file] = contents;
     }
 
+    /// Leaves room for so many bytes more.
+    pub(super) fn fill_up_to(&self, bytes: usize) {
+        let mut state = self.state();
+        let used: usize = state.files.iter().map(|file| file.written.len()).sum();
+        state.capacity = Some(used + bytes);
+    }
+
+    /// A disk that works and has room again.
+    pub(super) fn mend(&self) {
+        let mut state = self.state();
+        state.broken = None;
+        state.writes_left = None;
+        state.syncs_left = None;
+        state.capacity = None;
+        state.unreadable = false;
+    }
+
     pub(super) fn block_journal_syncs(&self) {
         self.block_syncs(&JOURNAL);
     }
@@ -181,23 +248,51 @@ impl FakeDisk {
     }
 }
 
+impl fmt::Debug for FakeDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a test")
+    }
+}
+
+impl Disk for FakeDisk {
+    fn redb(&self) -> Result<Box<dyn StorageBackend>, String> {
+        if self.state().files[REDB].written.is_empty() {
+            Database::create(self.file(REDB), self.path()).map_err(|error| error.to_string())?;
+        }
+        Ok(Box::new(self.file(REDB)))
+    }
+
+    fn journal(&self) -> Result<[Box<dyn StorageBackend>; 2], String> {
+        Ok(JOURNAL.map(|file| Box::new(self.file(file)) as Box<dyn StorageBackend>))
+    }
+
+    fn path(&self) -> &Path {
+        Path::new("a test")
+    }
+}
+
 impl DiskFile {
     fn change(&self, change: Change) -> io::Result<()> {
         let mut state = self.disk.state();
-        state.count_write()?;
+        count_down(&mut state.writes_left)?;
         if state.broken == Some(self.file) {
             return Err(io::Error::other("the disk is broken"));
+        }
+        let used: usize = state.files.iter().map(|file| file.written.len()).sum();
+        let grows = change
+            .end()
+            .saturating_sub(state.files[self.file].written.len());
+        if grows > 0
+            && state
+                .capacity
+                .is_some_and(|capacity| used + grows > capacity)
+        {
+            return Err(io::ErrorKind::StorageFull.into());
         }
         let contents = &mut state.files[self.file];
         change.apply(&mut contents.written);
         contents.unsynced.push(change);
         Ok(())
-    }
-}
-
-impl Device {
-    fn count_write(&mut self) -> io::Result<()> {
-        count_down(&mut self.writes_left)
     }
 }
 
@@ -221,6 +316,9 @@ impl StorageBackend for DiskFile {
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let offset = usize::try_from(offset).unwrap();
         let state = self.disk.state();
+        if state.unreadable {
+            return Err(io::Error::other("the disk is broken"));
+        }
         out.copy_from_slice(&state.files[self.file].written[offset..offset + out.len()]);
         Ok(())
     }
@@ -237,12 +335,15 @@ impl StorageBackend for DiskFile {
             state = self.disk.0.1.wait(state).unwrap();
             state.waiting = false;
         }
-        state.count_write()?;
-        count_down(&mut state.syncs_left)?;
-        state.syncs += 1;
+        let state = &mut *state;
         let contents = &mut state.files[self.file];
-        contents.synced = contents.written.clone();
-        contents.unsynced.clear();
+        let counted = count_down(&mut state.writes_left);
+        if let Err(error) = counted.and_then(|()| count_down(&mut state.syncs_left)) {
+            contents.fail_to_sync(state.after_failed_sync);
+            return Err(error);
+        }
+        state.syncs += 1;
+        contents.sync();
         Ok(())
     }
 

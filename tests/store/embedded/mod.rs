@@ -11,15 +11,18 @@
 )]
 
 mod batches;
+mod damage;
 mod fake_disk;
 mod faults;
+mod healing;
 mod model;
 
 use std::future::Future;
 
+pub(super) use self::fake_disk::FakeDisk;
 use super::super::{
-    Check, Commit, CommitError, CommitId, Lease, MemoryStore, Op, Partition, Position, REMEMBER,
-    Revision, Store,
+    Check, Commit, CommitError, CommitId, Health, Lease, MemoryStore, Op, Partition, Position,
+    REMEMBER, Revision, Store,
 };
 use super::*;
 

@@ -24,7 +24,7 @@ const PARTITIONS: usize = 50;
 
 /// The moment until which a reader believes that it has heard of everything.
 #[derive(Clone, Copy)]
-enum Belief {
+pub enum Belief {
     /// What the store says.
     Store,
     /// Now: as if hints were never lost or late.
@@ -32,7 +32,7 @@ enum Belief {
 }
 
 /// Writers on one host and a reader on another.
-struct Hosts {
+pub struct Hosts {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -49,7 +49,7 @@ struct Shared {
 }
 
 impl Hosts {
-    fn start(url: &RedisUrl, belief: Belief) -> Self {
+    pub fn start(url: &RedisUrl, belief: Belief) -> Self {
         let shared = Arc::new(Shared {
             writer: open(url),
             reader: open(url),
@@ -69,7 +69,7 @@ impl Hosts {
     }
 
     /// Waits until the reader has heard of so many further commits.
-    async fn hear(&self, more: usize) {
+    pub async fn hear(&self, more: usize) {
         let heard = || self.shared.in_time.load(Ordering::SeqCst);
         let enough = heard() + more;
         until("the reader hears of commits", || heard() >= enough).await;
@@ -80,7 +80,7 @@ impl Hosts {
     }
 
     /// Waits until the store is known to be away, whose hints are complete no further than until `gone`.
-    async fn is_away(&self, gone: Timestamp) {
+    pub async fn is_away(&self, gone: Timestamp) {
         until("the store is away", || {
             assert!(self.as_of() <= gone, "it has not answered since");
             matches!(self.shared.reader.health(), Health::Away { .. })
@@ -89,7 +89,7 @@ impl Hosts {
     }
 
     /// Waits until hints are complete again, also those of commits from now on.
-    async fn is_back(&self) {
+    pub async fn is_back(&self) {
         let now = SystemClock.now();
         until("hints are complete again", || {
             self.as_of() > now && self.shared.reader.health() == Health::Up
@@ -99,7 +99,7 @@ impl Hosts {
     }
 
     /// Ends the writers and returns how many commits the reader had not heard of in time.
-    async fn missed(self) -> usize {
+    pub async fn missed(self) -> usize {
         self.shared.ending.store(true, Ordering::SeqCst);
         for task in self.tasks {
             task.await.unwrap();

@@ -9,4 +9,5 @@ mod freshness;
 mod load;
 mod proxy;
 mod replicas;
+mod sentinels;
 mod server;

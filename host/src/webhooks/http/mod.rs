@@ -61,6 +61,27 @@ fn webhook_of(request: &Request) -> Result<Uuid> {
     Uuid::try_parse(request.param(0)?).map_err(|_| no_webhook())
 }
 
+/// A line in the audit log about a webhook.
+fn audit(
+    request: &Request,
+    action: &'static str,
+    id: Uuid,
+    before: Option<&Webhook>,
+    after: Option<&Webhook>,
+) -> Result<()> {
+    let (before, after) = (before.map(etag_of), after.map(etag_of));
+    let (before, after) = (before.transpose()?, after.transpose()?);
+    let tenant = &request.caller()?.tenant;
+    request.audit(
+        action,
+        Some(tenant.as_str()),
+        &id,
+        before.as_ref(),
+        after.as_ref(),
+    );
+    Ok(())
+}
+
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let all = webhooks.list(&request.caller()?.tenant).await?;
     let all: Vec<_> = all.iter().map(|webhook| webhook.answer()).collect();
@@ -84,6 +105,13 @@ async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let new = body::webhook(&request.body, webhooks.app.config.webhooks.allow_http)?;
     let (webhook, shows_key) = webhooks.create(&request.caller()?.tenant, new).await?;
+    audit(
+        &request,
+        "webhook.created",
+        webhook.id,
+        None,
+        Some(&webhook),
+    )?;
     let location = format!("{WEBHOOKS}/{}", webhook.id);
     let location =
         HeaderValue::from_str(&location).map_err(|cause| Error::Bug(cause.to_string()))?;
@@ -96,22 +124,33 @@ async fn replace(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
     let replaced = webhooks.replace(tenant, id, new, &preconditions);
-    let (webhook, shows_key) = replaced.await?;
+    let ([before, webhook], shows_key) = replaced.await?;
+    if webhook != before {
+        audit(&request, "webhook.put", id, Some(&before), Some(&webhook))?;
+    }
     answer(StatusCode::OK, &webhook, shows_key)
 }
 
 async fn delete(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let id = webhook_of(&request)?;
     let tenant = &request.caller()?.tenant;
-    webhooks
-        .delete(tenant, id, &request.preconditions())
-        .await?;
+    let preconditions = request.preconditions();
+    let removed = webhooks.delete(tenant, id, &preconditions).await?;
+    audit(&request, "webhook.deleted", id, Some(&removed), None)?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
 async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let id = webhook_of(&request)?;
-    let webhook = webhooks.rotate_key(&request.caller()?.tenant, id).await?;
+    let rotated = webhooks.rotate_key(&request.caller()?.tenant, id).await?;
+    let [before, webhook] = rotated;
+    audit(
+        &request,
+        "webhook.key_rotated",
+        id,
+        Some(&before),
+        Some(&webhook),
+    )?;
     let key = webhook.settings.shared_key.as_ref().map(|key| &key.0);
     Reply::of(StatusCode::OK, &json!({ "sharedKey": key }))
 }

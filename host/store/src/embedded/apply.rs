@@ -25,6 +25,7 @@ impl BatchWriter<'_> {
                 self.restore(&pending.work, now)?;
                 pending.outcome = Some(());
             }
+            Request::Wake => {}
         }
         Ok(())
     }
@@ -117,18 +118,19 @@ impl BatchWriter<'_> {
     fn trim(&mut self, trim: &Trim, now: Timestamp) -> Result<usize, redb::Error> {
         self.close(now)?;
         let (partition, log) = (trim.partition.as_str(), trim.log.as_str());
-        let bounds = keys::log(partition, log);
-        let Some([last, trimmed]) = self.numbers(&bounds)? else {
+        let Some(mut bounds) = self.log_bounds(partition, log)? else {
             return Ok(0);
         };
-        let (mut dropped, mut newest, mut rows) = (0, trimmed, Vec::new());
-        for found in self.range(&keys::messages(partition, log, trimmed))? {
+        let (mut dropped, mut rows) = (0, Vec::new());
+        for found in self.range(&keys::messages(partition, log, bounds.trimmed))? {
             let (key, row) = found?;
-            let messages = values::read_messages(row, trimmed)?;
+            let messages = values::read_messages(row, bounds.trimmed)?;
             let all = messages.len();
             let old = messages.iter().take(trim.max - dropped);
             let old = old.take_while(|message| message.publish_time < trim.before);
-            let some = old.inspect(|message| newest = message.position.0).count();
+            let some = old
+                .inspect(|message| bounds.trimmed = message.position.0)
+                .count();
             dropped += some;
             if some < all {
                 break;
@@ -136,7 +138,7 @@ impl BatchWriter<'_> {
             rows.push(key);
         }
         if dropped > 0 {
-            self.put(bounds, values::numbers(&[last, newest]));
+            self.put(keys::log(partition, log), bounds.value());
         }
         for row in rows {
             self.remove(row);

@@ -12,7 +12,7 @@ use super::super::contract::{CommitId, Committed, Partition, Position, REMEMBER,
 use super::commit_index::CommitIndex;
 use super::engine::{Changes, Key, Merged, State, malformed};
 use super::keys;
-use super::values::{self, Outcome};
+use super::values::{self, LogBounds, Outcome};
 use crate::clock::Timestamp;
 
 /// How many rows of outcomes a batch removes for each row that it adds, if they are expired. More than one, so that the
@@ -26,8 +26,8 @@ pub(super) const ROW_BYTES: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) changes: Changes,
-    /// The watermarks that changed ([`State::watermarks`]).
-    pub(super) watermarks: HashMap<Key, Key>,
+    /// The watermarks that were looked up, by the order of the queue; those that changed are among the changes.
+    pub(super) watermarks: HashMap<Key, Option<Key>, RandomState>,
     /// What is written once for all commits of a partition, when the batch is finished.
     open: HashMap<Partition, OpenPartition, RandomState>,
 }
@@ -49,8 +49,7 @@ pub(super) struct OpenPartition {
 }
 
 struct OpenLog {
-    last: u64,
-    trimmed: u64,
+    bounds: LogBounds,
     /// New messages, up to the last.
     row: Vec<u8>,
 }
@@ -97,19 +96,21 @@ impl BatchWriter<'_> {
         write: impl FnOnce(&mut Vec<u8>, u64),
     ) -> Result<u64, redb::Error> {
         if !self.open(partition)?.logs.contains_key(log) {
-            let bounds = self.numbers(&keys::log(partition.as_str(), log))?;
-            let [last, trimmed] = bounds.unwrap_or_default();
             let open = OpenLog {
-                last,
-                trimmed,
+                bounds: self
+                    .log_bounds(partition.as_str(), log)?
+                    .unwrap_or_default(),
                 row: Vec::new(),
             };
             self.open(partition)?.logs.insert(log.to_owned(), open);
         }
         let open = self.open(partition)?.logs.get_mut(log);
         let open = open.ok_or_else(malformed)?;
-        open.last = open.last.saturating_add(1);
-        let position = open.last;
+        if open.row.is_empty() {
+            open.row = values::begin_messages(open.bounds.stored);
+        }
+        let position = open.bounds.last.saturating_add(1);
+        (open.bounds.last, open.bounds.stored) = (position, position);
         write(&mut open.row, position);
         if open.row.len() >= ROW_BYTES {
             let row = std::mem::take(&mut open.row);
@@ -144,10 +145,10 @@ impl BatchWriter<'_> {
                 values::numbers(&[counters.revision, counters.at, counters.lease]),
             );
             for (log, open) in open.logs {
-                let bounds = values::numbers(&[open.last, open.trimmed]);
-                self.put(keys::log(name, &log), bounds);
+                self.put(keys::log(name, &log), open.bounds.value());
                 if !open.row.is_empty() {
-                    self.put(keys::message(name, &log, open.last), open.row.into());
+                    let key = keys::message(name, &log, open.bounds.stored);
+                    self.put(key, open.row.into());
                 }
             }
             if !open.outcomes.is_empty() {
@@ -171,7 +172,7 @@ impl BatchWriter<'_> {
                 Some(open) => Bytes::copy_from_slice(&open.outcomes),
                 None => self
                     .find(&keys::outcomes(at, partition.as_str()))?
-                    .unwrap_or_default(),
+                    .ok_or_else(malformed)?,
             };
             for outcome in values::outcomes(&row) {
                 let outcome = outcome?;
@@ -229,6 +230,18 @@ impl BatchWriter<'_> {
         let found = self.find(key)?;
         found
             .map(|mut value| values::read_numbers(&mut value))
+            .transpose()
+    }
+
+    /// The bounds of a log.
+    pub(super) fn log_bounds(
+        &self,
+        partition: &str,
+        log: &str,
+    ) -> Result<Option<LogBounds>, redb::Error> {
+        let found = self.find(&keys::log(partition, log))?;
+        found
+            .map(|mut value| LogBounds::read(&mut value))
             .transpose()
     }
 

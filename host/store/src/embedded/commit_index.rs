@@ -9,6 +9,9 @@ use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 
+use super::engine::State;
+use super::{keys, values};
+
 /// The publish times of the rows of remembered commits.
 pub(super) struct CommitIndex {
     /// By a hash of partition and id.
@@ -30,6 +33,19 @@ impl Default for CommitIndex {
 }
 
 impl CommitIndex {
+    /// The index of a state.
+    pub(super) fn of(state: &State) -> Result<Self, redb::Error> {
+        let mut commits = Self::default();
+        for found in state.rows(&keys::outcomes_since(0))? {
+            let (key, row) = found?;
+            let (at, partition) = keys::outcomes_of(&key)?;
+            for outcome in values::outcomes(&row) {
+                commits.add(&partition, outcome?.id, at);
+            }
+        }
+        Ok(commits)
+    }
+
     pub(super) fn add(&mut self, partition: &str, id: u128, at: u64) {
         let hash = self.hash(partition, id);
         self.oldest = self.oldest.min(at);

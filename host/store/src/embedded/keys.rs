@@ -12,24 +12,27 @@ use super::engine::{Key, ROW_TAGS, malformed};
 use super::values::text;
 use crate::clock::Timestamp;
 
-/// Partition, queue, when the job is due, job → body: the order of claims.
+/// Partition, queue, when the job is due, job → how often it was claimed, body: the order of claims.
 const DUE: u8 = b'd';
-/// Partition, queue, when the job's lease ends, job → body: the order in which leases end.
+/// Partition, queue, when the job's lease ends, job → the same: the order in which leases end.
 const LEASED: u8 = b'f';
 /// Partition, key → revision, value.
 const ENTRY: u8 = b'e';
-/// Partition, queue, job → when it may be claimed, its lease, how often it was claimed.
+/// Partition, queue, job → when it may be claimed, its lease.
 const JOB: u8 = b'j';
-/// Partition, log → newest position, newest trimmed position. Kept when all messages are trimmed.
+/// Partition, log → newest position, newest trimmed position, newest stored position. Kept when all messages are trimmed.
 const LOG: u8 = b'l';
-/// Partition, log, position of the last message → messages, each preceded by its position and its length: publish time,
-/// attributes, body.
+/// Partition, log, position of the last message → the position before the first message, then the messages, each
+/// preceded by its position and its length: publish time, attributes, body.
 const MESSAGE: u8 = ROW_TAGS[0];
 /// Partition → revision, publish time of the newest commit, newest lease.
 const PARTITION: u8 = b'p';
 /// Publish time of the first outcome, partition → outcomes of commits, each its id, publish time, revision, number of
 /// positions and the positions. The order in which they expire.
 const OUTCOMES: u8 = ROW_TAGS[1];
+
+/// An order, partition, queue → a key that no job of the order comes before.
+const WATERMARK: u8 = b'w';
 
 /// The two orders of a queue's jobs. A lease that is settled leaves a tombstone; those of leases are kept apart from the
 /// jobs that are due, so that a search for one never walks over them.
@@ -137,6 +140,12 @@ pub(super) fn messages(partition: &str, log: &str, after: u64) -> Range<Key> {
     from(&key(MESSAGE, &[partition, log]), first)
 }
 
+/// The position of the last message of a row.
+pub(super) fn last_of(key: &[u8]) -> Result<u64, redb::Error> {
+    let position = key.last_chunk().ok_or_else(malformed)?;
+    Ok(u64::from_be_bytes(*position))
+}
+
 pub(super) fn job(partition: &str, queue: &str, id: &str) -> Key {
     with(key(JOB, &[partition, queue]), id.as_bytes())
 }
@@ -157,6 +166,19 @@ pub(super) fn due(order: Order, partition: &str, of_queue: &str, due: u64, id: &
 /// The jobs of a queue in an order, from the key `first` on.
 pub(super) fn jobs(queue: &[u8], first: Option<&Key>) -> Range<Key> {
     from(queue, first.map_or_else(|| queue.to_vec(), Key::clone))
+}
+
+/// The jobs of a queue in an order, from the key `first` on, that may be claimed at `now`.
+pub(super) fn jobs_until(queue: &[u8], first: Option<&Key>, now: Timestamp) -> Range<Key> {
+    let all = jobs(queue, first);
+    let end = with(queue.to_vec(), &now.0.saturating_add(1).to_be_bytes());
+    let end = end.clamp(all.start.clone(), all.end);
+    all.start..end
+}
+
+/// The key of the watermark of a queue in an order.
+pub(super) fn watermark(queue: &[u8]) -> Key {
+    with(vec![WATERMARK], queue)
 }
 
 /// When the job of such a key may be claimed, and its id.

@@ -111,31 +111,24 @@ fn jobs(
     after: Option<&QueuedJob>,
     max: usize,
 ) -> Result<Vec<QueuedJob>, redb::Error> {
-    let mut found = Vec::new();
+    let mut jobs = Vec::new();
     for order in Order::ALL {
         let queue = keys::queue(order, partition, of_queue);
         let first = after.map(|job| keys::due(order, partition, of_queue, job.due.0, &job.id));
         let range = keys::jobs(&queue, first.map(keys::successor).as_ref());
-        for (key, body) in scan(state, &range, max)? {
+        for (key, mut body) in scan(state, &range, max)? {
             let (due, id) = keys::due_of(&queue, &key)?;
-            found.push((due, id, body));
+            let [attempt] = values::read_numbers(&mut body)?;
+            let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
+            jobs.push(QueuedJob {
+                id,
+                due,
+                attempt,
+                body,
+            });
         }
     }
-    found.sort_unstable_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
-    found.truncate(max);
-    let mut jobs = Vec::new();
-    for (due, id, body) in found {
-        let Some(mut stored) = find(state, &keys::job(partition, of_queue, &id))? else {
-            continue;
-        };
-        let [_, _, attempt] = values::read_numbers(&mut stored)?;
-        let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
-        jobs.push(QueuedJob {
-            id,
-            due,
-            attempt,
-            body,
-        });
-    }
+    jobs.sort_unstable_by(|one, other| (one.due, &one.id).cmp(&(other.due, &other.id)));
+    jobs.truncate(max);
     Ok(jobs)
 }

@@ -1,11 +1,12 @@
 //! The reads of the store, each on a snapshot of the newest durable state.
 
+use std::slice;
 use std::sync::{PoisonError, RwLock};
 
 use super::super::contract::{Entry, Page, Partition, Position, Revision, Slice};
-use super::engine::{Key, Snapshot, State};
+use super::engine::{Key, Snapshot, State, malformed};
 use super::keys::{self, Order};
-use super::values;
+use super::values::{self, LogBounds};
 use crate::clock::Timestamp;
 
 /// The entries of `keys`, in that order.
@@ -56,29 +57,34 @@ pub(super) fn slice(
 ) -> Result<Slice, redb::Error> {
     let bounds = keys::log(partition.as_str(), log);
     let range = keys::messages(partition.as_str(), log, after.0);
-    let keys = std::slice::from_ref(&bounds);
+    let keys = slice::from_ref(&bounds);
     let snapshot = with_state(state, |state| state.snapshot(keys, &range, max));
     let Some(mut bounds) = snapshot.find(&bounds)? else {
         return Ok(Slice::default());
     };
-    let [last, trimmed] = values::read_numbers(&mut bounds)?;
+    let bounds = LogBounds::read(&mut bounds)?;
     let mut slice = Slice {
         messages: Vec::new(),
-        last: Position(last),
-        trimmed: Position(trimmed),
+        last: Position(bounds.last),
+        trimmed: Position(bounds.trimmed),
     };
+    let mut after = after.0.max(bounds.trimmed);
     // A reader that is up to date mostly finds nothing new.
-    if after.0 >= last {
+    if after >= bounds.stored || max == 0 {
         return Ok(slice);
     }
-    let after = after.0.max(trimmed);
-    for found in snapshot.range(&range)?.take(max) {
-        let messages = values::read_messages(found?.1, after)?;
+    for found in snapshot.range(&range)? {
+        let (key, row) = found?;
+        let messages = values::read_messages(row, after)?;
         let room = max - slice.messages.len();
         slice.messages.extend(messages.into_iter().take(room));
         if slice.messages.len() == max {
-            break;
+            return Ok(slice);
         }
+        after = keys::last_of(&key)?;
+    }
+    if after < bounds.stored {
+        return Err(malformed());
     }
     Ok(slice)
 }
@@ -91,42 +97,54 @@ pub(super) fn oldest(
 ) -> Result<Option<Timestamp>, redb::Error> {
     let partition = partition.as_str();
     let bounds = keys::log(partition, log);
-    let Some(mut bounds) = snapshot(state, std::slice::from_ref(&bounds)).find(&bounds)? else {
+    let Some(mut bounds) = snapshot(state, slice::from_ref(&bounds)).find(&bounds)? else {
         return Ok(None);
     };
-    let [_, trimmed] = values::read_numbers(&mut bounds)?;
+    let trimmed = LogBounds::read(&mut bounds)?.trimmed;
     // Another trim may come between the two snapshots; then it is the one that continues.
     let range = keys::messages(partition, log, trimmed);
     let snapshot = with_state(state, |state| state.snapshot(&[], &range, 1));
     let oldest = snapshot.range(&range)?.next().transpose()?;
-    let oldest = oldest.map(|(_, row)| values::read_messages(row, trimmed));
+    let oldest = oldest.map(|(_, row)| {
+        let after = values::messages_begin_after(&row)?.max(trimmed);
+        values::read_messages(row, after)
+    });
     let oldest = oldest.transpose()?.unwrap_or_default();
     Ok(oldest.first().map(|message| message.publish_time))
 }
 
-/// When the first job of a queue may be claimed, if it has any; `None` when the queue has no watermark.
+/// When the first job of a queue may be claimed.
 pub(super) fn next_due(
     state: &RwLock<State>,
     partition: &Partition,
     queue: &str,
-) -> Result<Option<Option<Timestamp>>, redb::Error> {
+) -> Result<Option<Timestamp>, redb::Error> {
     let mut first_due: Option<Timestamp> = None;
     for order in Order::ALL {
         let queue = keys::queue(order, partition.as_str(), queue);
-        let found = with_state(state, |state| {
-            let range = keys::jobs(&queue, Some(state.watermarks.get(&queue)?));
-            let snapshot = state.snapshot(&[], &range, 1);
-            Some((range, snapshot))
-        });
-        let Some((range, snapshot)) = found else {
-            return Ok(None);
-        };
-        let first = snapshot.range(&range)?.next().transpose()?;
-        let first = first.map(|(key, _)| keys::due_of(&queue, &key));
+        let first = first_job(state, &queue)?;
+        let first = first.map(|key| keys::due_of(&queue, &key));
         let due = first.transpose()?.map(|(due, _)| due);
         first_due = first_due.into_iter().chain(due).min();
     }
-    Ok(Some(first_due))
+    Ok(first_due)
+}
+
+/// The key of the first job of a queue in an order.
+fn first_job(state: &RwLock<State>, queue: &[u8]) -> Result<Option<Key>, redb::Error> {
+    let find = |key: &Key| snapshot(state, slice::from_ref(key)).find(key);
+    let watermark = find(&keys::watermark(queue))?.map(Key::from);
+    // Mostly it is the first job; behind it there may be the tombstones of very many.
+    if let Some(first) = &watermark
+        && find(first)?.is_some()
+    {
+        return Ok(watermark);
+    }
+    // A job that is put before the watermark meanwhile notifies those who wait for it.
+    let range = keys::jobs(queue, watermark.as_ref());
+    let snapshot = with_state(state, |state| state.snapshot(&[], &range, 1));
+    let first = snapshot.range(&range)?.next().transpose()?;
+    Ok(first.map(|(key, _)| key))
 }
 
 /// Up to `max` partitions after a name.

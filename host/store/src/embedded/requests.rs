@@ -20,6 +20,8 @@ pub(super) enum Request {
     Trim(Pending<Trim, usize>),
     Claim(Pending<Claim, Claimed>),
     Restore(Pending<Restore, ()>),
+    /// Nothing; wakes the writer.
+    Wake,
 }
 
 /// The arguments of [`Store::trim`](super::super::contract::Store::trim).
@@ -97,6 +99,7 @@ impl Request {
             Self::Claim(pending) => (pending.work.max, 0),
             // A part is as large as a batch may be.
             Self::Restore(_) => (MAX_OPS, 0),
+            Self::Wake => (0, 0),
         }
     }
 
@@ -108,7 +111,7 @@ impl Request {
                 .as_ref()
                 .is_some_and(took_effect)
                 .then_some(&pending.work.partition),
-            Self::Trim(_) | Self::Claim(_) | Self::Restore(_) => None,
+            Self::Trim(_) | Self::Claim(_) | Self::Restore(_) | Self::Wake => None,
         }
     }
 
@@ -118,6 +121,7 @@ impl Request {
             Self::Trim(pending) => pending.answer(written),
             Self::Claim(pending) => pending.answer(written),
             Self::Restore(pending) => pending.answer(written),
+            Self::Wake => {}
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Imports, applied to a batch.
 
 use super::super::contract::Message;
-use super::super::portable::{LogBounds, Part};
+use super::super::portable::Part;
 use super::batch::{BatchWriter, ROW_BYTES};
 use super::jobs::{JobState, NO_LEASE};
+use super::keys;
 use super::requests::Restore;
-use super::{keys, values};
+use super::values::{self, LogBounds};
 use crate::clock::Timestamp;
 
 impl BatchWriter<'_> {
@@ -25,18 +26,23 @@ impl BatchWriter<'_> {
                 }
             }
             Part::Messages(log, messages) => self.restore_messages(partition, log, messages)?,
-            Part::LogBounds(log, LogBounds { last, trimmed }) => {
-                let bounds = values::numbers(&[last.0, trimmed.0]);
-                self.put(keys::log(partition, log), bounds);
+            Part::LogBounds(log, bounds) => {
+                let stored = self.log_bounds(partition, log)?.unwrap_or_default().stored;
+                let bounds = LogBounds {
+                    last: bounds.last.0,
+                    trimmed: bounds.trimmed.0,
+                    stored,
+                };
+                self.put(keys::log(partition, log), bounds.value());
             }
             Part::Jobs(queue, jobs) => {
                 for job in jobs {
                     let state = JobState {
                         due: job.due.0,
                         lease: NO_LEASE,
-                        attempt: job.attempt.into(),
                     };
-                    self.put_job(partition, queue, &job.id, &state, job.body.clone());
+                    let content = values::numbered(job.attempt.into(), &job.body);
+                    self.put_job(partition, queue, &job.id, &state, content)?;
                 }
             }
             Part::Counters(counters) => {
@@ -54,14 +60,17 @@ impl BatchWriter<'_> {
         log: &str,
         messages: &[Message],
     ) -> Result<(), redb::Error> {
-        let bounds = self.numbers(&keys::log(partition, log))?;
-        let [mut last, trimmed] = bounds.unwrap_or_default();
+        let mut bounds = self.log_bounds(partition, log)?.unwrap_or_default();
         let mut row = Vec::new();
         for message in messages {
-            if message.position.0 <= last {
+            if message.position.0 <= bounds.last {
                 continue;
             }
-            last = message.position.0;
+            if row.is_empty() {
+                row = values::begin_messages(bounds.stored);
+            }
+            let last = message.position.0;
+            (bounds.last, bounds.stored) = (last, last);
             let at = message.publish_time.0;
             values::write_message(&mut row, last, at, &message.attributes, &message.body);
             if row.len() >= ROW_BYTES {
@@ -70,10 +79,10 @@ impl BatchWriter<'_> {
             }
         }
         if !row.is_empty() {
-            self.put(keys::message(partition, log, last), row.into());
+            let key = keys::message(partition, log, bounds.stored);
+            self.put(key, row.into());
         }
-        let bounds = values::numbers(&[last, trimmed]);
-        self.put(keys::log(partition, log), bounds);
+        self.put(keys::log(partition, log), bounds.value());
         Ok(())
     }
 }

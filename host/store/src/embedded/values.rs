@@ -79,6 +79,43 @@ pub(super) fn numbered(number: u64, rest: &[u8]) -> Bytes {
     value.into()
 }
 
+/// Where the messages of a log begin and end, as stored.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LogBounds {
+    /// The newest position ever appended.
+    pub(super) last: u64,
+    /// The newest position that was trimmed.
+    pub(super) trimmed: u64,
+    /// The position of the last message that was stored: `last`, except in a log that is being imported.
+    pub(super) stored: u64,
+}
+
+impl LogBounds {
+    pub(super) fn read(value: &mut Bytes) -> Result<Self, redb::Error> {
+        let [last, trimmed, stored] = read_numbers(value)?;
+        Ok(Self {
+            last,
+            trimmed,
+            stored,
+        })
+    }
+
+    pub(super) fn value(self) -> Bytes {
+        numbers(&[self.last, self.trimmed, self.stored])
+    }
+}
+
+/// Begins a row of messages that come after a position. With it, a row that is missing between two others is noticed.
+pub(super) fn begin_messages(after: u64) -> Vec<u8> {
+    after.to_be_bytes().to_vec()
+}
+
+/// The position that a row of messages begins after.
+pub(super) fn messages_begin_after(row: &[u8]) -> Result<u64, redb::Error> {
+    let position = row.first_chunk().ok_or_else(malformed)?;
+    Ok(u64::from_be_bytes(*position))
+}
+
 /// Appends a message to a row.
 pub(super) fn write_message(
     row: &mut Vec<u8>,
@@ -103,9 +140,13 @@ pub(super) fn write_message(
     row.extend_from_slice(body);
 }
 
-/// The messages of a row after a position.
+/// The messages of a row after a position. No message may be missing between that position and the row.
 pub(super) fn read_messages(mut row: Bytes, after: u64) -> Result<Vec<Message>, redb::Error> {
     let mut messages = Vec::new();
+    if messages_begin_after(&row)? > after {
+        return Err(malformed());
+    }
+    row.advance(8);
     while row.has_remaining() {
         let [position] = read_numbers(&mut row)?;
         let length = row.try_get_u32().map_err(|_| malformed())?;

@@ -2,7 +2,7 @@
 //!
 //! All requests that wait share one batch and one record of the journal. A request is answered when its record is durable
 //! and never before, whatever its outcome: a conflict may be with a commit that shares the record. A batch without
-//! changes needs no record. After a failure nothing is written any more.
+//! changes needs no record. After a failure nothing is written until the store has healed (`healing`).
 
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,7 +13,8 @@ use tokio::sync::mpsc;
 use super::super::contract::{MAX_OPS, Unavailable};
 use super::batch::{Batch, BatchWriter};
 use super::commit_index::CommitIndex;
-use super::engine::{FlushLimits, Flusher, Journal, Memtable, State, catch_panics};
+use super::engine::{AppendError, Database, FlushLimits, Flusher, Journal, State, catch_panics};
+use super::read;
 use super::requests::{FinishedBatch, Request, WriteError};
 use super::shared::Shared;
 use crate::clock::Timestamp;
@@ -32,12 +33,13 @@ const MAX_LINGER: Duration = Duration::from_micros(300);
 
 /// The state of the thread.
 pub(super) struct Writer {
-    shared: Arc<Shared>,
-    journal: Journal,
-    commits: CommitIndex,
-    limits: FlushLimits,
+    pub(super) shared: Arc<Shared>,
+    pub(super) database: Arc<Database>,
+    pub(super) journal: Journal,
+    pub(super) commits: CommitIndex,
+    pub(super) limits: FlushLimits,
     /// `None` while a flush is under way, and after one has failed.
-    flusher: Option<Flusher>,
+    pub(super) flusher: Option<Flusher>,
     /// The flush that is under way; it returns the flusher unless it failed.
     flush: Option<JoinHandle<Option<Flusher>>>,
     /// How many requests the last batch had.
@@ -49,14 +51,15 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         shared: Arc<Shared>,
+        database: Arc<Database>,
         (journal, flusher): (Journal, Flusher),
-        commits: CommitIndex,
         limits: FlushLimits,
     ) -> Self {
         Self {
             shared,
+            database,
             journal,
-            commits,
+            commits: CommitIndex::default(),
             limits,
             flusher: Some(flusher),
             flush: None,
@@ -65,16 +68,24 @@ impl Writer {
         }
     }
 
-    /// Serves requests until all senders are gone and all requests are answered; then flushes everything.
-    pub(super) fn run(mut self, mut waiting: mpsc::Receiver<Request>) {
-        while let Some(first) = waiting.blocking_recv() {
+    /// Serves requests until all senders are gone and all requests are answered; then flushes everything. `sealed` is the
+    /// last record of the sealed memtable, if recovery found one.
+    pub(super) fn run(mut self, mut waiting: mpsc::Receiver<Request>, sealed: Option<u64>) {
+        // Reads need not wait for this.
+        match catch_panics(|| read::with_state(&self.shared.state, CommitIndex::of)) {
+            Ok(commits) => self.commits = commits,
+            Err(error) => self.shared.fail(&error, true),
+        }
+        if let Some(through) = sealed
+            && self.shared.stopped().is_none()
+        {
+            self.flush_sealed(through);
+        }
+        while self.heal(&mut waiting)
+            && let Some(first) = waiting.blocking_recv()
+        {
             let mut requests = Vec::new();
             let written = self.write_batch(first, &mut waiting, &mut requests);
-            if let Err(WriteError::Unavailable(reason) | WriteError::Unknown(reason)) = &written
-                && self.shared.check_running().is_ok()
-            {
-                self.shared.fail(reason);
-            }
             self.answer(FinishedBatch {
                 requests,
                 written,
@@ -87,7 +98,7 @@ impl Writer {
             }
         }
         self.finish_flush();
-        if self.journal.bytes() > 0 {
+        if self.journal.bytes() > 0 && self.shared.stopped().is_none() {
             self.begin_flush();
             self.finish_flush();
         }
@@ -101,7 +112,7 @@ impl Writer {
         waiting: &mut mpsc::Receiver<Request>,
         requests: &mut Vec<Request>,
     ) -> Result<(), WriteError> {
-        let running = self.shared.check_running();
+        let running = self.shared.check_writable();
         let mut applied = running.map_err(|Unavailable(reason)| WriteError::Unavailable(reason));
         let mut batch = Batch::default();
         let (mut changes, mut bytes) = (0, 0);
@@ -124,22 +135,24 @@ impl Writer {
         self.with_batch(&mut batch, |writer, now| writer.close(now))?;
         if !batch.changes.is_empty() {
             let begin = Instant::now();
-            self.journal.append(&batch.changes).map_err(|error| {
+            self.journal.append(&batch.changes).map_err(|failed| {
+                let (error, outcome): (_, fn(String) -> WriteError) = match failed {
+                    AppendError::Nothing(error) => (error, WriteError::Unavailable),
+                    AppendError::Unknown(error) => (error, WriteError::Unknown),
+                };
                 let error = redb::Error::Io(error);
-                WriteError::Unknown(self.shared.folder.describe(&error))
+                self.shared.fail(&error, true);
+                outcome(self.shared.disk.describe(&error))
             })?;
             self.last_sync = begin.elapsed();
         }
-        self.shared.change(|state| {
-            state.last_batch = batch.changes;
-            state.watermarks.extend(batch.watermarks);
-        });
+        self.shared.change(|state| state.last_batch = batch.changes);
         Ok(())
     }
 
     /// Answers the requests of a batch. Many are answered from within the callers' runtime: from this thread, each answer
     /// might have to wake one of the runtime's threads.
-    fn answer(&self, batch: FinishedBatch) {
+    pub(super) fn answer(&self, batch: FinishedBatch) {
         match self.shared.runtime() {
             Some(runtime) if batch.requests.len() > 1 => {
                 runtime.spawn(async move { drop(batch) });
@@ -178,8 +191,10 @@ impl Writer {
             commits: &mut self.commits,
         };
         let now = self.shared.clock.now();
-        catch_panics(|| work(&mut writer, now))
-            .map_err(|error| WriteError::Unavailable(self.shared.folder.describe(&error)))
+        catch_panics(|| work(&mut writer, now)).map_err(|error| {
+            self.shared.fail(&error, false);
+            WriteError::Unavailable(self.shared.disk.describe(&error))
+        })
     }
 
     /// Begins to flush the current file of the journal and continues in the other. While that one is still being flushed,
@@ -192,48 +207,54 @@ impl Writer {
             return;
         }
         self.finish_flush();
+        if self.flusher.is_none() {
+            return;
+        }
+        self.shared.change(State::seal);
+        self.journal.switch_files();
+        self.flush_sealed(self.journal.last());
+    }
+
+    /// Begins to flush the sealed memtable, whose last record is `through`.
+    pub(super) fn flush_sealed(&mut self, through: u64) {
         let Some(flusher) = self.flusher.take() else {
             return;
         };
-        let sealed = self.shared.change(State::seal);
-        self.journal.switch_files();
-        let (shared, through) = (Arc::clone(&self.shared), self.journal.last());
+        let shared = Arc::clone(&self.shared);
         let flush = thread::Builder::new()
             .name("store-flush".to_owned())
             .spawn(move || {
                 priority::lower_own(priority::UPKEEP);
-                flush_memtable(&shared, flusher, &sealed, through)
+                flush(&shared, flusher, through)
             });
         match flush {
             Ok(flush) => self.flush = Some(flush),
-            Err(error) => self
-                .shared
-                .fail(&format!("the thread that flushes cannot start: {error}")),
+            Err(error) => {
+                let reason = format!("the thread that flushes cannot start: {error}");
+                self.shared.stop(&reason, true, true);
+            }
         }
     }
 
-    fn finish_flush(&mut self) {
+    pub(super) fn finish_flush(&mut self) {
         if let Some(flush) = self.flush.take() {
-            // The panic hook has reported the panic itself.
             match flush.join() {
                 Ok(flusher) => self.flusher = flusher,
-                Err(_) => self.shared.fail("flushing the journal panicked"),
+                // The panic hook has reported the panic itself.
+                Err(_) => self
+                    .shared
+                    .stop("flushing the journal panicked", true, true),
             }
         }
     }
 }
 
-/// Flushes a sealed memtable and replaces it by what is on disk.
-fn flush_memtable(
-    shared: &Shared,
-    mut flusher: Flusher,
-    sealed: &Memtable,
-    through: u64,
-) -> Option<Flusher> {
+/// Flushes the sealed memtable and replaces it by what is on disk. Returns the flusher unless it failed.
+fn flush(shared: &Shared, mut flusher: Flusher, through: u64) -> Option<Flusher> {
+    let sealed = read::with_state(&shared.state, State::sealed);
     let flushed = catch_panics(|| {
-        let database = shared.folder.database()?;
-        flusher.flush(database, sealed.changes(), through)?;
-        flusher.snapshot(database)
+        flusher.flush(sealed.changes(), through)?;
+        flusher.snapshot()
     });
     match flushed {
         Ok(disk) => {
@@ -241,7 +262,8 @@ fn flush_memtable(
             Some(flusher)
         }
         Err(error) => {
-            shared.fail(&shared.folder.describe(&error));
+            // What was read back from a file that has failed may be anything.
+            shared.fail(&flusher.failure().unwrap_or(error), true);
             None
         }
     }

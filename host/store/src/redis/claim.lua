@@ -13,17 +13,27 @@ local lease = tonumber(redis.call('HGET', head, 'lease') or 0)
 redis.call('HLEN', jobs)
 redis.call('HLEN', claims)
 
-local claimed, bytes = {}, 0
-for i = 1, #found do
+-- Bodies are read in parts, since most of them may be left over; everything is written at once.
+local claimed, dues, leases, bytes, part = {}, {}, {}, 0, 32
+for first = 1, #found, part do
   if bytes >= tonumber(ARGV[5]) then break end
-  local job = found[i]
-  local body = redis.call('HGET', jobs, job) or ''
-  local claim = redis.call('HGET', claims, job)
-  local attempt = claim and tonumber(string.match(claim, ' (%d+)$')) or 0
-  lease, attempt, bytes = lease + 1, attempt + 1, bytes + #body
-  redis.call('ZADD', due, ARGV[3], job)
-  redis.call('HSET', claims, job, text(lease) .. ' ' .. text(attempt))
-  claimed[#claimed + 1] = {job, text(lease), text(attempt), body}
+  local last = math.min(first + part - 1, #found)
+  local bodies = redis.call('HMGET', jobs, unpack(found, first, last))
+  local earlier = redis.call('HMGET', claims, unpack(found, first, last))
+  for i = first, last do
+    if bytes >= tonumber(ARGV[5]) then break end
+    local job, body, claim = found[i], bodies[i - first + 1] or '', earlier[i - first + 1]
+    local attempt = claim and tonumber(string.match(claim, ' (%d+)$')) or 0
+    lease, attempt, bytes = lease + 1, attempt + 1, bytes + #body
+    local n = #dues
+    dues[n + 1], dues[n + 2] = ARGV[3], job
+    leases[n + 1], leases[n + 2] = job, text(lease) .. ' ' .. text(attempt)
+    claimed[#claimed + 1] = {job, text(lease), text(attempt), body}
+  end
 end
-if #claimed > 0 then redis.call('HSET', head, 'lease', text(lease)) end
+if #claimed > 0 then
+  redis.call('ZADD', due, unpack(dues))
+  redis.call('HSET', claims, unpack(leases))
+  redis.call('HSET', head, 'lease', text(lease))
+end
 return {'claimed', redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '', claimed}

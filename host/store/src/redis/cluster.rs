@@ -167,3 +167,84 @@ pub(super) fn is_transient(code: &str) -> bool {
             | "BUSY"
     )
 }
+
+#[cfg(test)]
+#[expect(clippy::expect_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::BulkString(text.as_bytes().to_vec())
+    }
+
+    /// A reply to `CLUSTER SLOTS` in which one server has all slots.
+    fn slots(host: &str, id: &str) -> Value {
+        let master = Value::Array(vec![text(host), Value::Int(7000), text(id)]);
+        Value::Array(vec![Value::Array(vec![
+            Value::Int(0),
+            Value::Int(16_383),
+            master,
+        ])])
+    }
+
+    fn masters(nodes: &str, slots: &Value) -> Option<(Vec<String>, u64)> {
+        let asked = Address {
+            host: "asked".to_owned(),
+            port: 1,
+        };
+        let list = members(nodes, slots, &asked)?;
+        let masters = list.masters.iter().map(Address::to_string);
+        Some((masters.collect(), list.epoch))
+    }
+
+    #[test]
+    fn masters_are_those_that_serve_slots_and_those_that_may() {
+        let nodes = "\
+a 10.0.0.1:7000@17000 myself,master - 0 0 3 connected 0-16383 [93->-b]
+b 10.0.0.2:7000@17000,,shard-id=x master - 0 0 2 connected
+c 10.0.0.3:7000@17000 slave a 0 0 9 connected
+d 10.0.0.4:7000@17000 master,fail - 0 0 1 disconnected
+e :0@0 master,noaddr - 0 0 1 disconnected
+f 10.0.0.6:7000@17000 handshake,master - 0 0 0 connected
+g ::1:7000@17000 master,fail? - 0 0 1 connected
+";
+        let expected = ["10.0.0.1:7000", "10.0.0.2:7000", "[::1]:7000"].map(str::to_owned);
+        let found = masters(nodes, &slots("10.0.0.1", "a"));
+        assert_eq!(found, Some((expected.into(), 9)));
+    }
+
+    #[test]
+    fn a_failed_master_counts_for_as_long_as_its_slots_are_its_own() {
+        let nodes = "a 10.0.0.1:7000@17000 master,fail - 0 0 3 disconnected 0-16383";
+        let found = masters(nodes, &slots("10.0.0.1", "a")).expect("a list");
+        assert_eq!(found.0, ["10.0.0.1:7000"]);
+    }
+
+    #[test]
+    fn members_are_at_the_addresses_that_clients_are_to_use() {
+        let nodes = "\
+a 10.0.0.1:7000@17000,one.example myself,master - 0 0 3 connected 0-16383
+b 10.0.0.2:7000@17000,two.example master - 0 0 2 connected
+";
+        let found = masters(nodes, &slots("one.example", "a")).expect("a list");
+        assert_eq!(found.0, ["one.example:7000", "two.example:7000"]);
+        let found = masters(nodes, &slots("10.0.0.1", "a")).expect("a list");
+        assert_eq!(found.0, ["10.0.0.1:7000", "10.0.0.2:7000"]);
+    }
+
+    #[test]
+    fn what_is_not_a_list_of_members_is_refused() {
+        for nodes in [
+            "a",
+            "a b c d e f g",
+            "a b master - 0 0 x connected",
+            "a b master - 0 0 1 connected",
+        ] {
+            assert_eq!(masters(nodes, &slots("h", "z")), None, "{nodes}");
+        }
+        assert_eq!(masters("", &Value::Nil), None);
+        assert_eq!(view("cluster_current_epoch:1"), None);
+        let info = "cluster_known_nodes:6\r\ncluster_current_epoch:7\r\n";
+        assert_eq!(view(info), Some(View { epoch: 7, nodes: 6 }));
+    }
+}

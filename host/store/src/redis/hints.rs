@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use tokio::time::sleep;
 
 use super::super::contract::Partition;
-use super::link::{Link, LinkError};
+use super::link::{Link, LinkError, Members};
 use super::router::Router;
 use super::shared::Shared;
 use super::url::{Address, Topology};
@@ -34,21 +34,19 @@ pub(super) async fn listen(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
         let begin = Instant::now();
         let sent = (begin, shared.clock.now());
-        let pause = match listener.sweep(&shared).await {
-            Ok(()) => {
-                listener.make_up(&shared);
-                shared.freshness.complete(sent);
-                SWEEP_EVERY.saturating_sub(begin.elapsed())
-            }
-            Err(why) => {
-                shared.freshness.failed(why);
-                if listener.opened {
-                    Duration::ZERO
-                } else {
-                    SWEEP_EVERY.saturating_sub(begin.elapsed())
-                }
-            }
+        let mut swept = listener.sweep(&shared).await;
+        if swept.is_ok() && listener.missing {
+            swept = listener.make_up(&shared).await;
+        }
+        let pause = if swept.is_err() && listener.opened {
+            Duration::ZERO
+        } else {
+            SWEEP_EVERY.saturating_sub(begin.elapsed())
         };
+        match swept {
+            Ok(()) => shared.freshness.complete(sent),
+            Err(why) => shared.freshness.failed(why),
+        }
         drop(shared);
         sleep(pause.max(MIN_PAUSE)).await;
     }
@@ -111,20 +109,34 @@ impl Listener {
         Err(failure.unwrap_or_else(|| why.to_owned()))
     }
 
-    /// The masters that those members of a cluster know that have answered; while none has, those that the router finds.
+    /// The masters that the members of a cluster know that have answered; while none has, those that the router finds.
     async fn members(&self, answered: &BTreeMap<Address, bool>, router: &Router) -> Required {
+        let all: Vec<(&Address, &Members)> = self
+            .links
+            .iter()
+            .filter(|(address, _)| answered.contains_key(address))
+            .filter_map(|(address, link)| Some((address, link.members()?)))
+            .collect();
+        // One that no other knows has been removed, or cut off and replaced: what it knows does not count.
+        let known = |of: &Address| {
+            let mut others = all.iter().filter(|(other, _)| *other != of);
+            all.len() == 1 || others.any(|(_, members)| members.list.masters.contains(of))
+        };
         let mut required = Required {
             masters: BTreeSet::new(),
             doubt: None,
         };
-        for (address, link) in &self.links {
-            if let Some((masters, settled)) = link.masters()
-                && answered.contains_key(address)
-            {
-                required.masters.extend(masters.iter().cloned());
-                if !settled {
-                    required.doubt = Some(format!("{address}: a master is being elected"));
-                }
+        let known = || all.iter().filter(|(address, _)| known(address));
+        let newest = known().map(|(_, members)| members.list.epoch).max();
+        for (address, members) in known() {
+            required
+                .masters
+                .extend(members.list.masters.iter().cloned());
+            if !members.settled() {
+                required.doubt = Some(format!("{address}: a master is being elected"));
+            } else if Some(members.view.epoch) < newest {
+                // It may take itself for the master still, and answer reads.
+                required.doubt = Some(format!("{address}: it has not heard of the newest master"));
             }
         }
         if required.masters.is_empty() {
@@ -184,13 +196,19 @@ impl Listener {
         self.missing |= self.links.remove(address).is_some();
     }
 
-    /// Makes up for hints that may be missing.
-    fn make_up(&mut self, shared: &Shared) {
-        if std::mem::take(&mut self.missing) {
-            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-            *recent = Recent::default();
-            shared.listeners.notify_all();
+    /// Makes up for hints that may be missing: once requests go to the masters that are listened to, everything may have
+    /// changed.
+    async fn make_up(&mut self, shared: &Shared) -> Result<(), String> {
+        for master in shared.router.discover_masters().await? {
+            if !self.links.contains_key(&master) {
+                return Err(format!("{master}: requests still go to an earlier master"));
+            }
         }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        *recent = Recent::default();
+        shared.listeners.notify_all();
+        self.missing = false;
+        Ok(())
     }
 }
 

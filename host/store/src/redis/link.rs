@@ -14,7 +14,7 @@ use redis::{
 };
 use tokio::time::timeout;
 
-use super::cluster::{self, View};
+use super::cluster::{self, MasterList, View};
 use super::url::{Address, Topology};
 
 /// How long a connection may take to open, and a request to be answered.
@@ -40,9 +40,9 @@ pub(super) struct Link {
 }
 
 /// The members of a cluster as one of them knows them.
-struct Members {
-    view: View,
-    masters: Vec<Address>,
+pub(super) struct Members {
+    pub(super) view: View,
+    pub(super) list: MasterList,
     /// Until when the view may be that of an election without a result; `None` when it has one.
     election: Option<Instant>,
     requests: u32,
@@ -129,11 +129,9 @@ impl Link {
         Err(LinkError::Broken(format!("{}: {failure}", self.address)))
     }
 
-    /// The masters of the cluster as the server knew them when it answered last, and whether no election may be going on.
-    pub(super) fn masters(&self) -> Option<(&[Address], bool)> {
-        let members = self.members.as_ref()?;
-        let settled = members.election.is_none_or(|end| end <= Instant::now());
-        Some((members.masters.as_slice(), settled))
+    /// What the server knew of the cluster when it answered last.
+    pub(super) const fn members(&self) -> Option<&Members> {
+        self.members.as_ref()
     }
 
     async fn ask_role(&mut self) -> RedisResult<bool> {
@@ -148,6 +146,7 @@ impl Link {
     async fn ask_member(&mut self) -> RedisResult<()> {
         let known = self.members.take();
         if let Some(members) = &known
+            && members.settled()
             && members.requests < LIST_EVERY
         {
             let info: String = redis::cmd("CLUSTER")
@@ -182,11 +181,18 @@ impl Link {
         };
         self.members = Some(Members {
             view,
-            masters: list.masters,
+            list,
             election,
             requests: 0,
         });
         Ok(())
+    }
+}
+
+impl Members {
+    /// Whether no election may be going on.
+    pub(super) fn settled(&self) -> bool {
+        self.election.is_none_or(|end| end <= Instant::now())
     }
 }
 

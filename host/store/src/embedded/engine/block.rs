@@ -1,8 +1,10 @@
 //! A block: consecutive keys of a run, each with its value or a tombstone; the unit that redb stores.
 //!
 //! An entry is the lengths of its key and its value, the key and the value. The entries are followed by the offset of
-//! each, so that one is found without reading the others, by their number and by a checksum of it all. Numbers are
-//! little-endian.
+//! each, so that one is found without reading the others, and by their number. Then come the bounds of the block: the
+//! first key that could be in it and the first that no longer could, which is where the next block begins. The blocks of
+//! a run leave no gap, so one that redb's tree no longer leads to is missed. At the end is a checksum of it all and of
+//! the run's number. Numbers are little-endian.
 
 use bytes::Bytes;
 
@@ -15,6 +17,9 @@ const MAX_BYTES: usize = (16 << 10) - 64;
 /// The bytes of the lengths of a key and of a value.
 const LENGTHS: usize = 2 + 4;
 
+/// The bytes of the length of a bound.
+const BOUND: usize = 2;
+
 /// The length of the value that marks a tombstone.
 const TOMBSTONE: u32 = u32::MAX;
 
@@ -23,7 +28,8 @@ const TOMBSTONE: u32 = u32::MAX;
 pub(in super::super) struct Builder {
     bytes: Vec<u8>,
     offsets: Vec<u32>,
-    first: Vec<u8>,
+    /// Where the block begins: where the one before ended; empty for the first.
+    from: Vec<u8>,
 }
 
 /// A block that is read.
@@ -32,6 +38,10 @@ pub(in super::super) struct Block<'a> {
     bytes: &'a [u8],
     /// Where each entry begins.
     offsets: &'a [[u8; 4]],
+    /// The first key that could be in it.
+    from: &'a [u8],
+    /// The first key that no longer could; empty when there is none.
+    to: &'a [u8],
 }
 
 /// A key with its value; `None` for a tombstone.
@@ -40,10 +50,11 @@ pub(in super::super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 impl Builder {
     /// Whether an entry still fits. The first one fits whatever its length.
     pub(in super::super) fn fits(&self, key: &[u8], value: Option<&[u8]>) -> bool {
-        let trailer = 4 * (self.offsets.len() + 3);
+        let trailer = 4 * (self.offsets.len() + 3) + 2 * BOUND;
         let entry = LENGTHS + key.len() + value.map_or(0, <[u8]>::len);
-        self.offsets.is_empty()
-            || self.first.len() + self.bytes.len() + entry + trailer <= MAX_BYTES
+        // The bound behind it is about as long as its key, and its own begins the key in redb's table too.
+        let bounds = 2 * self.from.len() + 2 * key.len();
+        self.offsets.is_empty() || self.bytes.len() + entry + trailer + bounds <= MAX_BYTES
     }
 
     /// Adds an entry, whose key must be greater than those before it.
@@ -55,49 +66,71 @@ impl Builder {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<(), redb::Error> {
-        if self.offsets.is_empty() {
-            self.first.extend_from_slice(key);
-        }
         let offset = u32::try_from(self.bytes.len()).map_err(|_| malformed())?;
-        let key_length = u16::try_from(key.len()).map_err(|_| malformed())?;
         let length = value.map_or(Ok(TOMBSTONE), |value| u32::try_from(value.len()));
         let length = length.map_err(|_| malformed())?;
         self.offsets.push(offset);
-        self.bytes.extend_from_slice(&key_length.to_le_bytes());
+        self.bytes.extend_from_slice(&as_u16(key)?);
         self.bytes.extend_from_slice(&length.to_le_bytes());
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value.unwrap_or_default());
         Ok(())
     }
 
-    /// The first key and the block, unless the block is empty.
-    pub(in super::super) fn finish(&mut self) -> Option<(&[u8], &[u8])> {
-        let count = u32::try_from(self.offsets.len()).ok()?;
-        let offsets = self.offsets.iter().filter(|_| count > 0);
-        for number in offsets.chain([&count]) {
-            self.bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        let checksum = crc32fast::hash(&self.bytes);
-        self.bytes.extend_from_slice(&checksum.to_le_bytes());
-        (count > 0).then_some((self.first.as_slice(), self.bytes.as_slice()))
+    pub(in super::super) fn is_empty(&self) -> bool {
+        self.offsets.is_empty()
     }
 
-    /// Begins the next block.
-    pub(in super::super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.offsets.clear();
-        self.first.clear();
+    /// Ends a block before the key `to`, or at the end of the run when it is empty; returns where it begins and the
+    /// block, and begins the next.
+    ///
+    /// # Errors
+    /// When a length does not fit in its field.
+    pub(in super::super) fn finish(
+        &mut self,
+        run: u64,
+        to: &[u8],
+    ) -> Result<(Vec<u8>, Vec<u8>), redb::Error> {
+        let Self {
+            mut bytes,
+            offsets,
+            from,
+        } = std::mem::take(self);
+        let count = u32::try_from(offsets.len()).map_err(|_| malformed())?;
+        for number in offsets.iter().chain([&count]) {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for bound in [from.as_slice(), to] {
+            bytes.extend_from_slice(bound);
+            bytes.extend_from_slice(&as_u16(bound)?);
+        }
+        let checksum = checksum(run, &bytes);
+        bytes.extend_from_slice(&checksum);
+        self.from.extend_from_slice(to);
+        Ok((from, bytes))
     }
 }
 
+fn as_u16(bytes: &[u8]) -> Result<[u8; BOUND], redb::Error> {
+    let length = u16::try_from(bytes.len()).map_err(|_| malformed())?;
+    Ok(length.to_le_bytes())
+}
+
+fn checksum(run: u64, content: &[u8]) -> [u8; 4] {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&run.to_le_bytes());
+    checksum.update(content);
+    checksum.finalize().to_le_bytes()
+}
+
 impl<'a> Block<'a> {
-    /// Verifies a block that was read from disk, since redb verifies its pages only after a crash.
+    /// Verifies a block of a run that was read from disk, since redb does not verify its pages.
     ///
     /// # Errors
     /// When it is not as it was written.
-    pub(in super::super) fn read(bytes: &'a [u8]) -> Result<Self, redb::Error> {
-        let (content, checksum) = bytes.split_last_chunk().ok_or_else(malformed)?;
-        if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+    pub(in super::super) fn read(run: u64, bytes: &'a [u8]) -> Result<Self, redb::Error> {
+        let (content, found) = bytes.split_last_chunk().ok_or_else(malformed)?;
+        if *found != checksum(run, content) {
             return Err(malformed());
         }
         Self::of(bytes)
@@ -110,15 +143,37 @@ impl<'a> Block<'a> {
     pub(in super::super) fn of(bytes: &'a [u8]) -> Result<Self, redb::Error> {
         let block = || {
             let (rest, _) = bytes.split_last_chunk::<4>()?;
+            let (rest, to) = split_bound(rest)?;
+            let (rest, from) = split_bound(rest)?;
             let (rest, count) = rest.split_last_chunk::<4>()?;
             let trailer = usize::try_from(u32::from_le_bytes(*count))
                 .ok()?
                 .checked_mul(4)?;
             let (bytes, offsets) = rest.split_at_checked(rest.len().checked_sub(trailer)?)?;
             let (offsets, _) = offsets.as_chunks();
-            Some(Self { bytes, offsets })
+            Some(Self {
+                bytes,
+                offsets,
+                from,
+                to,
+            })
         };
         block().ok_or_else(malformed)
+    }
+
+    /// Whether it is where a key would be.
+    pub(in super::super) fn covers(&self, key: &[u8]) -> bool {
+        self.from <= key && (self.to.is_empty() || key < self.to)
+    }
+
+    /// The first key that could be in it.
+    pub(in super::super) fn from(&self) -> &'a [u8] {
+        self.from
+    }
+
+    /// Where the next block begins; empty when it is the last.
+    pub(in super::super) fn to(&self) -> &'a [u8] {
+        self.to
     }
 
     /// The entry at an index, `None` after the last.
@@ -163,11 +218,20 @@ impl<'a> Block<'a> {
     }
 }
 
+/// Takes a bound from the end.
+fn split_bound(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (rest, length) = bytes.split_last_chunk()?;
+    let length = usize::from(u16::from_le_bytes(*length));
+    rest.split_at_checked(rest.len().checked_sub(length)?)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::*;
+
+    const RUN: u64 = 7;
 
     fn block(entries: &[Entry<'_>]) -> Vec<u8> {
         let mut builder = Builder::default();
@@ -175,9 +239,9 @@ mod tests {
             assert!(builder.fits(key, *value));
             builder.push(key, *value).unwrap();
         }
-        let (first, bytes) = builder.finish().unwrap();
-        assert_eq!(first, entries.first().unwrap().0);
-        bytes.to_vec()
+        let (from, bytes) = builder.finish(RUN, b"to").unwrap();
+        assert!(from.is_empty());
+        bytes
     }
 
     #[test]
@@ -212,7 +276,8 @@ mod tests {
         builder.push(b"key", Some(&long)).unwrap();
         assert!(!builder.fits(b"longer", None));
 
-        builder.clear();
+        let (_, bytes) = builder.finish(RUN, b"next").unwrap();
+        assert!(bytes.len() > long.len());
         let mut entries = 0_u32;
         while builder.fits(&entries.to_be_bytes(), Some(&[0; 100])) {
             builder
@@ -220,7 +285,8 @@ mod tests {
                 .unwrap();
             entries += 1;
         }
-        let (_, bytes) = builder.finish().unwrap();
+        let (from, bytes) = builder.finish(RUN, b"").unwrap();
+        assert_eq!(from, b"next");
         assert!(
             (MAX_BYTES - 200..=MAX_BYTES).contains(&bytes.len()),
             "{}",
@@ -231,9 +297,10 @@ mod tests {
     #[test]
     fn every_change_of_a_stored_block_is_detected() {
         let whole = block(&[(b"a", Some(b"1")), (b"b", Some(b"2"))]);
-        assert!(Block::read(&whole).is_ok());
+        assert!(Block::read(RUN, &whole).is_ok());
+        assert!(Block::read(RUN + 1, &whole).is_err());
         for length in 0..whole.len() {
-            assert!(Block::read(whole.get(..length).unwrap()).is_err());
+            assert!(Block::read(RUN, whole.get(..length).unwrap()).is_err());
             // Without the check of the checksum it is still not read beyond its end.
             let cut = Block::of(whole.get(..length).unwrap());
             let _found = cut.and_then(|block| block.find(b"b"));
@@ -241,7 +308,7 @@ mod tests {
         for index in 0..whole.len() {
             let mut wrong = whole.clone();
             *wrong.get_mut(index).unwrap() ^= 1;
-            assert!(Block::read(&wrong).is_err());
+            assert!(Block::read(RUN, &wrong).is_err());
             let _found = Block::of(&wrong).and_then(|block| block.find(b"b"));
         }
     }

@@ -7,19 +7,25 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{Database, ReadOnlyTable, ReadableDatabase};
+use redb::{ReadOnlyTable, ReadableDatabase};
 
 use super::block::Block;
+use super::database::Database;
+use super::facts::Facts;
 use super::filter::KeyHash;
+use super::row;
 use super::run::{Run, block_key, prefix};
-use super::tables::{BLOCKS, Key, ROWS, is_row};
+use super::tables::{BLOCKS, Key, ROWS, is_row, malformed};
 
 /// What is flushed, at one moment.
 pub(in super::super) struct DiskSnapshot {
     blocks: ReadOnlyTable<&'static [u8], &'static [u8]>,
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    /// Keeps it open. Declared after the tables, which are of it.
+    _database: Arc<Database>,
     /// Newest first.
     runs: Vec<Arc<Run>>,
+    facts: Facts,
 }
 
 /// A key with its value; `None` for a tombstone.
@@ -28,12 +34,25 @@ pub(in super::super) type RunEntry = (Bytes, Option<Bytes>);
 impl DiskSnapshot {
     /// What is flushed now; `runs` are all runs of the store, newest first.
     pub(in super::super) fn new(
-        database: &Database,
+        database: &Arc<Database>,
         runs: Vec<Arc<Run>>,
+        facts: Facts,
     ) -> Result<Self, redb::Error> {
-        let read = database.begin_read()?;
+        let read = database.redb()?.begin_read()?;
         let (blocks, rows) = (read.open_table(BLOCKS)?, read.open_table(ROWS)?);
-        Ok(Self { blocks, rows, runs })
+        Ok(Self {
+            blocks,
+            rows,
+            _database: Arc::clone(database),
+            runs,
+            facts,
+        })
+    }
+
+    /// How many rows it has with the tag of a key.
+    pub(super) fn rows_like(&self, key: &[u8]) -> u64 {
+        let mut facts = self.facts;
+        facts.rows_like(key).copied().unwrap_or_default()
     }
 
     /// The value of a key.
@@ -44,21 +63,24 @@ impl DiskSnapshot {
     ) -> Result<Option<Bytes>, redb::Error> {
         if is_row(key) {
             let row = self.rows.get(key)?;
-            return Ok(row.map(|row| Bytes::copy_from_slice(row.value())));
+            return row.map(|row| row::open(key, row.value())).transpose();
         }
         for run in self.runs.iter().filter(|run| run.filter.may_contain(hash)) {
             let (from, to) = (prefix(run.number), block_key(run.number, key));
             let mut blocks = self.blocks.range(from.as_slice()..=to.as_slice())?;
-            if let Some((_, block)) = blocks.next_back().transpose()?
-                && let Some(value) = Block::read(block.value())?.find(key)?
-            {
+            let (_, block) = blocks.next_back().transpose()?.ok_or_else(malformed)?;
+            let block = Block::read(run.number, block.value())?;
+            if !block.covers(key) {
+                return Err(malformed());
+            }
+            if let Some(value) = block.find(key)? {
                 return Ok(value);
             }
         }
         Ok(None)
     }
 
-    /// The keys of a range that exist. The range must contain only keys of rows, or none.
+    /// The keys of a range, tombstones included. The range must contain only keys of rows, or none.
     pub(in super::super) fn range(&self, range: &Range<Key>) -> Result<DiskRange, redb::Error> {
         if is_row(&range.start) {
             let rows = self
@@ -86,6 +108,7 @@ pub(in super::super) struct MergedRuns(Vec<Cursor>);
 /// A position in a run.
 struct Cursor {
     blocks: redb::Range<'static, &'static [u8], &'static [u8]>,
+    run: u64,
     block: Bytes,
     /// The index of the next entry in the block.
     index: usize,
@@ -130,21 +153,25 @@ impl Iterator for MergedRuns {
 impl Cursor {
     fn new(disk: &DiskSnapshot, run: &Run, range: &Range<Key>) -> Result<Self, redb::Error> {
         // The first key of the range may be in the block that begins before it.
-        let (from, to) = (prefix(run.number), block_key(run.number, &range.start));
-        let mut before = disk.blocks.range(from.as_slice()..=to.as_slice())?;
-        let before = before.next_back().transpose()?;
-        let first = before.map_or(to, |(key, _)| key.value().to_vec());
-        let end = block_key(run.number, &range.end);
-        let end = end.max(first.clone());
+        let (first, to) = (prefix(run.number), block_key(run.number, &range.start));
+        let mut before = disk.blocks.range(first.as_slice()..=to.as_slice())?;
+        let (first, _) = before.next_back().transpose()?.ok_or_else(malformed)?;
+        let first = first.value().to_vec();
+        let end = block_key(run.number, &range.end).max(first.clone());
         let mut cursor = Self {
             blocks: disk.blocks.range(first.as_slice()..end.as_slice())?,
+            run: run.number,
             block: Bytes::new(),
             index: 0,
             end: range.end.clone(),
             next: None,
         };
-        if cursor.load_block()? {
-            cursor.index = Block::of(&cursor.block)?.lower_bound(&range.start)?;
+        if range.start < range.end && cursor.load_block()? {
+            let block = Block::of(&cursor.block)?;
+            if !block.covers(&range.start) {
+                return Err(malformed());
+            }
+            cursor.index = block.lower_bound(&range.start)?;
             cursor.take()?;
         }
         Ok(cursor)
@@ -152,11 +179,20 @@ impl Cursor {
 
     /// Loads the next block; whether there is one.
     fn load_block(&mut self) -> Result<bool, redb::Error> {
-        let Some((_, block)) = self.blocks.next().transpose()? else {
-            return Ok(false);
+        let last = match self.block.is_empty() {
+            true => None,
+            false => Some(Block::of(&self.block)?.to()),
         };
-        Block::read(block.value())?;
-        (self.block, self.index) = (Bytes::copy_from_slice(block.value()), 0);
+        if last.is_some_and(|to| to.is_empty() || to >= self.end.as_slice()) {
+            return Ok(false);
+        }
+        let (_, next) = self.blocks.next().transpose()?.ok_or_else(malformed)?;
+        let block = Block::read(self.run, next.value())?;
+        if last.is_some_and(|to| to != block.from()) {
+            return Err(malformed());
+        }
+        let next = Bytes::copy_from_slice(next.value());
+        (self.block, self.index) = (next, 0);
         Ok(true)
     }
 
@@ -181,29 +217,26 @@ impl Cursor {
     }
 }
 
-/// The keys of a range that exist on disk, with their values.
+/// The keys of a range on disk, tombstones included.
 pub(in super::super) enum DiskRange {
     Rows(Box<redb::Range<'static, &'static [u8], &'static [u8]>>),
     Runs(MergedRuns),
 }
 
 impl Iterator for DiskRange {
-    type Item = Result<(Bytes, Bytes), redb::Error>;
+    type Item = Result<RunEntry, redb::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
             Self::Rows(rows) => {
-                let copy = Bytes::copy_from_slice;
-                let row = rows
-                    .next()?
-                    .map(|(key, row)| (copy(key.value()), copy(row.value())));
-                Some(row.map_err(redb::Error::from))
+                let row = rows.next()?.map_err(redb::Error::from);
+                Some(row.and_then(|(key, row)| {
+                    let key = Bytes::copy_from_slice(key.value());
+                    let row = row::open(&key, row.value())?;
+                    Ok((key, Some(row)))
+                }))
             }
-            Self::Runs(entries) => entries.find_map(|entry| match entry {
-                Ok((_, None)) => None,
-                Ok((key, Some(value))) => Some(Ok((key, value))),
-                Err(error) => Some(Err(error)),
-            }),
+            Self::Runs(entries) => entries.next(),
         }
     }
 }

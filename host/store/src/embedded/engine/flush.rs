@@ -12,13 +12,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{Database, Durability, Table};
+use redb::{Durability, ReadableDatabase, Table};
 
 use super::compaction::Compaction;
+use super::database::Database;
 use super::disk_snapshot::DiskSnapshot;
+use super::facts::Facts;
 use super::memtable::Changes;
+use super::row;
 use super::run::{self, Blocks, Run, RunWriter};
-use super::tables::{BLOCKS, FLUSHED_KEY, Key, META, ROWS, RUNS, is_row};
+use super::tables::{BLOCKS, Key, META, ROWS, RUNS, is_row, malformed};
 
 /// How many runs of a level are compacted into one.
 const FANOUT: usize = 8;
@@ -54,8 +57,12 @@ struct Tables<'a> {
 
 /// The runs of a store and their compactions.
 pub(in super::super) struct Flusher {
+    database: Arc<Database>,
+    facts: Facts,
     /// All runs, newest first.
     runs: Vec<Arc<Run>>,
+    /// Runs that an interrupted compaction has begun; the next flush removes their blocks.
+    unfinished: Vec<u64>,
     /// The compactions that are under way, by the level of their inputs.
     compactions: BTreeMap<u64, Compaction>,
     /// The number of the next run.
@@ -65,34 +72,30 @@ pub(in super::super) struct Flusher {
 }
 
 impl Flusher {
-    /// Reads the runs of a database, and removes what an interrupted compaction left.
-    pub(in super::super) fn new(
-        database: &Database,
+    /// Reads the runs of a database. Writes nothing.
+    pub(super) fn new(
+        database: &Arc<Database>,
         compaction_bytes: usize,
     ) -> Result<Self, redb::Error> {
         let runs = run::all(database)?;
+        let facts = database.facts()?;
+        if facts.runs != as_u64(runs.len()) {
+            return Err(malformed());
+        }
         let known: BTreeSet<u64> = runs.iter().map(|run| run.number).collect();
         let mut last = known.last().copied();
-        let tx = database.begin_write()?;
         let mut unfinished = Vec::new();
-        {
-            let mut blocks = tx.open_table(BLOCKS)?;
-            let mut after = None;
-            while let Some(number) = run::next_with_blocks(&blocks, after)? {
-                (after, last) = (Some(number), last.max(Some(number)));
-                unfinished.extend((!known.contains(&number)).then_some(number));
-            }
-            for number in &unfinished {
-                run::remove(&mut blocks, *number)?;
-            }
-        }
-        if unfinished.is_empty() {
-            tx.abort()?;
-        } else {
-            tx.commit()?;
+        let blocks = database.redb()?.begin_read()?.open_table(BLOCKS)?;
+        let mut after = None;
+        while let Some(number) = run::next_with_blocks(&blocks, after)? {
+            (after, last) = (Some(number), last.max(Some(number)));
+            unfinished.extend((!known.contains(&number)).then_some(number));
         }
         Ok(Self {
+            database: Arc::clone(database),
+            facts,
             runs,
+            unfinished,
             compactions: BTreeMap::new(),
             next_number: last.map_or(0, |last| last.saturating_add(1)),
             compaction_bytes,
@@ -100,33 +103,38 @@ impl Flusher {
     }
 
     /// What is flushed now.
-    pub(in super::super) fn snapshot(
-        &self,
-        database: &Database,
-    ) -> Result<DiskSnapshot, redb::Error> {
-        DiskSnapshot::new(database, self.runs.clone())
+    pub(in super::super) fn snapshot(&self) -> Result<DiskSnapshot, redb::Error> {
+        DiskSnapshot::new(&self.database, self.runs.clone(), self.facts)
+    }
+
+    /// Why the file can no longer be written, if that is so.
+    pub(in super::super) fn failure(&self) -> Option<redb::Error> {
+        self.database.failure()
     }
 
     /// Flushes the changes up to the journal's record `through`. After an error nothing more may be flushed.
     pub(in super::super) fn flush(
         &mut self,
-        database: &Database,
         changes: &Changes,
         through: u64,
     ) -> Result<(), redb::Error> {
-        let disk = self.snapshot(database)?;
-        let mut tx = database.begin_write()?;
-        // One fsync a transaction. redb's other mode, two-phase commits with quick repair, needs two and writes its free
-        // pages each time, to open faster after a crash. With one, opening after a crash verifies the checksum of every
-        // page instead, as a store that was not closed should. What two phases guard against, an adversary who forges
-        // checksums and times power cuts, is not a threat here.
+        let disk = self.snapshot()?;
+        let database = Arc::clone(&self.database);
+        let mut tx = database.redb()?.begin_write()?;
         tx.set_durability(Durability::Immediate)?;
+        // Two fsyncs instead of one, and redb's free pages with every transaction. Without it, opening after a crash reads
+        // and verifies the whole file, seconds for a store of a gigabyte; blocks, rows and runs have checksums of their
+        // own, which every read verifies.
+        tx.set_quick_repair(true);
         {
             let mut tables = Tables {
                 blocks: tx.open_table(BLOCKS)?,
                 runs: tx.open_table(RUNS)?,
                 rows: tx.open_table(ROWS)?,
             };
+            for number in self.unfinished.drain(..) {
+                run::remove(&mut tables.blocks, number)?;
+            }
             let length = |(key, value): (&Key, &Option<Bytes>)| {
                 key.len() + value.as_ref().map_or(0, Bytes::len)
             };
@@ -135,10 +143,12 @@ impl Flusher {
             self.begin_compactions();
             self.step_compactions(&disk, &mut tables, bytes)?;
             self.add_run(&mut tables, changes)?;
-            tx.open_table(META)?.insert(FLUSHED_KEY, through)?;
+            (self.facts.flushed, self.facts.runs) = (through, as_u64(self.runs.len()));
+            self.facts.write(&mut tx.open_table(META)?)?;
         }
         tx.commit()?;
-        Ok(())
+        // Only in memory, if the file has failed.
+        self.failure().map_or(Ok(()), Err)
     }
 
     /// Writes changes as the newest run, and as rows.
@@ -148,9 +158,20 @@ impl Flusher {
         for (key, value) in changes {
             match value {
                 Some(row) if is_row(key) => {
-                    tables.rows.insert(key.as_slice(), row.as_ref())?;
+                    let row = row::seal(key, row);
+                    let is_new = tables
+                        .rows
+                        .insert(key.as_slice(), row.as_slice())?
+                        .is_none();
+                    let rows = self.facts.rows_like(key).filter(|_| is_new);
+                    rows.into_iter().for_each(|rows| *rows += 1);
                 }
-                None if is_row(key) => drop(tables.rows.remove(key.as_slice())?),
+                None if is_row(key) => {
+                    let existed = tables.rows.remove(key.as_slice())?.is_some();
+                    let rows = self.facts.rows_like(key).filter(|_| existed);
+                    rows.into_iter()
+                        .for_each(|rows| *rows = rows.saturating_sub(1));
+                }
                 _ => run.push(&mut tables.blocks, key, value.as_deref())?,
             }
         }
@@ -238,15 +259,17 @@ impl Flusher {
     }
 }
 
+fn as_u64(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-    use redb::ReadableDatabase;
-    use redb::backends::InMemoryBackend;
-
-    use super::super::super::tests::random;
-    use super::super::folder::Folder;
+    use super::super::super::tests::{FakeDisk, random};
+    use super::super::Disk;
+    use super::super::disk_snapshot::RunEntry;
     use super::*;
 
     /// How much a flush compacts on each level, at least: a small part of a level.
@@ -264,9 +287,20 @@ mod tests {
         (0..20).map(change).collect()
     }
 
+    fn database() -> Arc<Database> {
+        let disk = FakeDisk::default();
+        Arc::new(Database::open(disk.redb().unwrap(), disk.path()).unwrap())
+    }
+
     /// The run of each block.
     fn blocks(database: &Database) -> Vec<u64> {
-        let table = database.begin_read().unwrap().open_table(BLOCKS).unwrap();
+        let table = database
+            .redb()
+            .unwrap()
+            .begin_read()
+            .unwrap()
+            .open_table(BLOCKS)
+            .unwrap();
         let rows = table.range::<&[u8]>(..).unwrap();
         let run = |row: Result<(redb::AccessGuard<'_, &[u8]>, _), _>| {
             let (key, _): (_, redb::AccessGuard<'_, &[u8]>) = row.unwrap();
@@ -275,12 +309,19 @@ mod tests {
         rows.map(run).collect()
     }
 
+    /// What is found, unless it is a tombstone.
+    fn existing(found: Result<RunEntry, redb::Error>) -> Option<Result<(Key, Bytes), redb::Error>> {
+        found
+            .map(|(key, value)| Some((Key::from(key), value?)))
+            .transpose()
+    }
+
     /// Asserts that a snapshot finds what a map contains, by key and by range.
     fn assert_matches(disk: &DiskSnapshot, model: &BTreeMap<Key, Bytes>) {
         let all: Vec<_> = disk
             .range(&(key(0)..key(9_999)))
             .unwrap()
-            .map(|found| found.map(|(key, value)| (Key::from(key), value)))
+            .filter_map(existing)
             .collect::<Result<_, _>>()
             .unwrap();
         let expected: Vec<_> = model.clone().into_iter().collect();
@@ -290,21 +331,21 @@ mod tests {
             let found = disk.find(&key, super::super::filter::KeyHash::of(&key));
             assert_eq!(found.unwrap().as_ref(), model.get(&key));
         }
-        let some: Vec<_> = disk.range(&(key(50)..key(60))).unwrap().collect();
-        assert_eq!(some.len(), model.range(key(50)..key(60)).count());
+        let some = disk.range(&(key(50)..key(60))).unwrap();
+        let some = some.filter_map(existing).count();
+        assert_eq!(some, model.range(key(50)..key(60)).count());
     }
 
     #[test]
     fn runs_stay_few_and_complete_even_when_compactions_are_interrupted() {
         for seed in 0..8 {
             let mut random = random(seed);
-            let (folder, _) = Folder::on(InMemoryBackend::new()).unwrap();
-            let database = folder.database().unwrap();
+            let database = &database();
             let mut flusher = Flusher::new(database, COMPACTION_BYTES).unwrap();
             let (mut model, mut interrupted) = (BTreeMap::new(), 0);
             for record in 1..=300 {
                 let changes = changes(&mut random);
-                flusher.flush(database, &changes, record).unwrap();
+                flusher.flush(&changes, record).unwrap();
                 for (key, value) in changes {
                     match value {
                         Some(value) => drop(model.insert(key, value)),
@@ -315,6 +356,7 @@ mod tests {
                 if seed % 2 == 1 && random(3) > 0 {
                     interrupted += usize::from(!flusher.compactions.is_empty());
                     flusher = Flusher::new(database, COMPACTION_BYTES).unwrap();
+                    flusher.flush(&Changes::new(), record).unwrap();
                     let known: BTreeSet<u64> = flusher.runs.iter().map(|run| run.number).collect();
                     let with_blocks: BTreeSet<u64> = blocks(database).into_iter().collect();
                     assert_eq!(
@@ -326,7 +368,7 @@ mod tests {
                 let most = usize::try_from(levels).unwrap() * 2 * FANOUT;
                 assert!(flusher.runs.len() <= most, "{} runs", flusher.runs.len());
                 if record % 50 == 0 {
-                    assert_matches(&flusher.snapshot(database).unwrap(), &model);
+                    assert_matches(&flusher.snapshot().unwrap(), &model);
                 }
             }
             assert!(flusher.runs.iter().any(|run| run.level > 1), "seed {seed}");
@@ -336,18 +378,17 @@ mod tests {
 
     #[test]
     fn deleted_keys_leave_nothing_behind() {
-        let (folder, _) = Folder::on(InMemoryBackend::new()).unwrap();
-        let database = folder.database().unwrap();
+        let database = &database();
         let mut flusher = Flusher::new(database, COMPACTION_BYTES).unwrap();
         for record in 1..=u64::try_from(FANOUT).unwrap() {
             let value = (record == 1).then(|| Bytes::from_static(b"value"));
             let changes = Changes::from([(key(1), value)]);
-            flusher.flush(database, &changes, record).unwrap();
+            flusher.flush(&changes, record).unwrap();
         }
         assert_eq!(flusher.runs.len(), FANOUT);
-        flusher.flush(database, &Changes::new(), 99).unwrap();
+        flusher.flush(&Changes::new(), 99).unwrap();
         assert_eq!(flusher.runs.len(), 0);
         assert_eq!(blocks(database), Vec::<u64>::new());
-        assert_matches(&flusher.snapshot(database).unwrap(), &BTreeMap::new());
+        assert_matches(&flusher.snapshot().unwrap(), &BTreeMap::new());
     }
 }

@@ -1,4 +1,4 @@
-//! The store's folder: creating it, locking it, opening its files, and describing what is wrong with it.
+//! The store's folder: creating it, locking it and opening its files.
 //!
 //! `tillgate.lock` is locked as long as the store is open; its content means nothing. `tillgate.redb` and the two files
 //! of the journal, `tillgate.journal.0` and `.1`, are the store: each is useless without the others. A new redb file is
@@ -9,123 +9,77 @@ use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use redb::StorageBackend;
 use redb::backends::FileBackend;
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable};
 
-use super::journal::{Files, ReadError};
+use super::database::Database;
+use super::disk::{Disk, damaged, describe};
 use super::panics::catch_panics;
-use super::tables::{BLOCKS, FLUSHED_KEY, FORMAT, FORMAT_KEY, META, ROWS, RUNS, SALT_KEY};
 
-/// The size of redb's cache of the file: 256 MiB. The operating system caches more.
-const CACHE_BYTES: usize = 256 << 20;
+/// The name of redb's file.
+const REDB: &str = "tillgate.redb";
+
+/// How long to wait for a folder that is locked, and how often to try.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The names of the journal's files.
 const JOURNAL: [&str; 2] = ["tillgate.journal.0", "tillgate.journal.1"];
 
-/// Facts about a store.
-pub(in super::super) struct Meta {
-    /// The last record of the journal that is flushed.
-    pub(in super::super) flushed: u64,
-    /// The salt of the journal's records.
-    pub(in super::super) salt: u64,
-}
-
-/// An open folder.
+/// A folder that is locked and contains a store.
 pub(in super::super) struct Folder {
-    /// `None` while it is closed.
-    database: Option<Database>,
     path: PathBuf,
-    /// Declared after the database, so that it is released after that is closed.
-    _lock: Option<File>,
+    _lock: File,
 }
 
 impl Folder {
-    /// Opens the store in a folder and the files of its journal; creates what is missing.
-    pub(in super::super) fn open(path: &Path) -> Result<(Self, Meta, Files), String> {
+    /// Locks a folder; creates it, and a store in it, when they are missing.
+    ///
+    /// # Errors
+    /// What is wrong, for the operator.
+    pub(in super::super) fn open(path: &Path) -> Result<Self, String> {
         create_folder(path).map_err(|error| cannot("create", path, &error))?;
         let lock = lock(path)?;
-        let file = path.join("tillgate.redb");
-        if !file
-            .try_exists()
-            .map_err(|error| cannot("read", path, &error))?
-        {
-            create_store(path, &file)?;
+        let redb = path.join(REDB);
+        let exists = redb.try_exists();
+        if !exists.map_err(|error| cannot("read", path, &error))? {
+            create_store(path, &redb)?;
         }
-        let database = database(path, || builder(path).open(&file))?;
-        let folder = Self {
-            database: Some(database),
+        Ok(Self {
             path: path.to_owned(),
-            _lock: Some(lock),
-        };
-        let meta = folder.meta()?;
-        let [first, second] = JOURNAL.map(|name| journal(path, name));
-        Ok((folder, meta, [first?, second?]))
-    }
-
-    /// A store that is not in a folder, for tests of disk failures.
-    #[cfg(test)]
-    pub(in super::super) fn on(backend: impl redb::StorageBackend) -> Result<(Self, Meta), String> {
-        let path = PathBuf::from("a test");
-        let database = database(&path, || builder(&path).create_with_backend(backend))?;
-        set_up(&database).map_err(|error| describe(&path, &error))?;
-        let folder = Self {
-            database: Some(database),
-            path,
-            _lock: None,
-        };
-        let meta = folder.meta()?;
-        Ok((folder, meta))
-    }
-
-    /// The redb file.
-    pub(in super::super) fn database(&self) -> Result<&Database, redb::Error> {
-        self.database.as_ref().ok_or(redb::Error::DatabaseClosed)
-    }
-
-    fn meta(&self) -> Result<Meta, String> {
-        let meta = catch_panics(|| {
-            let meta = self.database()?.begin_read()?.open_table(META)?;
-            let fact = |key| Ok::<_, redb::Error>(meta.get(key)?.map(|fact| fact.value()));
-            Ok([fact(FORMAT_KEY)?, fact(FLUSHED_KEY)?, fact(SALT_KEY)?])
-        });
-        let path = self.path.display();
-        match meta {
-            Ok([Some(FORMAT), Some(flushed), Some(salt)]) => Ok(Meta { flushed, salt }),
-            Ok([Some(format), _, _]) => Err(format!(
-                "the store in the folder {path} has format {format}, and this version reads format \
-                 {FORMAT}: use the version that wrote it"
-            )),
-            Ok(_) | Err(redb::Error::TableDoesNotExist(_)) => Err(format!(
-                "the folder {path} contains a database that is not a store"
-            )),
-            Err(error) => Err(self.describe(&error)),
-        }
-    }
-
-    /// Why the journal cannot be read, for the operator.
-    pub(in super::super) fn describe_journal(&self, error: ReadError) -> String {
-        self.describe(&match error {
-            ReadError::Io(error) => redb::Error::Io(error),
-            ReadError::Damaged(how) => redb::Error::Corrupted(how),
+            _lock: lock,
         })
     }
 
-    /// An error with the folder and what to do, for the operator.
-    pub(in super::super) fn describe(&self, error: &redb::Error) -> String {
-        describe(&self.path, error)
+    /// Opens one of its files, which exists.
+    fn file(&self, name: &str) -> Result<Box<dyn StorageBackend>, String> {
+        let file = private().create(false).open(self.path.join(name));
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                self.describe(&damaged(&format!("its file {name} is missing")))
+            }
+            _ => cannot("write", &self.path, &error),
+        })?;
+        let file = FileBackend::new(file).map_err(|error| self.describe(&error.into()))?;
+        Ok(Box::new(file))
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let database = self.database.take();
-        // Closing writes, and redb panics on some kinds of damage. The panic hook has reported it, and what was
-        // acknowledged is durable already.
-        let _closed = catch_panics(|| {
-            drop(database);
-            Ok(())
-        });
+impl Disk for Folder {
+    fn redb(&self) -> Result<Box<dyn StorageBackend>, String> {
+        self.file(REDB)
+    }
+
+    fn journal(&self) -> Result<[Box<dyn StorageBackend>; 2], String> {
+        let [first, second] = JOURNAL.map(|name| self.file(name));
+        Ok([first?, second?])
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -156,13 +110,24 @@ fn create_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Locks the folder. Whoever held it until now may take a moment to let go: a process that is ending, or one that was begun
+/// while the folder was open and has not become another program yet.
 fn lock(path: &Path) -> Result<File, String> {
     let file = private().open(path.join("tillgate.lock"));
     let file = file.map_err(|error| cannot("write", path, &error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(in_use(path)),
-        Err(TryLockError::Error(error)) => Err(cannot("lock", path, &error)),
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begin.elapsed() < LOCK_PATIENCE => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let path = path.display();
+                return Err(format!("the folder {path} is open in another process"));
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot("lock", path, &error)),
+        }
     }
 }
 
@@ -179,68 +144,11 @@ fn create_store(path: &Path, file: &Path) -> Result<(), String> {
         journal.map_err(failed)?;
     }
     let empty = private().open(&unfinished).map_err(failed)?;
-    let database = database(path, || builder(path).create_file(empty))?;
-    set_up(&database).map_err(|error| describe(path, &error))?;
-    drop(database);
+    catch_panics(|| Database::create(FileBackend::new(empty)?, path))
+        .map_err(|error| describe(path, &error))?;
     fs::rename(&unfinished, file)
         .and_then(|()| sync(path))
         .map_err(failed)
-}
-
-/// Creates the tables of an empty store.
-fn set_up(database: &Database) -> Result<(), redb::Error> {
-    let tx = database.begin_write()?;
-    {
-        let mut meta = tx.open_table(META)?;
-        if meta.get(FORMAT_KEY)?.is_some() {
-            return Ok(());
-        }
-        meta.insert(FORMAT_KEY, FORMAT)?;
-        meta.insert(FLUSHED_KEY, 0)?;
-        meta.insert(SALT_KEY, uuid::Uuid::new_v4().as_u64_pair().1)?;
-        tx.open_table(RUNS)?;
-        tx.open_table(BLOCKS)?;
-        tx.open_table(ROWS)?;
-    }
-    tx.commit()?;
-    Ok(())
-}
-
-/// Opens a database. redb panics on some kinds of damage.
-fn database(
-    path: &Path,
-    open: impl FnOnce() -> Result<Database, DatabaseError>,
-) -> Result<Database, String> {
-    catch_panics(|| open().map_err(redb::Error::from)).map_err(|error| match error {
-        redb::Error::DatabaseAlreadyOpen => in_use(path),
-        error => describe(path, &error),
-    })
-}
-
-/// A file of the journal. The folder is locked.
-fn journal(path: &Path, name: &str) -> Result<Box<dyn redb::StorageBackend>, String> {
-    let file = private().create(false).open(path.join(name));
-    let file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            let missing = format!("its file {name} is missing");
-            describe(path, &redb::Error::Corrupted(missing))
-        }
-        _ => cannot("write", path, &error),
-    })?;
-    let file = FileBackend::new(file).map_err(|error| describe(path, &error.into()))?;
-    Ok(Box::new(file))
-}
-
-fn builder(path: &Path) -> Builder {
-    let folder = path.display().to_string();
-    let mut builder = Database::builder();
-    builder
-        .set_cache_size(CACHE_BYTES)
-        .set_repair_callback(move |repair| {
-            let percent = (repair.progress() * 100.0).round();
-            tracing::warn!(folder, percent, "the store was not closed, verifying it");
-        });
-    builder
 }
 
 /// Options for a file that only this user can read; it is created when it is missing.
@@ -257,28 +165,6 @@ fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn in_use(path: &Path) -> String {
-    format!("the folder {} is open in another process", path.display())
-}
-
 fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot {verb} the folder {}: {error}", path.display())
-}
-
-fn describe(path: &Path, error: &redb::Error) -> String {
-    let path = path.display();
-    match error {
-        redb::Error::Corrupted(what) => {
-            format!("the store in the folder {path} is damaged, restore a copy of it: {what}")
-        }
-        redb::Error::Io(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
-            ) =>
-        {
-            format!("the store in the folder {path} is damaged, restore a copy of it: {error}")
-        }
-        error => format!("the store in the folder {path} failed: {error}"),
-    }
 }

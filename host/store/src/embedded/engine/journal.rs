@@ -6,11 +6,12 @@
 //! The header carries the salt of the store, a secret, so that no stored value can pass for a record.
 //!
 //! After a crash, what follows the last complete record is a write that was never acknowledged, and is dropped. If a
-//! later record is found behind it, or one is missing, the journal is damaged.
+//! later record is found behind it, or one is missing, the journal is damaged. The last record may be on its way to the
+//! disk only, or not even that after a failed sync, so it is written again before anything follows it
+//! ([`Journal::prepare`]).
 
 use std::fmt;
 use std::io;
-use std::ops::Range;
 
 use bytes::{Buf, Bytes};
 use redb::StorageBackend;
@@ -29,12 +30,9 @@ const GROWTH: usize = 1 << 20;
 /// The length of the value that marks a tombstone.
 const TOMBSTONE: u32 = u32::MAX;
 
-/// The files of a journal.
-pub(in super::super) type Files = [Box<dyn StorageBackend>; 2];
-
 /// The journal of an open store. Every record is flushed, is being flushed, or is in the current file.
 pub(in super::super) struct Journal {
-    files: Files,
+    files: [Box<dyn StorageBackend>; 2],
     salt: u64,
     /// The index of the current file.
     current: usize,
@@ -42,8 +40,27 @@ pub(in super::super) struct Journal {
     end: u64,
     /// The number of the last record.
     last: u64,
+    /// Where the last record is and what it is, if it was read and is not known to be durable.
+    unsure: Option<(u64, Bytes)>,
     /// The buffer in which records are built.
     record: Vec<u8>,
+}
+
+/// What a journal has that is not flushed.
+#[derive(Default)]
+pub(super) struct Unflushed {
+    /// The changes of the file that is no longer written, and its last record.
+    pub(super) sealed: Option<(Changes, u64)>,
+    /// The changes of the current file.
+    pub(super) active: Changes,
+}
+
+/// Why a record could not be appended.
+pub(in super::super) enum AppendError {
+    /// None of it was written.
+    Nothing(io::Error),
+    /// It may be there.
+    Unknown(io::Error),
 }
 
 /// Why a journal cannot be read.
@@ -61,56 +78,72 @@ impl From<io::Error> for ReadError {
 }
 
 impl Journal {
-    /// The changes after record `flushed`, and the number of the last record.
-    pub(in super::super) fn read(
-        files: &Files,
+    /// Opens a journal whose records up to `flushed` are flushed, and reads the others. Writes nothing.
+    pub(super) fn open(
+        files: [Box<dyn StorageBackend>; 2],
         salt: u64,
         flushed: u64,
-    ) -> Result<(Changes, u64), ReadError> {
-        let mut records = Vec::new();
-        for file in files {
+    ) -> Result<(Self, Unflushed), ReadError> {
+        let mut found = Vec::new();
+        for (index, file) in files.iter().enumerate() {
             let mut bytes = vec![0; usize::try_from(file.len()?).unwrap_or(usize::MAX)];
             file.read(0, &mut bytes)?;
-            records.extend(complete_records(&Bytes::from(bytes), salt, flushed)?);
-        }
-        records.sort_by_key(|(number, _)| *number);
-        let (mut changes, mut last) = (Changes::new(), flushed);
-        for (number, body) in records {
-            if number != last.saturating_add(1) {
-                return Err(damaged(last, number));
+            let records = complete_records(&Bytes::from(bytes), salt, flushed)?;
+            if let Some(first) = records.first() {
+                found.push((first.number, index, records));
             }
-            decode(body, &mut changes)?;
-            last = number;
         }
-        Ok((changes, last))
-    }
-
-    /// A journal that continues after record `last`, up to which all is flushed.
-    pub(in super::super) fn new(files: Files, salt: u64, last: u64) -> Self {
-        Self {
+        found.sort_by_key(|(first, ..)| *first);
+        let mut journal = Self {
             files,
             salt,
             current: 0,
             end: 0,
-            last,
+            last: flushed,
+            unsure: None,
             record: Vec::new(),
+        };
+        let mut unflushed = Unflushed::default();
+        for (_, index, records) in found {
+            let active = std::mem::take(&mut unflushed.active);
+            unflushed.sealed = (journal.last > flushed).then_some((active, journal.last));
+            journal.current = index;
+            for record in records {
+                if record.number != journal.last.saturating_add(1) {
+                    return Err(damaged(journal.last, record.number));
+                }
+                decode(record.body(), &mut unflushed.active)?;
+                journal.last = record.number;
+                journal.end = as_u64((record.start + record.whole.len()).next_multiple_of(HEADER));
+                journal.unsure = Some((as_u64(record.start), record.whole));
+            }
         }
+        Ok((journal, unflushed))
     }
 
-    /// Makes changes durable. After an error it is unknown whether they are.
-    pub(in super::super) fn append(&mut self, changes: &Changes) -> io::Result<()> {
-        let number = self.last.saturating_add(1);
-        encode(&mut self.record, changes, self.salt, number)?;
-        let [first, second] = &self.files;
-        let file = if self.current == 0 { first } else { second };
-        let end = self.end.saturating_add(as_u64(self.record.len()));
-        if end > file.len()? {
-            // An fsync that allocates blocks takes much longer, so many are allocated at once.
-            let length = self.record.len().saturating_add(GROWTH);
-            self.record.resize(length, 0);
+    /// Makes durable what was read, and room for more: shows that the disk can be written.
+    pub(in super::super) fn prepare(&mut self) -> io::Result<()> {
+        let file = current(&self.files, self.current);
+        if let Some((start, record)) = &self.unsure {
+            file.write(*start, record)?;
         }
-        file.write(self.end, &self.record)?;
+        make_room(file, self.end.saturating_add(as_u64(GROWTH)))?;
         file.sync_data()?;
+        self.unsure = None;
+        Ok(())
+    }
+
+    /// Makes changes durable.
+    pub(in super::super) fn append(&mut self, changes: &Changes) -> Result<(), AppendError> {
+        let number = self.last.saturating_add(1);
+        encode(&mut self.record, changes, self.salt, number).map_err(AppendError::Nothing)?;
+        let file = current(&self.files, self.current);
+        let end = self.end.saturating_add(as_u64(self.record.len()));
+        // A full disk is noticed here, before anything is written.
+        make_room(file, end).map_err(AppendError::Nothing)?;
+        file.write(self.end, &self.record)
+            .and_then(|()| file.sync_data())
+            .map_err(AppendError::Unknown)?;
         (self.end, self.last) = (end, number);
         Ok(())
     }
@@ -166,39 +199,83 @@ fn encode(record: &mut Vec<u8>, changes: &Changes, salt: u64, number: u64) -> io
     Ok(())
 }
 
-/// The number of the record at `start` and the range of its changes, if a complete record is there.
-fn record(file: &Bytes, start: usize, salt: u64) -> Option<(u64, Range<usize>)> {
-    let body = start.checked_add(HEADER)?;
-    let mut header = file.get(start..body)?;
-    if header.get_u64() != salt {
-        return None;
+fn current(files: &[Box<dyn StorageBackend>; 2], index: usize) -> &dyn StorageBackend {
+    let [first, second] = files;
+    let file = if index == 0 { first } else { second };
+    &**file
+}
+
+/// Lengthens a file that ends before `end`, by more than that: a sync that allocates blocks takes much longer.
+fn make_room(file: &dyn StorageBackend, end: u64) -> io::Result<()> {
+    let length = file.len()?;
+    if end <= length {
+        return Ok(());
     }
-    let (number, length) = (header.get_u64(), header.get_u64());
-    let end = body.checked_add(usize::try_from(length).ok()?)?;
-    let mut checksum = crc32fast::Hasher::new();
-    checksum.update(file.get(start..start + CHECKSUM)?);
-    checksum.update(file.get(body..end)?);
-    (checksum.finalize() == header.get_u32()).then_some((number, body..end))
+    let missing = usize::try_from(end - length).map_err(io::Error::other)?;
+    file.write(length, &vec![0; missing.saturating_add(GROWTH)])
+}
+
+/// A record in a file.
+struct Record {
+    number: u64,
+    start: usize,
+    /// Its header, its changes and its padding.
+    whole: Bytes,
+    /// The length of its changes.
+    length: usize,
+}
+
+impl Record {
+    /// The complete record at `start`, if there is one.
+    fn read(file: &Bytes, start: usize, salt: u64) -> Option<Self> {
+        let body = start.checked_add(HEADER)?;
+        let mut header = file.get(start..body)?;
+        if header.get_u64() != salt {
+            return None;
+        }
+        let (number, length) = (header.get_u64(), header.get_u64());
+        let length = usize::try_from(length).ok()?;
+        let end = body.checked_add(length)?;
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(file.get(start..start + CHECKSUM)?);
+        checksum.update(file.get(body..end)?);
+        if checksum.finalize() != header.get_u32() {
+            return None;
+        }
+        // The file may have lost the padding at its end.
+        let padded = end.next_multiple_of(HEADER).min(file.len());
+        Some(Self {
+            number,
+            start,
+            whole: file.slice(start..padded),
+            length,
+        })
+    }
+
+    /// Its changes.
+    fn body(&self) -> Bytes {
+        self.whole.slice(HEADER..HEADER + self.length)
+    }
 }
 
 /// The records of a file that are not flushed, in order.
-fn complete_records(file: &Bytes, salt: u64, flushed: u64) -> Result<Vec<(u64, Bytes)>, ReadError> {
+fn complete_records(file: &Bytes, salt: u64, flushed: u64) -> Result<Vec<Record>, ReadError> {
     let (mut records, mut start, mut last) = (Vec::new(), 0, None);
-    while let Some((number, body)) = record(file, start, salt)
-        && last.is_none_or(|last| number == last + 1)
+    while let Some(record) = Record::read(file, start, salt)
+        && last.is_none_or(|last| record.number == last + 1)
     {
-        start = body.end.next_multiple_of(HEADER);
-        last = Some(number);
-        if number > flushed {
-            records.push((number, file.slice(body)));
+        start = (start + HEADER + record.length).next_multiple_of(HEADER);
+        last = Some(record.number);
+        if record.number > flushed {
+            records.push(record);
         }
     }
     // What follows is a torn write, or left from an earlier use of the file, whose records are flushed.
     let newest = last.unwrap_or(flushed).max(flushed);
     let rest = (start..file.len()).step_by(HEADER);
-    let later = rest.filter_map(|start| record(file, start, salt));
+    let later = rest.filter_map(|start| Record::read(file, start, salt));
     match later
-        .map(|(number, _)| number)
+        .map(|record| record.number)
         .find(|number| *number > newest)
     {
         Some(later) => Err(damaged(newest, later)),

@@ -1,13 +1,15 @@
 //! A sorted run: keys with their values or tombstones, written once and never changed.
 //!
-//! A run is a row of [`RUNS`] and its blocks in [`BLOCKS`], by the run's number and their first key.
+//! A run is a row of [`RUNS`] and its blocks in [`BLOCKS`](super::tables::BLOCKS), by the run's number and where each
+//! begins.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, Table};
+use redb::{ReadableDatabase, ReadableTable, Table};
 
 use super::block::Builder;
+use super::database::Database;
 use super::filter::{Filter, KeyHash};
 use super::tables::{RUNS, malformed};
 
@@ -37,9 +39,9 @@ pub(in super::super) fn prefix(run: u64) -> [u8; 8] {
     run.to_be_bytes()
 }
 
-/// The key of the block that begins with the key `first`.
-pub(in super::super) fn block_key(run: u64, first: &[u8]) -> Vec<u8> {
-    [&prefix(run), first].concat()
+/// The key of the block that begins at `from`.
+pub(in super::super) fn block_key(run: u64, from: &[u8]) -> Vec<u8> {
+    [&prefix(run), from].concat()
 }
 
 /// The run that a block belongs to.
@@ -55,7 +57,7 @@ fn blocks_of(run: u64) -> Range<Vec<u8>> {
 
 /// All runs of a store, newest first.
 pub(in super::super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::Error> {
-    let table = database.begin_read()?.open_table(RUNS)?;
+    let table = database.redb()?.begin_read()?.open_table(RUNS)?;
     let mut runs = Vec::new();
     for row in table.iter()? {
         let (number, row) = row?;
@@ -67,7 +69,7 @@ pub(in super::super) fn all(database: &Database) -> Result<Vec<Arc<Run>>, redb::
 
 /// The number of the first run after `after` that has a block.
 pub(in super::super) fn next_with_blocks(
-    blocks: &Blocks<'_>,
+    blocks: &impl ReadableTable<&'static [u8], &'static [u8]>,
     after: Option<u64>,
 ) -> Result<Option<u64>, redb::Error> {
     let first = after.map_or_else(Vec::new, |after| blocks_of(after).end);
@@ -85,7 +87,7 @@ pub(in super::super) fn remove(blocks: &mut Blocks<'_>, run: u64) -> Result<(), 
 impl Run {
     fn read(number: u64, row: &[u8]) -> Result<Self, redb::Error> {
         let (row, checksum) = row.split_last_chunk().ok_or_else(malformed)?;
-        if crc32fast::hash(row) != u32::from_be_bytes(*checksum) {
+        if checksum_of(number, row) != *checksum {
             return Err(malformed());
         }
         let (level, rest) = row.split_first_chunk().ok_or_else(malformed)?;
@@ -102,10 +104,17 @@ impl Run {
     pub(in super::super) fn row(&self) -> Vec<u8> {
         let mut row = [self.level.to_be_bytes(), self.keys.to_be_bytes()].concat();
         self.filter.write(&mut row);
-        let checksum = crc32fast::hash(&row);
-        row.extend_from_slice(&checksum.to_be_bytes());
+        let checksum = checksum_of(self.number, &row);
+        row.extend_from_slice(&checksum);
         row
     }
+}
+
+fn checksum_of(number: u64, row: &[u8]) -> [u8; 4] {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&number.to_be_bytes());
+    checksum.update(row);
+    checksum.finalize().to_be_bytes()
 }
 
 impl RunWriter {
@@ -131,7 +140,7 @@ impl RunWriter {
         value: Option<&[u8]>,
     ) -> Result<(), redb::Error> {
         if !self.block.fits(key, value) {
-            self.write(blocks)?;
+            self.write(blocks, key)?;
         }
         self.run.keys += 1;
         self.run.filter.add(KeyHash::of(key));
@@ -140,16 +149,17 @@ impl RunWriter {
 
     /// Writes the last block.
     pub(in super::super) fn finish(mut self, blocks: &mut Blocks<'_>) -> Result<Run, redb::Error> {
-        self.write(blocks)?;
+        if !self.block.is_empty() {
+            self.write(blocks, &[])?;
+        }
         Ok(self.run)
     }
 
-    fn write(&mut self, blocks: &mut Blocks<'_>) -> Result<(), redb::Error> {
-        if let Some((first, block)) = self.block.finish() {
-            let key = block_key(self.run.number, first);
-            blocks.insert(key.as_slice(), block)?;
-        }
-        self.block.clear();
+    /// Writes a block that ends before the key `to`.
+    fn write(&mut self, blocks: &mut Blocks<'_>, to: &[u8]) -> Result<(), redb::Error> {
+        let (from, block) = self.block.finish(self.run.number, to)?;
+        let key = block_key(self.run.number, &from);
+        blocks.insert(key.as_slice(), block.as_slice())?;
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 //! The newest change of a key is the one that counts. A flush moves changes from memory to disk and never alters what is
 //! read. A reader holds the lock only while it copies what it needs of the memtables, never while it reads the disk.
 
-use std::collections::{HashMap, btree_map};
+use std::cmp::Ordering;
+use std::collections::btree_map;
 use std::iter::Peekable;
 use std::mem;
 use std::ops::{Bound, Range};
@@ -11,13 +12,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::disk_snapshot::{DiskRange, DiskSnapshot};
+use super::disk_snapshot::{DiskRange, DiskSnapshot, RunEntry};
 use super::filter::KeyHash;
 use super::memtable::{Changes, Memtable};
-use super::tables::Key;
+use super::tables::{Key, malformed};
 
 /// How many keys the filter of a memtable is sized for: about as many as a full file of the journal holds.
 const FILTER_KEYS: u64 = 1 << 18;
+
+static NO_CHANGES: Changes = Changes::new();
 
 /// The newest durable state.
 pub(in super::super) struct State {
@@ -28,9 +31,6 @@ pub(in super::super) struct State {
     /// What is being flushed; empty when nothing is.
     sealed: Arc<Memtable>,
     disk: Arc<DiskSnapshot>,
-    /// For queues that were claimed from, a key that no job of an order comes before: a search for jobs starts there instead of
-    /// walking over the tombstones of all jobs that are gone.
-    pub(in super::super) watermarks: HashMap<Key, Key>,
 }
 
 /// The part of a state that a read needs.
@@ -41,14 +41,28 @@ pub(in super::super) struct Snapshot {
 }
 
 impl State {
-    pub(in super::super) fn new(disk: DiskSnapshot) -> Self {
+    fn new(disk: DiskSnapshot) -> Self {
         Self {
             last_batch: Changes::new(),
             active: Memtable::new(FILTER_KEYS),
             sealed: Arc::new(Memtable::new(0)),
             disk: Arc::new(disk),
-            watermarks: HashMap::new(),
         }
+    }
+
+    /// The state of a store that was opened.
+    pub(super) fn recovered(disk: DiskSnapshot, sealed: Changes, active: Changes) -> Self {
+        let mut state = Self::new(disk);
+        let mut sealed_table = Memtable::new(FILTER_KEYS);
+        sealed_table.extend(sealed);
+        state.sealed = Arc::new(sealed_table);
+        state.active.extend(active);
+        state
+    }
+
+    /// What is being flushed, or is to be.
+    pub(in super::super) fn sealed(&self) -> Arc<Memtable> {
+        Arc::clone(&self.sealed)
     }
 
     /// Moves the newest batch into the active memtable.
@@ -90,6 +104,17 @@ impl State {
     ) -> Result<Merged<'a>, redb::Error> {
         let [last, active, sealed] = self.unflushed();
         Merged::new(&[newer, last, active, sealed], &self.disk, range)
+    }
+
+    /// All keys with the tag of a row.
+    ///
+    /// # Errors
+    /// The last item is one when rows are missing on disk.
+    pub(in super::super) fn rows(&self, all: &Range<Key>) -> Result<Rows<'_>, redb::Error> {
+        Ok(Rows {
+            rows: self.range(&NO_CHANGES, all)?,
+            expected: Some(self.disk.rows_like(&all.start)),
+        })
     }
 
     fn recent(&self, key: &[u8], hash: KeyHash) -> Option<&Option<Bytes>> {
@@ -194,9 +219,28 @@ impl<'a> Iterator for MergedChanges<'a> {
 /// The keys of a range that exist, by key: what is on disk with newer changes applied.
 pub(in super::super) struct Merged<'a> {
     recent: MergedChanges<'a>,
-    disk: DiskRange,
-    /// The next key on disk.
-    next_on_disk: Option<(Bytes, Bytes)>,
+    /// Read no further than asked: behind the next key may be the tombstones of very many others.
+    disk: Peekable<DiskRange>,
+    /// How many keys were found on disk.
+    on_disk: u64,
+}
+
+/// All keys with the tag of a row, by key.
+pub(in super::super) struct Rows<'a> {
+    rows: Merged<'a>,
+    /// How many of them are on disk; `None` once that is checked.
+    expected: Option<u64>,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<(Key, Bytes), redb::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rows.next().or_else(|| {
+            let expected = self.expected.take()?;
+            (expected != self.rows.on_disk).then(|| Err(malformed()))
+        })
+    }
 }
 
 impl<'a> Merged<'a> {
@@ -205,34 +249,42 @@ impl<'a> Merged<'a> {
         disk: &DiskSnapshot,
         range: &Range<Key>,
     ) -> Result<Self, redb::Error> {
-        let mut merged = Self {
+        Ok(Self {
             recent: MergedChanges::new(sources, range),
-            disk: disk.range(range)?,
-            next_on_disk: None,
-        };
-        merged.take_from_disk()?;
-        Ok(merged)
+            disk: disk.range(range)?.peekable(),
+            on_disk: 0,
+        })
     }
 
-    /// Returns the next key on disk and reads the one after it.
-    fn take_from_disk(&mut self) -> Result<Option<(Bytes, Bytes)>, redb::Error> {
+    fn take_from_disk(&mut self) -> Result<Option<RunEntry>, redb::Error> {
         let next = self.disk.next().transpose()?;
-        Ok(mem::replace(&mut self.next_on_disk, next))
+        self.on_disk += u64::from(next.is_some());
+        Ok(next)
     }
 
     fn step(&mut self) -> Result<Option<(Key, Bytes)>, redb::Error> {
-        while let Some(changed) = self.recent.peek() {
-            match &self.next_on_disk {
-                Some((on_disk, _)) if on_disk[..] < changed[..] => break,
-                Some((on_disk, _)) if on_disk[..] == changed[..] => drop(self.take_from_disk()?),
-                _ => {}
-            }
-            if let Some((key, Some(value))) = self.recent.next() {
-                return Ok(Some((key.clone(), value.clone())));
+        loop {
+            let order = match (self.recent.peek(), self.disk.peek()) {
+                (None, None) => return Ok(None),
+                (Some(changed), Some(Ok((on_disk, _)))) => changed[..].cmp(&on_disk[..]),
+                (Some(_), None) => Ordering::Less,
+                (_, Some(_)) => Ordering::Greater,
+            };
+            let on_disk = match order {
+                Ordering::Less => None,
+                _ => self.take_from_disk()?,
+            };
+            let found = match order {
+                Ordering::Greater => on_disk.and_then(|(key, value)| Some((key.into(), value?))),
+                _ => self
+                    .recent
+                    .next()
+                    .and_then(|(key, change)| Some((key.clone(), change.clone()?))),
+            };
+            if found.is_some() {
+                return Ok(found);
             }
         }
-        let on_disk = self.take_from_disk()?;
-        Ok(on_disk.map(|(key, value)| (key.into(), value)))
     }
 }
 
