@@ -58,6 +58,8 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "warn,tillgate=debug",
     ),
     ("log.format", r#""json""#, "json"),
+    ("metrics.listen", r#""127.0.0.1:9100""#, "127.0.0.1:9100"),
+    ("metrics.tenants", "true", "true"),
     ("tokens.registrations_per_minute", "60", "60"),
     ("limits.connections", "500", "500"),
     ("limits.connections_per_address", "50", "50"),
@@ -117,7 +119,7 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 5] = ["log", "limits", "tokens", "rates", "webhooks"];
+const TABLES: [&str; 6] = ["log", "metrics", "limits", "tokens", "rates", "webhooks"];
 const LISTS: [(&str, &str); 2] = [
     ("trusted_issuers", ISSUERS),
     ("reference_rates", REFERENCE_RATES),

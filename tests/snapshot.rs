@@ -104,6 +104,11 @@ impl Shop {
         self.http.request(method, url).bearer_auth(&self.token)
     }
 
+    async fn ready(&self) -> Value {
+        let answer = self.request(Method::GET, "/readyz").send().await.unwrap();
+        answer.json().await.unwrap()
+    }
+
     async fn decide(&self) -> Response {
         let question = json!({ "item": { "id": "1" }, "context": {} });
         let request = self.request(Method::POST, EVALUATE).json(&question);
@@ -171,6 +176,11 @@ async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_i
         .unwrap();
     assert_eq!((catalog.status().as_u16(), is_stale(&catalog)), (200, true));
 
+    let ready = shop.ready().await;
+    assert_eq!(ready["status"], "degraded", "{ready}");
+    assert_eq!(ready["checks"]["store"]["status"], "away", "{ready}");
+    assert_eq!(ready["checks"]["keys"]["status"], "read-only", "{ready}");
+
     // Nothing else: no writes, no tokens, and what is not in the snapshot is not said to be missing.
     let beer = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
     let write = shop.request(Method::PUT, CONDITION).json(&beer);
@@ -193,6 +203,7 @@ async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_i
         .await;
     let write = shop.request(Method::PUT, CONDITION).json(&beer);
     assert_eq!(write.send().await.unwrap().status(), 200);
+    assert_eq!(shop.ready().await["status"], "ready");
     // And the snapshot is kept on: what was written last is in it.
     shop.saved(4).await;
     shop.start_without_redis();

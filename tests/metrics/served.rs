@@ -86,8 +86,9 @@ async fn the_program_opens_the_address_that_is_configured() {
     let lines = log
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let address = lines.filter_map(|line| Some(line["fields"]["address"].as_str()?.to_owned()));
-    let own = format!("http://{}", address.last().unwrap());
+    let mut addresses =
+        lines.filter_map(|line| Some(line["fields"]["address"].as_str()?.to_owned()));
+    let own = format!("http://{}", addresses.next_back().unwrap());
     let scrape = scrape_until(&own, |it| answers(it, "/metrics") > 0.0).await;
     assert!(scrape.sum("process_resident_memory_bytes", &[]) > 1e6);
     assert!(scrape.sum("process_cpu_seconds_total", &[]) > 0.0);
