@@ -14,6 +14,7 @@ mod commit;
 mod commit_arguments;
 mod freshness;
 mod hints;
+mod info;
 mod keys;
 mod link;
 mod node;

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use redis::Value;
 
+use super::info::fields;
 use super::node::RequestError;
 use super::url::Address;
 
@@ -130,11 +131,6 @@ fn address(at: &str, names: bool, asked: &Address) -> Option<Address> {
 /// Whether a server is a master, according to its reply to `INFO replication`.
 pub(super) fn is_master(info: &str) -> bool {
     fields(info).any(|field| field == ("role", "master"))
-}
-
-/// Lines of `name:value`.
-pub(super) fn fields(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.lines().filter_map(|line| line.split_once(':'))
 }
 
 impl RequestError {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use redis::Value;
 
+use super::info;
 use super::node::{Node, RequestError};
 use super::scripts::Request;
 use super::shared::Shared;
@@ -236,8 +237,7 @@ async fn send(node: &Node, command: &[&str]) -> Result<Value, RequestError> {
 /// Lines of `name:value`.
 fn fields(text: &Value) -> HashMap<String, String> {
     let text: String = redis::from_redis_value(text.clone()).unwrap_or_default();
-    let fields = text.lines().filter_map(|line| line.split_once(':'));
-    fields
+    info::fields(&text)
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }

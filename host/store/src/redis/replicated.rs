@@ -10,7 +10,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisResult, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::cluster::fields;
+use super::info::fields;
 
 /// How long replicas may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
