@@ -276,31 +276,25 @@ fn found(fault: Option<(State, &'static str)>) -> Found {
     }
 }
 
-/// Says once each way that the store has changed, and that this host cannot decide or can again.
+/// Says once each way that the store is away, and that this host cannot decide.
 fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
     let cause = cause.unwrap_or_default();
     let before = last.checks.get(STORE);
-    let state = report.checks.get(STORE).map(|found| found.state);
-    match (before.map_or(State::Up, |before| before.state), state) {
-        (State::Up, None | Some(State::Up)) => {}
-        (before, Some(state)) if before == state => {}
-        (_, Some(State::Away)) => {
+    let is_away = |found: Option<&Found>| found.is_some_and(|found| found.state == State::Away);
+    // A store that takes no writes says so by itself, and what is wrong with which folder.
+    match (is_away(before), is_away(report.checks.get(STORE))) {
+        (false, true) => {
             tracing::error!(
                 cause,
                 "the store is away: writes are refused, decisions go on from memory"
             );
         }
-        (_, Some(State::ReadOnly)) => {
-            tracing::error!(
-                cause,
-                "the store takes no writes: reads and decisions go on"
-            );
-        }
-        _ => {
+        (true, false) => {
             let since = before.map_or(now, |before| before.since);
             let after_ms = now.since(since).as_millis();
             tracing::info!(after_ms, "the store is back");
         }
+        _ => {}
     }
     let why = || report.checks.values().find_map(|found| found.why);
     match (last.status, report.status) {
