@@ -25,7 +25,7 @@ pub const CHANGES: &str = "changes";
 pub const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// How long a request waits for memory to be refreshed when it can be answered from memory as it is.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The least time between two reads of the log in the background: the hints that come meanwhile share one.
 const GATHER: Duration = Duration::from_millis(20);
