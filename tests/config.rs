@@ -347,6 +347,13 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "often",
         "require_durable_store",
     ),
+    ("limits.connections", "0", "0", "connections"),
+    (
+        "limits.connections_per_address",
+        "0",
+        "0",
+        "connections_per_address",
+    ),
     ("max_stale", "\"long\"", "long", "max_stale"),
     ("max_stale_callers", "900", "900", "max_stale_callers"),
     ("audience", "\"\"", "", "audience"),

@@ -10,8 +10,10 @@ use std::time::Duration;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::SystemClock;
-use tillgate::store::{RedisStore, RedisUrl};
+use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
+use tillgate::records::Records;
+use tillgate::snapshot::{Contents, Keeper};
+use tillgate::store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::{Host, Program};
 use crate::support::redis::{DEADLINE, Server};
@@ -272,4 +274,34 @@ async fn what_is_damaged_in_a_snapshot_is_named_and_not_served() {
     fs::remove_dir_all(shop.snapshot()).unwrap();
     let said = failed_start(&shop.redis.url(), shop.folder.path());
     assert!(said.contains("the snapshot in"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_snapshot_is_complete_again_only_when_all_of_an_earlier_one_is_kept_again() {
+    let folder = TempDir::new().unwrap();
+    let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
+    let start = || Keeper::start(folder.path().into(), "it".to_owned(), clock.clone()).unwrap();
+    let keep = |keeper: &Keeper, name: &str| {
+        let records = Records::new(store.clone(), Partition::new(name).unwrap());
+        keeper.keep(records, Contents::new(&["condition/"]));
+    };
+    let as_of = async || {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        fs::read(folder.path().join("as-of.json")).unwrap()
+    };
+    let keeper = start();
+    keep(&keeper, "iam");
+    keep(&keeper, "tenant:acme");
+    let before = as_of().await;
+    drop(keeper);
+
+    // An hour later only a part is kept: the rest may have changed since.
+    clock.advance(Duration::from_secs(3_600));
+    let keeper = start();
+    keep(&keeper, "iam");
+    assert_eq!(as_of().await, before);
+    assert_eq!(keeper.awaited(), [Partition::new("tenant:acme").unwrap()]);
+    keep(&keeper, "tenant:acme");
+    assert_ne!(as_of().await, before);
 }

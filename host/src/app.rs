@@ -250,12 +250,12 @@ impl App {
         }
     }
 
-    /// The partitions that are in the snapshot of an earlier process.
+    /// The partitions that an earlier process has kept in the snapshot and this one does not yet.
     #[must_use]
     pub fn in_snapshot(&self) -> Vec<Partition> {
         let snapshot = self.snapshot.as_ref();
         snapshot
-            .map(|snapshot| snapshot.saved())
+            .map(|snapshot| snapshot.awaited())
             .unwrap_or_default()
     }
 

@@ -21,6 +21,7 @@ mod tail;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -319,10 +320,10 @@ impl Serving {
     ) -> Result<(), String> {
         let filter = crate::http::filter(self.current.clone());
         let config = &self.app.borrow().config.clone();
+        let count = |number: NonZeroU32| usize::try_from(number.get()).unwrap_or(usize::MAX);
         let limits = ConnectionLimits {
-            all: usize::try_from(config.limits.connections).unwrap_or(usize::MAX),
-            per_address: usize::try_from(config.limits.connections_per_address)
-                .unwrap_or(usize::MAX),
+            all: count(config.limits.connections),
+            per_address: count(config.limits.connections_per_address),
             exempt: config.trusted_proxies.clone(),
         };
         let limits = limits.within_process();

@@ -8,6 +8,7 @@ mod webhooks;
 mod written;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -102,8 +103,8 @@ impl Metrics {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "config.default.toml documents every setting")]
 pub struct Limits {
-    pub connections: u32,
-    pub connections_per_address: u32,
+    pub connections: NonZeroU32,
+    pub connections_per_address: NonZeroU32,
 }
 
 /// The token service.

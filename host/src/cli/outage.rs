@@ -38,6 +38,7 @@ pub(super) async fn end(serving: &Serving, config: &Config, url: &StoreUrl, oper
         .with_max_delay(Duration::from_secs(5))
         .with_jitter()
         .without_max_times();
+    let mut told = String::new();
     for pause in pauses.build() {
         tokio::time::sleep(pause).await;
         let started = async {
@@ -51,7 +52,12 @@ pub(super) async fn end(serving: &Serving, config: &Config, url: &StoreUrl, oper
                 tracing::warn!(store = %url, "the store is there: the snapshot is not needed any more");
                 return;
             }
-            Err(why) => tracing::debug!(store = %url, why, "the store still cannot be opened"),
+            // Each reason once: one that comes after another may need somebody, such as a store that is not durable.
+            Err(why) if why != told => {
+                tracing::warn!(store = %url, why, "the store still cannot be opened");
+                told = why;
+            }
+            Err(_) => {}
         }
     }
 }

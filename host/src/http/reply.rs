@@ -270,9 +270,7 @@ fn bounded(faults: &[Fault]) -> Vec<String> {
 
 fn shortened(mut message: String) -> String {
     if message.len() > MAX_MESSAGE {
-        let end = (0..=MAX_MESSAGE).rev();
-        let end = end.into_iter().find(|end| message.is_char_boundary(*end));
-        message.truncate(end.unwrap_or(0));
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         message.push('…');
     }
     message

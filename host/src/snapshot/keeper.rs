@@ -1,6 +1,6 @@
 //! Keeps the snapshot's files as the store is: follows the records that decisions rest on, and writes after changes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,8 @@ pub struct Keeper {
     store: String,
     clock: Arc<dyn Clock>,
     kept: Mutex<HashMap<Partition, Arc<Kept>>>,
+    /// What an earlier process has kept and this one does not yet: those files may be of any age.
+    awaited: Mutex<HashSet<Partition>>,
 }
 
 /// The records of a partition that are kept.
@@ -46,11 +48,14 @@ impl Keeper {
     /// When the folder cannot be created.
     pub fn start(folder: PathBuf, store: String, clock: Arc<dyn Clock>) -> io::Result<Arc<Self>> {
         file::create(&folder)?;
+        let saved = file::read_all(&folder)?;
+        let saved = saved.iter().map(|saved| Partition::new(&saved.partition));
         let keeper = Arc::new(Self {
             folder,
             store,
             clock,
             kept: Mutex::default(),
+            awaited: Mutex::new(saved.flatten().collect()),
         });
         let weak = Arc::downgrade(&keeper);
         tokio::spawn(async move {
@@ -83,7 +88,7 @@ impl Keeper {
 
     /// Keeps the records of a partition from now on.
     pub fn keep(&self, records: Records, contents: Contents) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         let partition = records.partition().clone();
         if kept.contains_key(&partition) {
             return;
@@ -102,27 +107,30 @@ impl Keeper {
             // When it fails, the background task goes on trying.
             let _first = first.ensure_fresh(now).await;
         });
-        kept.insert(partition, new);
+        // In this order: what is neither kept nor awaited could be taken for complete.
+        kept.insert(partition.clone(), new);
+        lock(&self.awaited).remove(&partition);
     }
 
-    /// The partitions that an earlier process has kept.
+    /// The partitions that an earlier process has kept and this one does not yet.
     #[must_use]
-    pub fn saved(&self) -> Vec<Partition> {
-        let saved = file::read_all(&self.folder).unwrap_or_default();
-        let partitions = saved.iter().map(|saved| Partition::new(&saved.partition));
-        partitions.flatten().collect()
+    pub fn awaited(&self) -> Vec<Partition> {
+        lock(&self.awaited).iter().cloned().collect()
     }
 
     /// Writes what has changed, then until when everything that is written is complete.
     fn write(&self) -> io::Result<()> {
-        let kept: Vec<Arc<Kept>> = self.lock().values().cloned().collect();
+        let is_all_kept = lock(&self.awaited).is_empty();
+        let kept: Vec<Arc<Kept>> = lock(&self.kept).values().cloned().collect();
         let now = self.clock.now();
         // Looked at before the entries: what is written is at least as new.
         let age = kept.iter().map(|kept| kept.subscription.age(now)).max();
         for kept in &kept {
             kept.write(&self.folder)?;
         }
-        let Some(age) = age else { return Ok(()) };
+        let Some(age) = age.filter(|_| is_all_kept) else {
+            return Ok(());
+        };
         let at = now.minus(age);
         let as_of = AsOf {
             at,
@@ -135,10 +143,6 @@ impl Keeper {
         }
         Ok(())
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Partition, Arc<Kept>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Kept {
@@ -147,7 +151,11 @@ impl Kept {
             return Ok(());
         }
         let partition = self.records.partition().as_str();
-        let saved = Saved::new(partition, self.contents.prefixes, self.lock().iter());
+        let saved = Saved::new(
+            partition,
+            self.contents.prefixes,
+            lock(&self.entries).iter(),
+        );
         saved.write(folder).inspect_err(|_| {
             self.is_changed.store(true, Ordering::Release);
         })
@@ -178,10 +186,10 @@ impl Kept {
             ..entry
         }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Subscriber for Kept {
@@ -193,7 +201,7 @@ impl Subscriber for Kept {
         match changed {
             Changed::Everything => {
                 let entries = self.read_all().await?;
-                *self.lock() = entries;
+                *lock(&self.entries) = entries;
             }
             Changed::Keys(mut keys) => {
                 keys.retain(|key| self.contents.contain(key));
@@ -203,7 +211,7 @@ impl Subscriber for Kept {
                     return Ok(());
                 }
                 let read = self.records.entries(&keys).await?;
-                let mut entries = self.lock();
+                let mut entries = lock(&self.entries);
                 for (key, entry) in keys.into_iter().zip(read) {
                     match entry.map(|entry| self.redacted(&key, entry)) {
                         Some(entry) => entries.insert(key, entry),

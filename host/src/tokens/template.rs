@@ -153,10 +153,7 @@ fn faults_of_claims(error: &ValidationError<'_>) -> Vec<Fault> {
 fn fault(base: &str, error: &ValidationError<'_>) -> Fault {
     let mut message = format!("does not match the schema: {error}");
     if message.len() > MAX_MESSAGE {
-        let end = (0..=MAX_MESSAGE)
-            .rev()
-            .find(|end| message.is_char_boundary(*end));
-        message.truncate(end.unwrap_or(0));
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         message.push('…');
     }
     Fault {
