@@ -210,7 +210,11 @@ async fn pages_are_followed_to_the_end() {
             claims: Claims::from([("number".to_owned(), number)]),
             statement: None,
         };
-        host.features.tokens.register(registration).await.unwrap();
+        host.features
+            .tokens
+            .register(registration, std::net::Ipv4Addr::LOCALHOST.into())
+            .await
+            .unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("operator.json");

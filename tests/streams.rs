@@ -138,7 +138,7 @@ fn events(source: Source) -> impl Stream<Item = Event> {
 }
 
 async fn subscribe(source: Source, request: Request) -> tillgate::error::Result<Reply> {
-    Ok(request.subscribe("large", || events(source)))
+    request.subscribe("large", || events(source))
 }
 
 /// Serves a stream of events from a channel beside a host, at `/events`; answers where.

@@ -24,6 +24,7 @@ mod support {
 
 mod audit;
 mod bad_input;
+mod bounds;
 mod cli;
 mod conditions;
 mod config;
@@ -39,6 +40,7 @@ mod listen;
 mod metrics;
 mod outbox;
 mod program;
+mod quotas;
 mod rates;
 mod rates_crash;
 mod readiness;

@@ -22,6 +22,10 @@ use crate::swar::{equal, may_need_escape};
 /// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 32;
 
+/// The most values, arrays, objects and members in a text that somebody sends: more than anything valid has, and little
+/// memory.
+pub const MAX_VALUES: usize = 250_000;
+
 /// A value; of an array or an object, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar<'a> {
@@ -72,6 +76,11 @@ pub struct Document<'a> {
     has_numbers: bool,
     /// Whether reading ended at a value that is nested too deep.
     is_too_deep: bool,
+    /// How many entries there may be, and whether reading ended at one more.
+    most: usize,
+    has_too_many: bool,
+    /// The members of the outermost object that are read, if not all are.
+    members: Option<&'static [&'static str]>,
 }
 
 /// A value in a document.
@@ -93,25 +102,42 @@ impl<'a> Document<'a> {
     /// named.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = utf8(text)?;
-        let mut document = Self::read(text)?;
+        let mut document = Self::read(text, MAX_VALUES, None)?;
         if document.has_numbers {
             document.fill_in_numbers(text);
         }
         Ok(document)
     }
 
-    /// The same, but the text of every [`Scalar::Number`] is empty. A decision does not depend on it, and would take a
-    /// third longer for an item with a price.
-    pub(crate) fn parse_without_number_text(text: &'a [u8]) -> Result<Self, Error> {
-        Self::read(utf8(text)?)
+    /// The same for an object of which only these members matter: the others are checked to be JSON and not kept. The text
+    /// of every [`Scalar::Number`] is empty.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn parse_members(text: &'a [u8], members: &'static [&'static str]) -> Result<Self, Error> {
+        Self::read(utf8(text)?, MAX_VALUES, Some(members))
     }
 
-    fn read(text: &'a str) -> Result<Self, Error> {
+    /// The same, but the text of every [`Scalar::Number`] is empty. A decision does not depend on it, and would take a
+    /// third longer for an item with a price.
+    /// `most` is how many values there may be.
+    pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
+        Self::read(utf8(text)?, most, None)
+    }
+
+    fn read(
+        text: &'a str,
+        most: usize,
+        members: Option<&'static [&'static str]>,
+    ) -> Result<Self, Error> {
         let mut document = Self {
             entries: Vec::with_capacity(16),
             may_have_duplicates: false,
             has_numbers: false,
             is_too_deep: false,
+            most,
+            has_too_many: false,
+            members,
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let root = Reader {
@@ -125,6 +151,10 @@ impl<'a> Document<'a> {
             .and_then(|()| deserializer.end());
         if document.is_too_deep {
             let message = "must be JSON: nested deeper than 32 levels";
+            return Err(Error::new(Code::Invalid, "$", message));
+        }
+        if document.has_too_many {
+            let message = "must have at most 250000 values, in arrays and objects too";
             return Err(Error::new(Code::Invalid, "$", message));
         }
         read.map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;

@@ -225,7 +225,7 @@ fn push_code(header: &mut String, code: &CtOutput<Hmac<Sha256>>) {
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the call.
 pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    let document = Document::parse_without_number_text(request)?;
+    let document = Document::parse_without_number_text(request, usize::MAX)?;
     let mut faults = Faults::default();
     let answer = answer_to(document.root(), &mut faults);
     faults.none_or_error()?;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
-use crate::engine::{EnginePool, MODULE};
+use crate::engine::{EnginePool, MODULE, ROUND};
 use crate::error::{Error, Result};
 use crate::metrics::{Asked, Held, Metrics, Observed, Sample};
 use crate::outbox::Outbox;
@@ -19,6 +20,7 @@ use crate::records::Records;
 use crate::runner::{Background, QueueStatus, Runner};
 use crate::snapshot::{Contents, Keeper};
 use crate::store::{Partition, Store, StoreUrl};
+use crate::turns::Turns;
 
 /// The shared parts.
 #[derive(Debug)]
@@ -44,9 +46,9 @@ pub struct App {
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
-    /// As many permits as there are processors, for work of requests that keeps one busy.
-    blocking: Arc<Semaphore>,
-    /// The same for work of background jobs: no request waits for these.
+    /// Work of requests that keeps a processor busy.
+    pub turns: Arc<Turns>,
+    /// As many permits as there are processors, for such work of background jobs: no request waits for these.
     background_blocking: Arc<Semaphore>,
     background: Background,
 }
@@ -71,7 +73,6 @@ impl App {
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
-        let permits = || Arc::new(Semaphore::new(threads.get()));
         let app = Arc::new(Self {
             config,
             engine,
@@ -84,13 +85,28 @@ impl App {
             clock,
             store,
             stopping: watch::Sender::new(false),
-            blocking: permits(),
-            background_blocking: permits(),
+            turns: Turns::new(background.handle(), threads),
+            background_blocking: Arc::new(Semaphore::new(threads.get())),
             background,
         });
         app.measure();
         app.readiness.watch();
+        app.release_unused();
         Ok(app)
+    }
+
+    /// Has the module's instances release what nobody uses, for as long as the app is there.
+    fn release_unused(self: &Arc<Self>) {
+        let app = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let mut rounds = tokio::time::interval(ROUND);
+            rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                rounds.tick().await;
+                let Some(app) = app.upgrade() else { return };
+                app.engine.release_unused();
+            }
+        });
     }
 
     /// Registers what is known of the shared parts.
@@ -259,8 +275,8 @@ impl App {
             .unwrap_or_default()
     }
 
-    /// Runs work that keeps a processor busy off the threads that serve, at most as many at once as there are
-    /// processors. Work of a background job runs at low priority.
+    /// Runs work that keeps a processor busy off the threads that serve: of a request when it is the turn of its holder,
+    /// of a background job beside these.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
@@ -268,13 +284,12 @@ impl App {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T> {
-        let permits = match Handle::current().id() == self.background.handle().id() {
-            true => &self.background_blocking,
-            false => &self.blocking,
-        };
-        let permit = Arc::clone(permits).acquire_owned().await;
-        let permit = permit.map_err(|cause| bug(&cause))?;
         let app = Arc::clone(self);
+        if Handle::current().id() != self.background.handle().id() {
+            return self.turns.run(move || work(&app)).await;
+        }
+        let permit = Arc::clone(&self.background_blocking).acquire_owned().await;
+        let permit = permit.map_err(|cause| bug(&cause))?;
         let done = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, also when nobody waits for it any more.
             let _permit = permit;

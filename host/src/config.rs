@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,7 @@ pub struct Config {
     pub log: Log,
     pub metrics: Metrics,
     pub limits: Limits,
+    pub quotas: Quotas,
     pub tokens: Tokens,
     pub rates: Rates,
     pub webhooks: Webhooks,
@@ -105,6 +107,34 @@ impl Metrics {
 pub struct Limits {
     pub connections: NonZeroU32,
     pub connections_per_address: NonZeroU32,
+    pub request_bytes: ByteSize,
+    pub answer_bytes: ByteSize,
+}
+
+impl Limits {
+    /// One tenant has half of each: room for the largest body, and for the largest answer that is made for a request.
+    fn check(&self) -> Result<(), &'static str> {
+        if self.request_bytes < ByteSize::mib(64) {
+            return Err("limits.request_bytes must be at least 64 MiB");
+        }
+        if self.answer_bytes < ByteSize::mib(32) {
+            return Err("limits.answer_bytes must be at least 32 MiB");
+        }
+        Ok(())
+    }
+}
+
+/// What one tenant may have.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+pub struct Quotas {
+    pub conditions: usize,
+    pub projects: usize,
+    pub configuration: ByteSize,
+    pub templates: u64,
+    pub clients: u64,
+    pub streams: usize,
 }
 
 /// The token service.
@@ -114,6 +144,7 @@ pub struct Limits {
 pub struct Tokens {
     pub registrations_per_minute: u32,
     pub pending_clients: u32,
+    pub pending_clients_per_address: u32,
     #[serde(with = "duration")]
     pub pending_lifetime: Duration,
     #[serde(with = "duration")]
@@ -321,6 +352,7 @@ impl Config {
             return Err("log.format must be text or json".to_owned());
         }
         self.metrics.address()?;
+        self.limits.check()?;
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
         let webhooks = self.webhooks.check();

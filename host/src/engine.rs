@@ -24,6 +24,13 @@ pub const MODULE: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_
 /// The module's SHA-256, in hex.
 pub const MODULE_SHA256: &str = env!("ENGINE_SHA256");
 
+/// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that nobody uses.
+pub const ROUND: Duration = Duration::from_secs(10);
+const UNUSED_ROUNDS: u64 = 3;
+
+/// The linear memory of all instances beyond which a large one is not kept: 256 MiB.
+const MAX_MEMORY: usize = 256 << 20;
+
 /// How often the epoch moves.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -84,6 +91,9 @@ pub enum EngineError {
     /// The module refused the request.
     #[error("{0:?}")]
     Refused(Code, Vec<Fault>),
+    /// A document must be prepared that is longer than this call may prepare.
+    #[error("a document is not prepared")]
+    Unprepared,
     /// The instance trapped or exceeded a limit, and was discarded.
     #[error("the module failed: {0}")]
     Failed(String),
@@ -108,6 +118,8 @@ struct Held {
     /// The documents that they have prepared, and the bytes of these.
     prepared: AtomicUsize,
     prepared_bytes: AtomicUsize,
+    /// Counts calls of [`EnginePool::release_unused`].
+    round: AtomicU64,
 }
 
 /// What a pool does.
@@ -217,7 +229,20 @@ impl EnginePool {
     /// # Errors
     /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
     pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
-        self.ask(|instance| instance.evaluate(call, request))
+        self.evaluate_within(call, request, usize::MAX)
+    }
+
+    /// The same, preparing no document of more than `most` bytes.
+    ///
+    /// # Errors
+    /// [`EngineError::Unprepared`] when one must be; otherwise those of [`EnginePool::evaluate`].
+    pub fn evaluate_within(
+        &self,
+        call: Call<'_>,
+        request: &[u8],
+        most: usize,
+    ) -> Result<Bytes, EngineError> {
+        self.ask(|instance| instance.evaluate(call, request, most))
     }
 
     /// Has the module do rate math; `request` is a JSON text of many calls, and so are their answers.
@@ -252,7 +277,26 @@ impl EnginePool {
         Instance::new(&self.engine, &self.module, &self.held).map(Box::new)
     }
 
+    /// Releases what was prepared and nobody has used for a while, and drops instances that hold far more memory than
+    /// they need: it never shrinks. Called every [`ROUND`].
+    pub fn release_unused(&self) {
+        let round = self.held.round.fetch_add(1, Ordering::Relaxed) + 1;
+        for _ in 0..self.idle.len() {
+            let Some(mut instance) = self.idle.pop() else {
+                return;
+            };
+            let released = instance.release_unused(round.saturating_sub(UNUSED_ROUNDS));
+            if released.is_ok() && !instance.is_mostly_empty() {
+                self.keep(instance);
+            }
+        }
+    }
+
     fn keep(&self, instance: Box<Instance>) {
+        // All together must not hold too much, either.
+        if instance.is_large() && self.held.memory.load(Ordering::Relaxed) > MAX_MEMORY {
+            return;
+        }
         // More instances than threads are not worth their memory: a surplus one is dropped.
         let _ = self.idle.push(instance);
     }

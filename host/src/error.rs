@@ -39,6 +39,9 @@ pub enum Error {
     /// Other writers keep changing the same thing: try again.
     #[error("other requests keep changing the same thing: try again")]
     Busy,
+    /// There is no room for it now: try again.
+    #[error("{0}: try again")]
+    Crowded(&'static str),
     /// The store is away: try later.
     #[error("the store is away")]
     Unavailable(#[source] Unavailable),
@@ -59,6 +62,12 @@ fn list(faults: &[Fault]) -> String {
 }
 
 impl Error {
+    /// A tenant has as many of something as it may.
+    #[must_use]
+    pub fn quota(of: &str, most: usize) -> Self {
+        Self::Conflict(format!("a tenant may have at most {most} {of}"))
+    }
+
     /// One fault of the input.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![Fault {
@@ -90,6 +99,7 @@ impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused(code, faults) => Self::from_engine(code, faults),
+            EngineError::Unprepared => Self::Bug("a document is not prepared".to_owned()),
             EngineError::Failed(cause) => Self::Bug(cause),
         }
     }

@@ -10,7 +10,7 @@ use crate::http::{Route, Server, Table};
 use crate::rates::Rates;
 use crate::tokens::Tokens;
 use crate::webhooks::Webhooks;
-use crate::{conditions, operations, page, rates, tokens, webhooks};
+use crate::{conditions, operations, page, rates, tokens, usage, webhooks};
 
 /// The features, started on what they share.
 #[derive(Clone, Debug)]
@@ -55,6 +55,10 @@ impl Features {
         routes.extend(bind(rates::http::routes(), &self.rates));
         routes.extend(bind(tokens::http::routes(), &self.tokens));
         routes.extend(bind(webhooks::http::routes(), &self.webhooks));
+        routes.extend(bind(
+            usage::routes(),
+            &(Arc::clone(&self.conditions), Arc::clone(&self.tokens)),
+        ));
         routes.extend(bind(page::routes(), app));
         routes.extend(bind(operations::routes(app), app));
         routes

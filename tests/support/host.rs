@@ -398,8 +398,17 @@ impl Program {
 
     /// The memory that it has, in MB.
     pub fn memory(&self) -> f64 {
+        self.status("VmRSS:")
+    }
+
+    /// The most memory that it has had, in MB.
+    pub fn most_memory(&self) -> f64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        let line = status.lines().find(|line| line.starts_with(name));
         let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
         kilobytes.parse::<f64>().unwrap() / 1024.0
     }

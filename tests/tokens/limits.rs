@@ -31,6 +31,47 @@ async fn an_address_registers_thirty_times_a_minute() {
 }
 
 #[tokio::test]
+async fn one_address_does_not_fill_the_pending_places_of_a_tenant() {
+    let service = Service::configured(|config| {
+        config.tokens.pending_clients_per_address = 2;
+        config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    service.open_tenant("acme", &[]).await;
+    let register = async |number: u64, from: &str| {
+        let request = service
+            .host
+            .http
+            .post(format!("{}/v1/registration", service.host.url));
+        let request = request.header("x-forwarded-for", from);
+        let body = registration("acme", json!({ "number": number }));
+        service.send(request.json(&body)).await
+    };
+    let first = register(1, "203.0.113.1").await;
+    assert_eq!(first.status, 201);
+    assert_eq!(register(2, "203.0.113.1").await.status, 201);
+    let refused = register(3, "203.0.113.1").await;
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (429, Some("3600"))
+    );
+    assert_eq!(register(3, "203.0.113.2").await.status, 201);
+    // Whoever is authorized, and whoever was pending for too long, is not counted any more.
+    let operator = service.operator().await;
+    let id = first.body["clientId"].as_str().unwrap();
+    let path = format!("/v1/tenants/acme/clients/{id}/authorize");
+    service.put(&path, &operator, Value::Null).await;
+    assert_eq!(register(4, "203.0.113.1").await.status, 201);
+    assert_eq!(register(5, "203.0.113.1").await.status, 429);
+    service.clock.advance(Duration::from_secs(8 * 24 * 60 * 60));
+    service.host.run_due().await;
+    for number in 5..7 {
+        assert_eq!(register(number, "203.0.113.1").await.status, 201);
+    }
+    assert_eq!(register(7, "203.0.113.1").await.status, 429);
+}
+
+#[tokio::test]
 async fn a_tenant_has_so_many_pending_clients_and_no_more() {
     let service = Service::configured(|config| config.tokens.pending_clients = 2).await;
     service.open_tenant("acme", &[]).await;

@@ -115,7 +115,7 @@ async fn a_client_with_an_approving_statement_gets_a_token_at_once_and_waits_in_
     );
     assert_eq!(client.body["roles"], json!([{ "roleId": "ecs.evaluator" }]));
     assert!(
-        !kept(&service).await.contains("pending/acme"),
+        !kept(&service).await.contains("pending-from/acme"),
         "nothing is counted"
     );
     // Nor does it go when pending clients do.

@@ -26,7 +26,7 @@ use crate::catalog::{BasketRequest, Catalog, decide_on};
 use crate::check::Checks;
 use crate::condition::ConditionRequest;
 use crate::error::{Code, Error};
-use crate::json::{Document, Faults};
+use crate::json::{Document, Faults, MAX_VALUES};
 use crate::restriction::{Project, ProjectRequest};
 
 /// The first byte of an answer.
@@ -51,11 +51,10 @@ impl Prepared {
     /// [`Code::Invalid`] with all its faults.
     pub fn new(line: &str, document: &[u8]) -> Result<Self, Error> {
         match line {
-            "catalog" => {
-                Catalog::read(&Document::parse_without_number_text(document)?).map(Self::Catalog)
-            }
+            "catalog" => Catalog::read(&Document::parse_without_number_text(document, usize::MAX)?)
+                .map(Self::Catalog),
             "project" => {
-                let document = Document::parse_without_number_text(document)?;
+                let document = Document::parse_without_number_text(document, usize::MAX)?;
                 let mut faults = Faults::default();
                 let project = Project::read(document.root(), &mut faults);
                 faults.none_or_error()?;
@@ -71,7 +70,7 @@ impl Prepared {
 
     /// Decides; the answer is appended to `out`. `project` replaces the project that a basket names.
     pub fn evaluate(&self, line: &str, request: &[u8], project: Option<&Self>, out: &mut Vec<u8>) {
-        let document = Document::parse_without_number_text(request);
+        let document = Document::parse_without_number_text(request, MAX_VALUES);
         write_error(
             document.and_then(|read| self.decide(line, &read, project, out)),
             out,

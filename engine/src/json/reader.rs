@@ -43,6 +43,10 @@ impl<'a> Reader<'_, 'a> {
             self.document.is_too_deep = true;
             return None;
         }
+        if self.document.entries.len() > self.document.most {
+            self.document.has_too_many = true;
+            return None;
+        }
         let index = self.document.entries.len();
         self.document.entries.push(Entry {
             segment: std::mem::replace(&mut self.segment, Segment::Element(0)),
@@ -51,6 +55,14 @@ impl<'a> Reader<'_, 'a> {
             end: index + 1,
         });
         Some(index)
+    }
+
+    /// Whether reading ends here, as it does where it is too deep.
+    #[inline(always)]
+    fn has_too_many(&mut self) -> bool {
+        let has_too_many = self.document.entries.len() > self.document.most;
+        self.document.has_too_many |= has_too_many;
+        has_too_many
     }
 
     /// A reader of a value in the array or object at `index`.
@@ -140,6 +152,9 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
             .is_some()
         {
             position += 1;
+            if self.has_too_many() {
+                return Ok(());
+            }
         }
         self.close(index)
     }
@@ -153,7 +168,22 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
             let bit = bloom_bit(&key);
             self.document.may_have_duplicates |= seen & bit != 0;
             seen |= bit;
+            if index == 0
+                && self
+                    .document
+                    .members
+                    .is_some_and(|read| !read.contains(&&*key))
+            {
+                access.next_value_seed(Skipped {
+                    is_too_deep: &mut self.document.is_too_deep,
+                    depth: 1,
+                })?;
+                continue;
+            }
             access.next_value_seed(self.inside(index, Segment::Member(key)))?;
+            if self.has_too_many() {
+                return Ok(());
+            }
         }
         self.close(index)
     }
@@ -183,5 +213,84 @@ impl<'a> Visitor<'a> for Key {
 
     fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(value.to_owned()))
+    }
+}
+
+/// Reads past a value, which must be JSON that is not too deep.
+struct Skipped<'r> {
+    is_too_deep: &'r mut bool,
+    depth: usize,
+}
+
+impl<'a> DeserializeSeed<'a> for Skipped<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Skipped<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
+        if !self.opens() {
+            return Ok(());
+        }
+        while access.next_element_seed(self.inside())?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
+        if !self.opens() {
+            return Ok(());
+        }
+        while access.next_key_seed(Key)?.is_some() {
+            access.next_value_seed(self.inside())?;
+        }
+        Ok(())
+    }
+}
+
+impl Skipped<'_> {
+    /// Whether an array or object may begin here; if not it is not read, which ends reading.
+    fn opens(&mut self) -> bool {
+        *self.is_too_deep |= self.depth == MAX_DEPTH;
+        self.depth < MAX_DEPTH
+    }
+
+    fn inside(&mut self) -> Skipped<'_> {
+        Skipped {
+            is_too_deep: self.is_too_deep,
+            depth: self.depth + 1,
+        }
     }
 }

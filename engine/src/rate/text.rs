@@ -47,7 +47,7 @@ const OPPOSITE_IS_ZERO: Invalid = Invalid("has an opposite that rounds to 0.0000
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of every call.
 pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    let document = Document::parse_without_number_text(request)?;
+    let document = Document::parse_without_number_text(request, usize::MAX)?;
     let start = out.len();
     let mut faults = Faults::default();
     write_answers(document.root(), out, &mut faults);

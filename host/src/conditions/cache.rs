@@ -1,7 +1,7 @@
 //! The cache of one partition: its conditions and projects, in memory as the store has them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use tillgate_engine::json::{self, Faults};
 use tillgate_engine::restriction::{Project, ProjectId};
 use tokio::sync::watch;
 
+use super::catalog::{array, document};
 use crate::clock::Clock;
 use crate::engine::Document;
 use crate::error::{Error, Result};
@@ -45,16 +46,33 @@ pub struct StoredCondition {
     pub json: Bytes,
     /// Its entity tag.
     pub etag: Etag,
+    /// What the module prepares when it is the only condition with its id.
+    document: OnceLock<Document>,
 }
 
 impl StoredCondition {
     pub(super) fn new(condition: EntityCondition) -> Result<Self> {
         let json: Bytes = to_json(&condition)?;
-        let etag = etag::of_text(&json);
-        Ok(Self {
+        Ok(Self::with_json(condition, json))
+    }
+
+    fn with_json(condition: EntityCondition, json: Bytes) -> Self {
+        Self {
             condition,
+            etag: etag::of_text(&json),
             json,
-            etag,
+            document: OnceLock::new(),
+        }
+    }
+
+    /// What the module prepares when it is the only condition with its id.
+    pub(super) fn document(&self) -> &Document {
+        self.document.get_or_init(|| {
+            let (own, none) = (array([&self.json].into_iter()), array([].into_iter()));
+            match self.condition.scope {
+                Scope::Global => document(own, none),
+                Scope::Tenant => document(none, own),
+            }
         })
     }
 
@@ -65,12 +83,7 @@ impl StoredCondition {
         faults.none_or_error()?;
         let condition =
             read.ok_or_else(|| Error::Bug("a stored condition is malformed".to_owned()))?;
-        let etag = etag::of_text(&json);
-        Ok(Self {
-            condition,
-            json,
-            etag,
-        })
+        Ok(Self::with_json(condition, json))
     }
 }
 
@@ -91,7 +104,7 @@ impl StoredProject {
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body.
     pub fn from_put(id: ProjectId, body: &[u8]) -> Result<Self> {
-        let document = json::Document::parse(body)?;
+        let document = json::Document::parse_members(body, Project::MEMBERS)?;
         let project = Project::from_put(id, &document)?;
         to_json(&project).map(|json| Self::read(id, json))
     }
@@ -137,7 +150,7 @@ fn to_json(value: &impl serde::Serialize) -> Result<Bytes> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     /// By id.
-    pub(super) conditions: BTreeMap<String, Arc<StoredCondition>>,
+    pub(super) conditions: BTreeMap<Arc<str>, Arc<StoredCondition>>,
     /// By id.
     pub(super) projects: BTreeMap<ProjectId, Arc<StoredProject>>,
     /// The bytes of their JSON.
@@ -146,6 +159,16 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// The bytes of everything.
+    pub(super) const fn bytes(&self) -> usize {
+        self.condition_bytes + self.project_bytes
+    }
+
+    /// Whether there is nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.projects.is_empty()
+    }
+
     /// Applies what the store has under a key now.
     fn set(&mut self, key: &str, value: Option<Bytes>, scope: Scope) {
         if let Some(id) = key.strip_prefix(CONDITION) {
@@ -157,7 +180,7 @@ impl Content {
             });
             self.condition_bytes += read.as_ref().map_or(0, |stored| stored.json.len());
             let before = match read {
-                Some(stored) => self.conditions.insert(id.to_owned(), Arc::new(stored)),
+                Some(stored) => self.conditions.insert(id.into(), Arc::new(stored)),
                 None => self.conditions.remove(id),
             };
             self.condition_bytes -= before.map_or(0, |stored| stored.json.len());

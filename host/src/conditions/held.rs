@@ -2,12 +2,20 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::Conditions;
 use super::cache::PartitionCache;
-use super::{Conditions, Tenants};
+use super::tenants::Tenants;
 use crate::feed::Subscriber;
 use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
 
 impl Conditions {
+    /// How many tenants are in memory.
+    #[must_use]
+    pub fn held_tenants(&self) -> usize {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        tenants.all().len()
+    }
+
     /// Registers what is known of what is in memory.
     pub(super) fn measure(&self) {
         let app = &self.app;
@@ -25,7 +33,7 @@ impl Conditions {
         app.metrics.ask(AGE_OF_MEMORY, move || {
             let now = clock.now();
             let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
-            let caches = tenants.values().map(|tenant| &tenant.own).chain([&global]);
+            let caches = tenants.all().map(|tenant| tenant.own()).chain([&global]);
             let ages = caches.filter_map(|cache| cache.subscription().asked_age(now));
             let oldest = ages.max().unwrap_or_default().as_secs_f64();
             vec![Sample::new([("kind", "conditions")], oldest)]
@@ -36,7 +44,7 @@ impl Conditions {
 /// What is in memory of the platform and of tenants.
 fn held(global: &PartitionCache, tenants: &RwLock<Tenants>) -> Vec<Held> {
     let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
-    let own = tenants.values().map(|tenant| tenant.own.content());
+    let own = tenants.all().map(|tenant| tenant.own().content());
     let mut conditions = (0, 0);
     let mut projects = (0, 0);
     for content in own.chain([global.content()]) {
@@ -52,7 +60,7 @@ fn held(global: &PartitionCache, tenants: &RwLock<Tenants>) -> Vec<Held> {
     };
     let tenants = Held {
         kind: "tenants",
-        count: tenants.len(),
+        count: tenants.all().len(),
         bytes: None,
     };
     vec![

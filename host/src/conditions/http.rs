@@ -8,8 +8,9 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use super::{Asked, Conditions, Owner, StoredProject, TenantCatalog};
-use crate::engine::{EnginePool, MODULE_SHA256};
+use super::{Conditions, Owner, Part, Prepared, Question, StoredProject, TenantCatalog};
+use crate::app::App;
+use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Written};
 use crate::feed::Staleness;
@@ -23,13 +24,8 @@ const ENGINE: HeaderName = HeaderName::from_static("tillgate-engine");
 /// The largest body of a project: room for as many values of as many bytes as it may have.
 const MAX_PROJECT: usize = 32 << 20;
 
-/// Larger requests are decided off the threads that serve.
-const INLINE: usize = 64 << 10;
-
-/// So are requests whose bytes times the bytes of the tenant's largest project exceed this: preparing the project takes
-/// long, and in a basket each item is checked against each restriction.
-const INLINE_PROJECT: usize = 1 << 29;
-const INLINE_BASKET: usize = 1 << 22;
+/// Larger requests, and what makes more than this of the store, are dealt with off the threads that serve.
+const INLINE: usize = 16 << 10;
 
 const CONDITION: &str = "/api/v1/entity-conditions/{id}";
 const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{id}";
@@ -174,6 +170,30 @@ fn project_id(request: &Request) -> Result<ProjectId> {
     ProjectId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))
 }
 
+/// A part of the catalog, or that the caller has it already.
+async fn part(
+    conditions: &Conditions,
+    request: &Request,
+    catalog: Arc<TenantCatalog>,
+    part: Part,
+) -> Result<Reply> {
+    let etag = catalog.etag().clone();
+    let reply = if request.has(&etag) {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        let encoded = match catalog.encoded(part) {
+            Some(encoded) => encoded,
+            None if catalog.size_of(part) <= INLINE => catalog.encode(part),
+            None => {
+                let encode = move |_: &App| catalog.encode(part);
+                conditions.app.run_blocking(encode).await?
+            }
+        };
+        Reply::encoded(encoded)
+    };
+    Ok(reply.tagged(etag))
+}
+
 /// The answer to a GET: the body, or that the caller has it already.
 fn tagged(request: &Request, etag: &Etag, body: &bytes::Bytes) -> Reply {
     let reply = if request.has(etag) {
@@ -210,47 +230,39 @@ async fn evaluate_condition(conditions: Arc<Conditions>, request: Request) -> Re
     if !ConditionId::is_id(id) {
         return Err(Error::invalid("$.conditionId", ConditionId::RULE));
     }
-    let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let decided = conditions
-        .outcomes
-        .measure(Asked::Condition, catalog.tenant(), || {
-            super::evaluate_condition(&conditions.app.engine, &catalog, id, &request.body)
-        });
-    Ok(decision(decided, request.correlation).stale(staleness))
+    let question = Question::Condition(id.to_owned());
+    evaluate(conditions, request, question).await
 }
 
 async fn evaluate_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let question = (Asked::Project, super::evaluate_project as Evaluate);
-    evaluate(conditions, request, question, INLINE_PROJECT).await
+    evaluate(conditions, request, Question::Project).await
 }
 
 async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let question = (Asked::Basket, super::evaluate_basket as Evaluate);
-    evaluate(conditions, request, question, INLINE_BASKET).await
+    evaluate(conditions, request, Question::Basket).await
 }
-
-type Evaluate = fn(&EnginePool, &TenantCatalog, &[u8]) -> Result<bytes::Bytes>;
 
 /// Decides here and now, unless that would keep others waiting.
 async fn evaluate(
     conditions: Arc<Conditions>,
     request: Request,
-    (asked, evaluate): (Asked, Evaluate),
-    inline: usize,
+    question: Question,
 ) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let size = request.body.len();
-    let takes_long = size > INLINE || size.saturating_mul(catalog.largest_project()) > inline;
     let correlation = request.correlation;
-    let decide = move |conditions: &Conditions| {
-        let decide = || evaluate(&conditions.app.engine, &catalog, &request.body);
-        conditions.outcomes.measure(asked, catalog.tenant(), decide)
+    let here = match request.body.len() > INLINE {
+        true => None,
+        false => conditions.decide(&catalog, &question, &request.body, Prepared::Short),
     };
-    let decided = if takes_long {
-        let app = Arc::clone(&conditions.app);
-        app.run_blocking(move |_| decide(&conditions)).await?
-    } else {
-        decide(&conditions)
+    let decided = match here {
+        Some(decided) => decided,
+        None => {
+            let app = Arc::clone(&conditions.app);
+            let decide =
+                move |_: &App| conditions.decide(&catalog, &question, &request.body, Prepared::Any);
+            let decided = app.run_blocking(decide).await?;
+            decided.unwrap_or_else(|| Err(Error::Bug("nothing was decided".to_owned())))
+        }
     };
     Ok(decision(decided, correlation).stale(staleness))
 }
@@ -266,7 +278,8 @@ fn decision(decided: Result<bytes::Bytes>, correlation: Uuid) -> Reply {
 
 async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    Ok(tagged(&request, &catalog.etag, catalog.list()).stale(staleness))
+    let reply = part(&conditions, &request, catalog, Part::Conditions).await?;
+    Ok(reply.stale(staleness))
 }
 
 async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -338,7 +351,8 @@ async fn delete_condition(
 
 async fn list_projects(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    Ok(tagged(&request, &catalog.etag, catalog.projects()).stale(staleness))
+    let reply = part(&conditions, &request, catalog, Part::Projects).await?;
+    Ok(reply.stale(staleness))
 }
 
 async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -352,7 +366,15 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
-    Ok(tagged(&request, &found.etag, &found.restrictions()?).stale(staleness))
+    let project = Arc::clone(found);
+    let restrictions = match project.json().len() > INLINE {
+        true => {
+            let read = move |_: &App| project.restrictions();
+            conditions.app.run_blocking(read).await??
+        }
+        false => project.restrictions()?,
+    };
+    Ok(tagged(&request, &found.etag, &restrictions).stale(staleness))
 }
 
 fn no_project() -> Error {
@@ -397,7 +419,8 @@ async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result
 
 async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    Ok(tagged(&request, &catalog.etag, catalog.json()).stale(staleness))
+    let reply = part(&conditions, &request, catalog, Part::Whole).await?;
+    Ok(reply.stale(staleness))
 }
 
 /// The digest of the catalog now and whenever it changes, for as long as the caller may listen.
@@ -406,9 +429,9 @@ async fn catalog_changes(conditions: Arc<Conditions>, request: Request) -> Resul
     let stream = format!("catalog/{}", tenant.id());
     let events = || {
         tenant.catalogs().map(|catalog| Event {
-            id: Arc::clone(&catalog.digest),
-            data: format!("{{\"digest\":\"{}\"}}", catalog.digest).into(),
+            id: Arc::clone(catalog.digest()),
+            data: format!("{{\"digest\":\"{}\"}}", catalog.digest()).into(),
         })
     };
-    Ok(request.subscribe(&stream, events).stale(staleness))
+    Ok(request.subscribe(&stream, events)?.stale(staleness))
 }

@@ -6,26 +6,28 @@
 
 mod cache;
 mod catalog;
+mod decide;
 mod held;
 pub mod http;
 mod outcomes;
+mod tenants;
+mod usage;
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
-use futures_util::{Stream, stream};
 use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
 use tillgate_engine::restriction::ProjectId;
 
 use self::cache::{PartitionCache, condition_key, project_key};
 pub use self::cache::{StoredCondition, StoredProject};
-pub use self::catalog::TenantCatalog;
-use self::outcomes::{Asked, Outcomes};
+pub use self::catalog::{Part, TenantCatalog};
+pub use self::decide::{Prepared, Question, decide};
+use self::outcomes::Outcomes;
+pub use self::tenants::Tenant;
+use self::tenants::Tenants;
+pub use self::usage::Configured;
 use crate::app::App;
-use crate::engine::{Call, EnginePool};
 use crate::error::{Error, Result};
 use crate::etag::{self, Etag, Preconditions, Written};
 use crate::feed::{Staleness, Subscriber, keep_fresh};
@@ -100,62 +102,6 @@ pub struct Conditions {
     outcomes: Outcomes,
 }
 
-/// The tenants that somebody has asked for.
-type Tenants = HashMap<TenantId, Arc<Tenant>>;
-
-/// What is kept in memory for a tenant.
-#[derive(Debug)]
-pub struct Tenant {
-    id: TenantId,
-    own: Arc<PartitionCache>,
-    global: Arc<PartitionCache>,
-    catalog: ArcSwap<TenantCatalog>,
-}
-
-impl Tenant {
-    /// The tenant's id.
-    #[must_use]
-    pub const fn id(&self) -> &TenantId {
-        &self.id
-    }
-
-    /// What the tenant sees now.
-    #[must_use]
-    pub fn catalog(&self) -> Arc<TenantCatalog> {
-        let catalog = self.catalog.load_full();
-        let (global, own) = (self.global.content(), self.own.content());
-        if catalog.is_of(&global, &own) {
-            return catalog;
-        }
-        let catalog = Arc::new(TenantCatalog::new(&self.id, global, own));
-        self.catalog.store(Arc::clone(&catalog));
-        catalog
-    }
-
-    /// What the tenant sees now and whenever it changes. The caches stay fresh for as long as the stream is held.
-    pub fn catalogs(self: &Arc<Self>) -> impl Stream<Item = Arc<TenantCatalog>> + Send + 'static {
-        let watches = (self.global.watch(), self.own.watch());
-        let state = (Arc::clone(self), watches, None::<Arc<TenantCatalog>>);
-        stream::unfold(state, |(tenant, (mut global, mut own), seen)| async move {
-            loop {
-                let catalog = tenant.catalog();
-                if seen
-                    .as_ref()
-                    .is_none_or(|seen| seen.digest != catalog.digest)
-                {
-                    let next = (tenant, (global, own), Some(Arc::clone(&catalog)));
-                    return Some((catalog, next));
-                }
-                let changed = tokio::select! {
-                    changed = global.changed() => changed,
-                    changed = own.changed() => changed,
-                };
-                changed.ok()?;
-            }
-        })
-    }
-}
-
 impl Conditions {
     /// Reads the platform's conditions and keeps them fresh.
     ///
@@ -198,7 +144,8 @@ impl Conditions {
             .get(id)
             .cloned();
         if let Some(known) = known {
-            let own = known.own.ensure_within(now, max_stale).await?;
+            self.keep(&known);
+            let own = known.own().ensure_within(now, max_stale).await?;
             return Ok((known, own.max(global)));
         }
         let records = self.app.records(id.partition());
@@ -206,19 +153,20 @@ impl Conditions {
         let own = Arc::new(own);
         own.catch_up().await?;
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
-        let tenant = tenants.entry(id.clone()).or_insert_with(|| {
+        let tenant = tenants.get_or_insert(id, || {
             keep_fresh(&own);
-            self.app.keep_in_snapshot(id.partition(), KEPT);
-            let global = Arc::clone(&self.global);
-            let catalog = TenantCatalog::new(id, global.content(), own.content());
-            Arc::new(Tenant {
-                id: id.clone(),
-                own,
-                global,
-                catalog: ArcSwap::from_pointee(catalog),
-            })
+            Tenant::new(id, own, &self.global)
         });
-        Ok((Arc::clone(tenant), global))
+        drop(tenants);
+        self.keep(&tenant);
+        Ok((tenant, global))
+    }
+
+    /// A tenant that has data is kept in the snapshot, if there is one.
+    fn keep(&self, tenant: &Tenant) {
+        if tenant.is_to_be_kept() {
+            self.app.keep_in_snapshot(tenant.id().partition(), KEPT);
+        }
     }
 
     /// Creates or replaces a condition from a PUT's body.
@@ -292,6 +240,18 @@ impl Conditions {
             .await
     }
 
+    /// Decides, and counts that; `None` when that would keep others waiting and may not.
+    fn decide(
+        &self,
+        catalog: &TenantCatalog,
+        question: &Question,
+        request: &[u8],
+        prepared: Prepared,
+    ) -> Option<Result<Bytes>> {
+        let decide = || decide(&self.app.engine, catalog, question, request, prepared);
+        self.outcomes.measure(question, catalog.tenant(), decide)
+    }
+
     /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
     async fn refuse_global_id(&self, owner: Owner<'_>, key: &str) -> Result<()> {
         let is_taken = match owner {
@@ -318,6 +278,8 @@ impl Conditions {
             let etag = read.as_ref().map(|read| etag::of_text(&read.record));
             preconditions.check(etag.as_ref())?;
             let written = Written::new(read.is_some());
+            let replaced = read.as_ref().map(|read| read.record.len());
+            self.refuse_beyond_quotas(owner, &cache.content(), target, (replaced, document.len()))?;
             let action = match written {
                 Written::Created => Action::Created,
                 Written::Replaced => Action::Replaced,
@@ -387,7 +349,7 @@ impl Conditions {
     async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
         Ok(match owner {
             Owner::Platform => Arc::clone(&self.global),
-            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.0.own),
+            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.0.own()),
         })
     }
 }
@@ -399,59 +361,4 @@ async fn read(records: &Records, key: &str) -> Result<Option<Versioned<Bytes>>> 
         revision: entry.revision,
         record: entry.value,
     }))
-}
-
-/// Decides about one item by one condition of a tenant.
-///
-/// # Errors
-/// [`Error::Invalid`] naming every fault of the request, [`Error::NotFound`] when no such condition is in force.
-pub fn evaluate_condition(
-    engine: &EnginePool,
-    catalog: &TenantCatalog,
-    id: &str,
-    request: &[u8],
-) -> Result<Bytes> {
-    Ok(engine.evaluate(Call::Condition(&catalog.conditions, id), request)?)
-}
-
-/// Decides about one item by the project that the request names.
-///
-/// # Errors
-/// [`Error::Invalid`] naming every fault of the request.
-pub fn evaluate_project(
-    engine: &EnginePool,
-    catalog: &TenantCatalog,
-    request: &[u8],
-) -> Result<Bytes> {
-    let project = named_project(catalog, request);
-    // To the conditions, which have no project, every project is unreachable.
-    let document = project
-        .as_ref()
-        .map_or(&catalog.conditions, |project| &project.document);
-    Ok(engine.evaluate(Call::Project(document), request)?)
-}
-
-/// Decides about a basket.
-///
-/// # Errors
-/// [`Error::Invalid`] naming every fault of the request.
-pub fn evaluate_basket(
-    engine: &EnginePool,
-    catalog: &TenantCatalog,
-    request: &[u8],
-) -> Result<Bytes> {
-    let project = named_project(catalog, request);
-    let project = project.as_ref().map(|project| &project.document);
-    Ok(engine.evaluate(Call::Basket(&catalog.conditions, project), request)?)
-}
-
-/// The project that a request names, when the tenant has it. The module reports the other faults of a request.
-fn named_project(catalog: &TenantCatalog, request: &[u8]) -> Option<Arc<StoredProject>> {
-    #[derive(serde::Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow, rename = "projectId")]
-        project_id: Cow<'a, str>,
-    }
-    let named: Named<'_> = serde_json::from_slice(request).ok()?;
-    catalog.project(ProjectId::new(&named.project_id)?).cloned()
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use memchr::memmem::Finder;
 use tillgate_engine::decision::Decision;
 
+use super::Question;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::metrics::{Counter, Histogram, Metrics, Tenants};
@@ -26,17 +27,6 @@ const DECISIONS: [Decision; 3] = [Decision::Allow, Decision::SoftDeny, Decision:
 /// What comes before a result's decision, and before its rule.
 static DECISION: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"decision\":\""));
 static RULE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"rule\":\""));
-
-/// What was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// One item, one condition.
-    Condition,
-    /// One item, a project.
-    Project,
-    /// A basket.
-    Basket,
-}
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -87,20 +77,20 @@ impl Outcomes {
         }
     }
 
-    /// Has a decision made, and counts it.
+    /// Has a decision made, and counts it when there is one.
     pub(super) fn measure(
         &self,
-        asked: Asked,
+        asked: &Question,
         tenant: &TenantId,
-        decide: impl FnOnce() -> Result<Bytes>,
-    ) -> Result<Bytes> {
+        decide: impl FnOnce() -> Option<Result<Bytes>>,
+    ) -> Option<Result<Bytes>> {
         let begin = Instant::now();
-        let decided = decide();
+        let decided = decide()?;
         let took = begin.elapsed();
         match asked {
-            Asked::Condition => self.condition.record(took),
-            Asked::Project => self.project.record(took),
-            Asked::Basket => self.basket.record(took),
+            Question::Condition(_) => self.condition.record(took),
+            Question::Project => self.project.record(took),
+            Question::Basket => self.basket.record(took),
         }
         match &decided {
             Ok(answer) => self.count(asked, tenant, answer),
@@ -108,10 +98,10 @@ impl Outcomes {
             Err(Error::NotFound(_)) => drop(self.not_found.inc()),
             Err(_) => drop(self.failed.inc()),
         }
-        decided
+        Some(decided)
     }
 
-    fn count(&self, asked: Asked, tenant: &TenantId, answer: &[u8]) {
+    fn count(&self, asked: &Question, tenant: &TenantId, answer: &[u8]) {
         let Tally(tally) = Tally::of(asked, answer);
         for (counters, counts) in self.decisions.iter().zip(tally) {
             for (counter, count) in counters.iter().zip(counts).filter(|(_, count)| *count > 0) {
@@ -129,10 +119,10 @@ impl Outcomes {
 
 impl Tally {
     /// The results of an answer.
-    fn of(asked: Asked, answer: &[u8]) -> Self {
+    fn of(asked: &Question, answer: &[u8]) -> Self {
         let mut tally = Self::default();
         let mut rest = answer;
-        if asked == Asked::Basket {
+        if matches!(asked, Question::Basket) {
             // It begins with a decision of its own.
             rest = after(rest, &DECISION).unwrap_or_default();
         }
@@ -194,7 +184,10 @@ mod tests {
         let license = result("HARD_DENY", "LICENSE_REQUIREMENT");
         let one = item(std::slice::from_ref(&age));
         let expected = Tally([[0, 1, 0], [0; 3], [0; 3]]);
-        assert_eq!(Tally::of(Asked::Condition, one.as_bytes()), expected);
+        assert_eq!(
+            Tally::of(&Question::Condition(String::new()), one.as_bytes()),
+            expected
+        );
         let basket = format!(
             r#"{{"allow":false,"decision":"HARD_DENY","items":[{},{},{}]}}"#,
             one,
@@ -202,10 +195,10 @@ mod tests {
             item(&[])
         );
         let expected = Tally([[0, 2, 0], [0, 0, 1], [0; 3]]);
-        assert_eq!(Tally::of(Asked::Basket, basket.as_bytes()), expected);
+        assert_eq!(Tally::of(&Question::Basket, basket.as_bytes()), expected);
         let nothing = r#"{"allow":true,"decision":"ALLOW","items":[]}"#;
         for text in [nothing, "", "{}", r#""decision":""#] {
-            let tally = Tally::of(Asked::Basket, text.as_bytes());
+            let tally = Tally::of(&Question::Basket, text.as_bytes());
             assert_eq!(tally, Tally::default(), "{text}");
         }
     }

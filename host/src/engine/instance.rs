@@ -23,8 +23,15 @@ use super::{Call, Document, EngineError, Held, failed};
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;
 
-/// How much text of prepared documents an instance keeps; the least recently used go first.
+/// How much text of prepared documents an instance keeps; the least recently used go first, some of them together.
 const PREPARED_LIMIT: usize = 48 << 20;
+const RELEASED_TOGETHER: usize = 64;
+
+/// What a prepared document takes beside its text, about.
+const OVERHEAD: usize = 1 << 10;
+
+/// Instances with more linear memory are large; if their documents need less than an eighth of it, they are mostly empty.
+const LARGE: usize = 32 << 20;
 
 /// What a call may compute before it is ended: time of its thread, so that a busy machine ends nobody.
 const DEADLINE: Duration = Duration::from_millis(50);
@@ -84,6 +91,8 @@ struct Prepared {
     handle: u32,
     bytes: usize,
     last_call: u64,
+    /// The round in which it was used last.
+    round: u64,
 }
 
 impl Instance {
@@ -166,24 +175,25 @@ impl Instance {
         &mut self,
         call: Call<'_>,
         request: &[u8],
+        most: usize,
     ) -> Result<Bytes, EngineError> {
         self.calls += 1;
         match call {
             Call::Condition(catalog, id) => {
-                let handle = self.handle(catalog)?;
+                let handle = self.handle(catalog, most)?;
                 self.call(handle, ["condition ", id], request, DEADLINE)
             }
             Call::Project(document) => {
-                let handle = self.handle(document)?;
+                let handle = self.handle(document, most)?;
                 self.call(handle, ["project", ""], request, DEADLINE)
             }
             Call::Basket(catalog, None) => {
-                let handle = self.handle(catalog)?;
+                let handle = self.handle(catalog, most)?;
                 self.call(handle, ["basket", ""], request, BASKET_DEADLINE)
             }
             Call::Basket(catalog, Some(project)) => {
-                let project = self.handle(project)?;
-                let handle = self.handle(catalog)?;
+                let project = self.handle(project, most)?;
+                let handle = self.handle(catalog, most)?;
                 let line = ["basket ", &project.to_string()];
                 self.call(handle, line, request, BASKET_DEADLINE)
             }
@@ -214,19 +224,24 @@ impl Instance {
         self.read(answer)
     }
 
-    /// The handle of a document, which is prepared when it is not yet.
-    fn handle(&mut self, document: &Document) -> Result<u32, EngineError> {
+    /// The handle of a document, which is prepared when it is not yet and has at most so many bytes.
+    fn handle(&mut self, document: &Document, most: usize) -> Result<u32, EngineError> {
+        let round = self.held.round.load(Ordering::Relaxed);
         if let Some(prepared) = self.prepared.get_mut(&document.digest) {
             prepared.last_call = self.calls;
+            prepared.round = round;
             return Ok(prepared.handle);
         }
-        self.make_room(document.text.len())?;
+        if document.text.len() > most {
+            return Err(EngineError::Unprepared);
+        }
+        let bytes = document.text.len() + OVERHEAD;
+        self.make_room(bytes)?;
         let len = self.write(&[document.kind.as_bytes(), b"\n", &document.text])?;
         self.allow(DEADLINE + DEADLINE_PER_BYTE * len);
         let answer = self.prepare.call(&mut self.store, len).map_err(failed)?;
         let answer = self.read(answer)?;
         let handle = serde_json::from_slice(&answer).map_err(failed)?;
-        let bytes = document.text.len();
         self.prepared_bytes += bytes;
         self.held.prepared.fetch_add(1, Ordering::Relaxed);
         self.held.prepared_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -234,6 +249,7 @@ impl Instance {
             handle,
             bytes,
             last_call: self.calls,
+            round,
         };
         self.prepared.insert(document.digest, prepared);
         Ok(handle)
@@ -242,29 +258,54 @@ impl Instance {
     /// Releases what was used longest ago until `bytes` more fit. What this call has already used stays.
     fn make_room(&mut self, bytes: usize) -> Result<(), EngineError> {
         while self.prepared_bytes + bytes > PREPARED_LIMIT {
-            let idle = self
-                .prepared
-                .iter()
-                .filter(|(_, kept)| kept.last_call < self.calls);
-            let Some(digest) = idle
-                .min_by_key(|(_, kept)| kept.last_call)
-                .map(|(key, _)| *key)
-            else {
+            let idle = self.prepared.iter();
+            let idle = idle.filter(|(_, kept)| kept.last_call < self.calls);
+            let mut idle: Vec<_> = idle.map(|(key, kept)| (kept.last_call, *key)).collect();
+            if idle.is_empty() {
                 break;
-            };
-            if let Some(kept) = self.prepared.remove(&digest) {
-                self.prepared_bytes -= kept.bytes;
-                self.held.prepared.fetch_sub(1, Ordering::Relaxed);
-                self.held
-                    .prepared_bytes
-                    .fetch_sub(kept.bytes, Ordering::Relaxed);
-                self.allow(DEADLINE);
-                self.release
-                    .call(&mut self.store, kept.handle)
-                    .map_err(failed)?;
+            }
+            idle.sort_unstable();
+            for (_, digest) in idle.into_iter().take(RELEASED_TOGETHER) {
+                self.release(digest)?;
+                if self.prepared_bytes + bytes <= PREPARED_LIMIT / 8 * 7 {
+                    break;
+                }
             }
         }
         Ok(())
+    }
+
+    fn release(&mut self, digest: [u8; 16]) -> Result<(), EngineError> {
+        let Some(kept) = self.prepared.remove(&digest) else {
+            return Ok(());
+        };
+        self.prepared_bytes -= kept.bytes;
+        let held = &self.held;
+        held.prepared.fetch_sub(1, Ordering::Relaxed);
+        held.prepared_bytes.fetch_sub(kept.bytes, Ordering::Relaxed);
+        self.allow(DEADLINE);
+        let released = self.release.call(&mut self.store, kept.handle);
+        released.map_err(failed)
+    }
+
+    /// Releases what was not used since a round.
+    pub(super) fn release_unused(&mut self, since: u64) -> Result<(), EngineError> {
+        let unused = self.prepared.iter();
+        let unused = unused.filter(|(_, kept)| kept.round < since);
+        let unused: Vec<_> = unused.map(|(digest, _)| *digest).collect();
+        unused
+            .into_iter()
+            .try_for_each(|digest| self.release(digest))
+    }
+
+    /// Whether its memory is so much that it matters.
+    pub(super) const fn is_large(&self) -> bool {
+        self.memory_size > LARGE
+    }
+
+    /// Whether a new one would need far less memory.
+    pub(super) const fn is_mostly_empty(&self) -> bool {
+        self.is_large() && self.prepared_bytes < self.memory_size / 8
     }
 
     fn allow(&mut self, budget: Duration) {

@@ -1,18 +1,27 @@
-//! Request bodies: read within bounds of size and time. A body that is refused is read on for a while, so that its sender
-//! receives the answer.
+//! Request bodies: read within bounds of size, time and memory. A body that is refused is read on for a while, so that
+//! its sender receives the answer.
 
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
 use super::MAX_BODY;
+use super::shares::{Share, sharing};
+use crate::identity::Holder;
 
-/// How long a body of [`MAX_BODY`] may take to arrive.
+/// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Larger bodies need a share of what all may take together: at once when their size was announced, otherwise as they
+/// grow, in steps of as much.
+const SMALL: usize = 64 << 10;
+
+/// How long a body waits for its share.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How much of a refused body is read all the same, and for how long.
 const DRAIN: usize = 4 << 20;
@@ -78,33 +87,70 @@ impl Unread {
 pub(super) enum NoBody {
     TooLarge,
     TooSlow,
+    /// There is no room for it now.
+    Crowded,
     Broken,
 }
 
-/// Reads the whole body.
+/// Reads the whole body. `share` is of nothing yet; the bytes that are answered keep what it has become.
 pub(super) async fn read<B: Buf>(
-    mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
+    body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
+    mut share: Share<Holder>,
 ) -> Result<Bytes, NoBody> {
     if announced.is_some_and(|length| length > limit) {
         return Err(NoBody::TooLarge);
     }
-    let collect = async {
-        let mut whole = BytesMut::new();
-        while let Some(chunk) = body.next().await {
-            let mut chunk = chunk.map_err(|_| NoBody::Broken)?;
-            if whole.len() + chunk.remaining() > limit {
-                return Err(NoBody::TooLarge);
-            }
-            if whole.is_empty() && announced == Some(chunk.remaining()) {
-                return Ok(chunk.copy_to_bytes(chunk.remaining()));
-            }
-            whole.extend_from_slice(&chunk.copy_to_bytes(chunk.remaining()));
+    let mut taken = SMALL;
+    if let Some(length) = announced.filter(|length| *length > SMALL) {
+        if !share.grow_within(length, PATIENCE).await {
+            return Err(NoBody::Crowded);
         }
-        Ok(whole.freeze())
-    };
-    let mebibytes = u32::try_from(limit.div_ceil(MAX_BODY)).unwrap_or(1);
-    let within = tokio::time::timeout(BODY_DEADLINE * mebibytes, collect);
-    within.await.unwrap_or(Err(NoBody::TooSlow))
+        taken = length;
+    }
+    let mebibytes = announced.unwrap_or(limit).div_ceil(MAX_BODY).max(1);
+    let deadline = BODY_DEADLINE * u32::try_from(mebibytes).unwrap_or(u32::MAX);
+    let collect = collect(body, limit, announced, (&mut share, taken));
+    let whole = tokio::time::timeout(deadline, collect).await;
+    let whole = whole.unwrap_or(Err(NoBody::TooSlow))?;
+    Ok(match whole.len() > SMALL {
+        true => sharing(whole, share),
+        false => whole,
+    })
+}
+
+/// Reads the parts of a body, of which `taken` bytes may be read before its share must grow.
+async fn collect<B: Buf>(
+    mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
+    limit: usize,
+    announced: Option<usize>,
+    (share, mut taken): (&mut Share<Holder>, usize),
+) -> Result<Bytes, NoBody> {
+    let mut whole = BytesMut::new();
+    loop {
+        let next = tokio::time::timeout(BODY_DEADLINE, body.next()).await;
+        let Some(chunk) = next.map_err(|_| NoBody::TooSlow)? else {
+            return Ok(whole.freeze());
+        };
+        let mut chunk = chunk.map_err(|_| NoBody::Broken)?;
+        let size = chunk.remaining();
+        if whole.len() + size > limit {
+            return Err(NoBody::TooLarge);
+        }
+        if whole.is_empty() {
+            if announced == Some(size) {
+                return Ok(chunk.copy_to_bytes(size));
+            }
+            whole.reserve(announced.unwrap_or_default());
+        }
+        if whole.len() + size > taken {
+            let more = size.max(taken);
+            if !share.grow_within(more, PATIENCE).await {
+                return Err(NoBody::Crowded);
+            }
+            taken += more;
+        }
+        whole.put(chunk);
+    }
 }

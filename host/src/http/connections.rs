@@ -1,12 +1,12 @@
 //! How many connections are open, in all and from each address.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ipnet::IpNet;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::shares::{Most, Share, Shares};
 use crate::peer::network;
 
 /// Descriptors that connections must leave for the store, for outgoing requests and for files.
@@ -53,73 +53,32 @@ fn raise_open_files() -> usize {
     })
 }
 
+/// A connection that is counted until this is dropped.
+pub(super) type Admitted = Share<IpAddr>;
+
 /// The connections that are open.
 #[derive(Debug)]
 pub(super) struct Connections {
-    limits: ConnectionLimits,
-    open: Mutex<Open>,
-}
-
-#[derive(Debug, Default)]
-struct Open {
-    all: usize,
-    by_address: HashMap<IpAddr, usize>,
-}
-
-/// A connection that is open until this is dropped.
-#[derive(Debug)]
-pub(super) struct Admitted {
-    connections: Arc<Connections>,
-    /// `None` from an address that may have any number.
-    address: Option<IpAddr>,
+    exempt: Vec<IpNet>,
+    shares: Arc<Shares<IpAddr>>,
 }
 
 impl Connections {
-    pub(super) fn new(limits: ConnectionLimits) -> Arc<Self> {
-        Arc::new(Self {
-            limits,
-            open: Mutex::default(),
-        })
+    pub(super) fn new(limits: ConnectionLimits) -> Self {
+        let most = Most {
+            all: limits.all,
+            each: limits.per_address,
+        };
+        Self {
+            exempt: limits.exempt,
+            shares: Shares::new(most),
+        }
     }
 
-    /// Counts one more connection, unless there are too many already.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Admitted> {
+    /// Counts one more connection, for as long as what is answered is held, unless there are too many already.
+    pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let peer = peer.to_canonical();
-        let is_exempt = self.limits.exempt.iter().any(|net| net.contains(&peer));
-        let address = (!is_exempt).then(|| network(peer));
-        let mut open = self.lock();
-        if open.all >= self.limits.all {
-            return None;
-        }
-        if let Some(address) = address {
-            let of_address = open.by_address.entry(address).or_default();
-            if *of_address >= self.limits.per_address {
-                return None;
-            }
-            *of_address += 1;
-        }
-        open.all += 1;
-        Some(Admitted {
-            connections: Arc::clone(self),
-            address,
-        })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        let mut open = self.connections.lock();
-        open.all = open.all.saturating_sub(1);
-        let Some(address) = self.address else { return };
-        if let Some(of_address) = open.by_address.get_mut(&address) {
-            *of_address = of_address.saturating_sub(1);
-            if *of_address == 0 {
-                open.by_address.remove(&address);
-            }
-        }
+        let is_exempt = self.exempt.iter().any(|net| net.contains(&peer));
+        self.shares.take((!is_exempt).then(|| network(peer)), 1)
     }
 }

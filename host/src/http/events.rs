@@ -20,6 +20,10 @@ use warp::Reply as _;
 use warp::sse;
 
 use super::reply::Reply;
+use super::shares::{Most, Share, Shares};
+use crate::error::{Error, Result};
+use crate::identity::Holder;
+use crate::quota::Usage;
 
 /// How often it is checked who may still listen, and after how many checks a heartbeat is sent: every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);
@@ -65,24 +69,43 @@ impl Listener {
 #[derive(Debug)]
 pub(super) struct Streams {
     sources: Arc<Sources>,
+    /// The listeners of each tenant.
+    listeners: Arc<Shares<Holder>>,
     stopping: watch::Receiver<bool>,
 }
 
 type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Listener>>>;
 
 impl Streams {
-    pub(super) fn new(stopping: watch::Receiver<bool>) -> Self {
+    /// Each tenant may have so many listeners.
+    pub(super) fn new(stopping: watch::Receiver<bool>, each: usize) -> Self {
+        let most = Most {
+            all: usize::MAX,
+            each,
+        };
         Self {
             sources: Arc::default(),
+            listeners: Shares::new(most),
             stopping,
         }
+    }
+
+    /// A place for a listener.
+    pub(super) fn place(&self, holder: Holder) -> Result<Share<Holder>> {
+        let place = self.listeners.take(Some(holder), 1);
+        place.ok_or_else(|| Error::quota("event streams", self.listeners.most().each))
+    }
+
+    /// How many listeners a tenant has.
+    pub(super) fn of(&self, holder: &Holder) -> Usage {
+        Usage::of(self.listeners.of(holder), self.listeners.most().each)
     }
 
     /// The answer to a new listener of a stream.
     pub(super) fn subscribe<U>(
         &self,
         name: &str,
-        authorization: Authorization,
+        (authorization, place): (Authorization, Share<Holder>),
         updates: impl FnOnce() -> U,
     ) -> Reply
     where
@@ -96,7 +119,7 @@ impl Streams {
         let mut sources = lock(&self.sources);
         if let Some(source) = sources.get(name) {
             match source.send(listener) {
-                Ok(()) => return reply(received),
+                Ok(()) => return reply(received, place),
                 // The source has just ended.
                 Err(unsent) => listener = unsent.0,
             }
@@ -111,7 +134,7 @@ impl Streams {
             newest: None,
         };
         tokio::spawn(source.run(updates(), self.stopping.clone()));
-        reply(received)
+        reply(received, place)
     }
 }
 
@@ -135,7 +158,7 @@ impl Streams {
     /// The answer to a listener of its own events: it takes the next one when it has read the last.
     pub(super) fn follow(
         &self,
-        authorization: Authorization,
+        (authorization, place): (Authorization, Share<Holder>),
         items: impl Stream<Item = Followed> + Send + 'static,
     ) -> Reply {
         let mut checks = tokio::time::interval(CHECK);
@@ -149,9 +172,9 @@ impl Streams {
         };
         let (queue, received) = mpsc::channel(MAX_WAITING);
         tokio::spawn(own.run(queue));
-        let events = stream::unfold(received, |mut received: mpsc::Receiver<_>| async {
-            let event = received.recv().await?;
-            Some((Ok::<_, Infallible>(event), received))
+        let events = stream::unfold((received, place), |(mut received, place)| async {
+            let event: sse::Event = received.recv().await?;
+            Some((Ok::<_, Infallible>(event), (received, place)))
         });
         Reply::stream(sse::reply(events).into_response())
     }
@@ -312,14 +335,14 @@ fn lock(
     sources.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The answer whose body is what a listener is sent.
-fn reply(received: mpsc::Receiver<Sent>) -> Reply {
-    let events = stream::unfold(received, |mut received| async {
+/// The answer whose body is what a listener is sent, who keeps its place until then.
+fn reply(received: mpsc::Receiver<Sent>, place: Share<Holder>) -> Reply {
+    let events = stream::unfold((received, place), |(mut received, place)| async {
         let event = match received.recv().await? {
             Sent::Event(Event { id, data }) => sse::Event::default().id(&*id).data(&*data),
             Sent::Heartbeat => sse::Event::default().comment("heartbeat"),
         };
-        Some((Ok::<_, Infallible>(event), received))
+        Some((Ok::<_, Infallible>(event), (received, place)))
     });
     Reply::stream(sse::reply(events).into_response())
 }

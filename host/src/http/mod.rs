@@ -14,6 +14,7 @@ pub mod reply;
 mod request;
 mod route;
 mod server;
+mod shares;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use ::http::header::{ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use arc_swap::ArcSwap;
 use bytes::{Buf, Bytes};
+use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
 use percent_encoding::percent_decode_str;
@@ -41,15 +43,24 @@ pub use self::request::Request;
 use self::route::Measured;
 pub use self::route::{Route, Table};
 pub use self::server::{Listener, Peer};
+use self::shares::{Most, Shares};
 use crate::app::App;
 use crate::error::Error;
 use crate::feed::Staleness;
-use crate::identity::Caller;
+use crate::identity::{Caller, Holder};
 use crate::metrics::Tenants;
 use crate::tokens::Tokens;
+use crate::turns::{Turns, on_behalf_of};
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
+
+/// Larger answers need a share of what all may take together.
+const SMALL_ANSWER: usize = 64 << 10;
+
+fn as_count(size: ByteSize) -> usize {
+    usize::try_from(size.as_u64()).unwrap_or(usize::MAX)
+}
 
 /// What answers requests: the routes, and what the way to them needs.
 #[derive(Debug)]
@@ -59,6 +70,11 @@ pub struct Server {
     tokens: Arc<Tokens>,
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
+    turns: Arc<Turns>,
+    /// The bytes of large bodies that are being read or acted on.
+    bodies: Arc<Shares<Holder>>,
+    /// The bytes of large answers that were made for a request and are not read yet.
+    answers: Arc<Shares<Holder>>,
     /// Counts requests by tenant, where that is switched on.
     tenants: Option<Arc<Tenants>>,
 }
@@ -67,11 +83,16 @@ impl Server {
     /// What answers requests with these routes.
     #[must_use]
     pub fn new(table: Table, tokens: Arc<Tokens>, app: &App) -> Arc<Self> {
+        let limits = &app.config.limits;
+        let shares = |size: ByteSize| Shares::new(Most::halved(as_count(size)));
         Arc::new(Self {
+            bodies: shares(limits.request_bytes),
+            answers: shares(limits.answer_bytes),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
-            streams: Streams::new(app.stopping()),
+            streams: Streams::new(app.stopping(), app.config.quotas.streams),
+            turns: Arc::clone(&app.turns),
             tenants: app.metrics.tenants().cloned(),
         })
     }
@@ -159,14 +180,6 @@ impl Server {
         if !unread.drain(body).await {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
-        if gzip && reply.is_large() {
-            let compressed =
-                tokio::task::spawn_blocking(move || reply.into_response(correlation, gzip));
-            return compressed.await.unwrap_or_else(|cause| {
-                let error = Error::Bug(cause.to_string());
-                Reply::error(&error, correlation).into_response(correlation, false)
-            });
-        }
         reply.into_response(correlation, gzip)
     }
 
@@ -247,10 +260,18 @@ impl Server {
                 limit
             }
         };
+        let peer = behind_proxies(head.peer.address, &head.headers, &self.trusted_proxies);
+        let holder = Holder::of(caller.as_ref(), peer);
+        let share = self.bodies.nothing(Some(holder.clone()));
+        let gzip = accepts_gzip(&head.headers);
         let (body, unread) = match limit {
             0 => (Bytes::new(), unread),
-            limit => match read(body, limit, unread.announced).await {
+            limit => match read(body, limit, unread.announced, share).await {
                 Ok(body) => (body, Unread::NOTHING),
+                Err(NoBody::Crowded) => {
+                    let error = Error::Crowded("too many large bodies are being read");
+                    return (Reply::error(&error, correlation), unread);
+                }
                 Err(NoBody::TooLarge) => {
                     let detail = format!("the body must be at most {limit} bytes");
                     return (refuse(StatusCode::PAYLOAD_TOO_LARGE, &detail), unread);
@@ -265,13 +286,7 @@ impl Server {
                 }
             },
         };
-        let Head {
-            query,
-            headers,
-            peer,
-            ..
-        } = head;
-        let peer = behind_proxies(peer.address, &headers, &self.trusted_proxies);
+        let Head { query, headers, .. } = head;
         let request = Request {
             params,
             query,
@@ -283,9 +298,26 @@ impl Server {
             access: route.access,
             server: Arc::clone(self),
         };
-        let answered = route.answer(request).await;
+        let answering = async {
+            let mut reply = route.answer(request).await?;
+            if gzip && reply.takes_long_to_compress() {
+                reply = self.turns.run(|| reply.compress()).await?;
+            }
+            self.bounded(reply, holder.clone())
+        };
+        let answered = on_behalf_of(holder.clone(), answering).await;
         let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
         (reply.stale(staleness), unread)
+    }
+
+    /// A large answer that was made for its request takes a share of what all may take until they are read.
+    fn bounded(&self, reply: Reply, holder: Holder) -> crate::error::Result<Reply> {
+        let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
+            return Ok(reply);
+        };
+        let share = self.answers.take(Some(holder), size);
+        let share = share.ok_or(Error::Crowded("too many large answers are not read yet"))?;
+        Ok(reply.holding(share))
     }
 
     /// The caller of a request, when it may call a route of this access, and how old that is in memory; `None` on a

@@ -3,11 +3,11 @@
 //! Errors satisfy RFC 9457 and carry what existing clients of such a platform read: `statusCode`, `error`, and
 //! `message`, an array for 400 and a string otherwise (`platform.md`, "HTTP conventions").
 
-use std::io::Write;
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use futures_util::stream;
 use http::header::{
     AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER, VARY,
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
@@ -16,10 +16,14 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
 use tillgate_engine::Fault;
 use uuid::Uuid;
+use warp::Reply as _;
 
+use super::shares::{Share, sharing};
+use crate::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
 use crate::error::Error;
 use crate::etag::Written;
 use crate::feed::Staleness;
+use crate::identity::Holder;
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
@@ -34,11 +38,14 @@ const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
 const MAX_MESSAGE: usize = 1 << 10;
 const MAX_MESSAGES: usize = 24 << 10;
 
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
+
 /// Shorter bodies are not worth compressing.
 const COMPRESS_FROM: usize = 1024;
 
-/// Longer bodies are compressed off the threads that serve.
-const LARGE: usize = 256 << 10;
+/// Longer bodies are compressed off the threads that serve, unless they are longer than [`MAX_WHOLE`].
+const LARGE: usize = 16 << 10;
 
 /// An answer.
 #[derive(Debug)]
@@ -47,36 +54,51 @@ pub struct Reply {
     headers: HeaderMap,
     body: Body,
     staleness: Staleness,
+    /// What it holds of what all answers may take.
+    share: Option<Share<Holder>>,
 }
 
 #[derive(Debug)]
 enum Body {
     Whole(Bytes),
+    Shared(Arc<Whole>),
     Stream(Box<warp::reply::Response>),
 }
 
 impl Reply {
-    /// An answer without a body.
-    #[must_use]
-    pub fn empty(status: StatusCode) -> Self {
+    fn new(status: StatusCode, body: Body) -> Self {
         Self {
             status,
             headers: HeaderMap::new(),
-            body: Body::Whole(Bytes::new()),
+            body,
             staleness: Staleness::default(),
+            share: None,
         }
+    }
+
+    /// An answer without a body.
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
+        Self::new(status, Body::Whole(Bytes::new()))
     }
 
     /// JSON that is encoded already.
     #[must_use]
     pub fn json(status: StatusCode, body: Bytes) -> Self {
-        Self {
-            status,
-            headers: HeaderMap::new(),
-            body: Body::Whole(body),
-            staleness: Staleness::default(),
-        }
-        .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        Self::new(status, Body::Whole(body)).with(CONTENT_TYPE, JSON)
+    }
+
+    /// JSON that many answers share.
+    #[must_use]
+    pub fn encoded(text: Encoded) -> Self {
+        let reply = match text {
+            Encoded::Whole(text) => Self::new(StatusCode::OK, Body::Shared(text)),
+            Encoded::Pieces(pieces) => {
+                let chunks = stream::iter(chunks(pieces).map(Ok::<_, Infallible>));
+                Self::stream(warp::reply::stream(chunks).into_response())
+            }
+        };
+        reply.with(CONTENT_TYPE, JSON)
     }
 
     /// A file of a media type.
@@ -97,13 +119,7 @@ impl Reply {
     /// An answer that does not end by itself.
     #[must_use]
     pub fn stream(response: warp::reply::Response) -> Self {
-        let body = Body::Stream(Box::new(response));
-        Self {
-            status: StatusCode::OK,
-            headers: HeaderMap::new(),
-            body,
-            staleness: Staleness::default(),
-        }
+        Self::new(StatusCode::OK, Body::Stream(Box::new(response)))
     }
 
     /// Its status.
@@ -161,8 +177,10 @@ impl Reply {
                 Self::problem(StatusCode::TOO_MANY_REQUESTS, &text, correlation)
                     .with(RETRY_AFTER, seconds.into())
             }
-            Error::Busy => Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
-                .with(RETRY_AFTER, 1.into()),
+            Error::Busy | Error::Crowded(_) => {
+                Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
+                    .with(RETRY_AFTER, 1.into())
+            }
             Error::Unavailable(cause) => {
                 tracing::debug!(%correlation, %cause, "the store is away");
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
@@ -182,28 +200,79 @@ impl Reply {
         problem(status, detail, messages, correlation)
     }
 
-    /// Whether compressing it would keep others waiting.
+    /// The bytes of a body that was made for this answer alone.
+    pub(super) fn own_bytes(&self) -> Option<usize> {
+        match &self.body {
+            Body::Whole(bytes) => Some(bytes.len()),
+            Body::Shared(_) | Body::Stream(_) => None,
+        }
+    }
+
+    /// The same, holding what it has of what all answers may take until it is sent.
     #[must_use]
-    pub fn is_large(&self) -> bool {
-        matches!(&self.body, Body::Whole(bytes) if bytes.len() > LARGE)
+    pub(super) fn holding(mut self, share: Share<Holder>) -> Self {
+        self.share = Some(share);
+        self
+    }
+
+    /// Whether compressing it would keep others waiting.
+    pub(super) fn takes_long_to_compress(&self) -> bool {
+        let size = match &self.body {
+            Body::Whole(bytes) => bytes.len(),
+            Body::Shared(text) if !text.is_compressed() => text.text().len(),
+            Body::Shared(_) | Body::Stream(_) => 0,
+        };
+        (LARGE..=MAX_WHOLE).contains(&size)
+    }
+
+    /// The same, compressed where that is worth it and not done yet.
+    #[must_use]
+    pub(super) fn compress(mut self) -> Self {
+        let size = match &self.body {
+            Body::Whole(bytes) => bytes.len(),
+            Body::Shared(text) => text.text().len(),
+            Body::Stream(_) => 0,
+        };
+        let is_encoded = self.headers.contains_key(CONTENT_ENCODING);
+        if !(COMPRESS_FROM..=MAX_WHOLE).contains(&size) || is_encoded {
+            return self;
+        }
+        let smaller = match &self.body {
+            Body::Whole(bytes) => gzip(bytes).map(Body::Whole),
+            Body::Shared(text) => {
+                let smaller = text.compressed();
+                smaller.map(|smaller| Body::Shared(Arc::new(smaller.into())))
+            }
+            Body::Stream(_) => None,
+        };
+        if let Some(smaller) = smaller {
+            self.body = smaller;
+            weaken(&mut self.headers);
+            self.headers
+                .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            self.headers.insert(VARY, ACCEPT_ENCODING);
+        }
+        self
     }
 
     /// The answer as warp sends it.
     #[must_use]
     pub fn into_response(mut self, correlation: Uuid, gzip: bool) -> warp::reply::Response {
-        if let Body::Whole(bytes) = &mut self.body
-            && bytes.len() >= COMPRESS_FROM
-            && !self.headers.contains_key(CONTENT_ENCODING)
-        {
-            self.headers
-                .insert(VARY, HeaderValue::from_static("accept-encoding"));
-            if gzip && let Some(smaller) = compress(bytes) {
-                *bytes = smaller;
-                weaken(&mut self.headers);
-                self.headers
-                    .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            }
+        if gzip {
+            self = self.compress();
         }
+        let bytes = match &self.body {
+            Body::Whole(bytes) => bytes.clone(),
+            Body::Shared(text) => text.text().clone(),
+            Body::Stream(_) => Bytes::new(),
+        };
+        if bytes.len() >= COMPRESS_FROM && !self.headers.contains_key(CONTENT_ENCODING) {
+            self.headers.insert(VARY, ACCEPT_ENCODING);
+        }
+        let bytes = match self.share.take() {
+            Some(share) => sharing(bytes, share),
+            None => bytes,
+        };
         // What failed rests on nothing.
         if !self.status.is_server_error()
             && let Some(seconds) = self.staleness.seconds()
@@ -212,8 +281,8 @@ impl Reply {
             self.headers.insert(AGE, seconds.into());
         }
         let mut response = match self.body {
-            Body::Whole(bytes) => warp::reply::Response::new(bytes.into()),
             Body::Stream(response) => *response,
+            Body::Whole(_) | Body::Shared(_) => warp::reply::Response::new(bytes.into()),
         };
         if !matches!(self.status, StatusCode::OK) {
             *response.status_mut() = self.status;
@@ -309,14 +378,4 @@ fn weaken(headers: &mut HeaderMap) {
     if let Some(weak) = weak {
         headers.insert(ETAG, weak);
     }
-}
-
-fn compress(bytes: &[u8]) -> Option<Bytes> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
-    encoder.write_all(bytes).ok()?;
-    encoder
-        .finish()
-        .ok()
-        .filter(|smaller| smaller.len() < bytes.len())
-        .map(Bytes::from)
 }

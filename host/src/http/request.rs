@@ -18,7 +18,8 @@ use super::reply::Reply;
 use super::{Server, caller};
 use crate::error::{Error, Result};
 use crate::etag::{EntityTags, Etag, Preconditions};
-use crate::identity::Caller;
+use crate::identity::{Caller, Holder, TenantId};
+use crate::quota::Usage;
 
 /// A request that found its route, and whose caller may call it.
 #[derive(Debug)]
@@ -111,20 +112,37 @@ impl Request {
 
     /// Answers with the events of a stream, for as long as the caller may call this route. Everyone who asks for the
     /// same `stream` hears the same source: `updates` is called when nobody has been listening to it.
-    pub fn subscribe<U>(&self, stream: &str, updates: impl FnOnce() -> U) -> Reply
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the tenant has too many listeners.
+    pub fn subscribe<U>(&self, stream: &str, updates: impl FnOnce() -> U) -> Result<Reply>
     where
         U: Stream<Item = Event> + Send + 'static,
     {
-        let authorization = self.authorization();
-        self.server
-            .streams
-            .subscribe(stream, authorization, updates)
+        let streams = &self.server.streams;
+        let place = streams.place(self.holder())?;
+        Ok(streams.subscribe(stream, (self.authorization(), place), updates))
     }
 
     /// Answers with events of the caller's own, for as long as the caller may call this route.
-    pub fn follow(&self, items: impl Stream<Item = Followed> + Send + 'static) -> Reply {
-        let authorization = self.authorization();
-        self.server.streams.follow(authorization, items)
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the tenant has too many listeners.
+    pub fn follow(&self, items: impl Stream<Item = Followed> + Send + 'static) -> Result<Reply> {
+        let streams = &self.server.streams;
+        let place = streams.place(self.holder())?;
+        Ok(streams.follow((self.authorization(), place), items))
+    }
+
+    /// How many streams of events a tenant listens to on this host.
+    #[must_use]
+    pub fn streams_of(&self, tenant: &TenantId) -> Usage {
+        let streams = &self.server.streams;
+        streams.of(&Holder::Tenant(tenant.clone()))
+    }
+
+    fn holder(&self) -> Holder {
+        Holder::of(self.caller.as_ref(), self.peer)
     }
 
     /// Whether the caller may still call this route, whenever it is asked.

@@ -4,6 +4,7 @@
 //! every token: a keyed SHA-256 is stored (`tokens.md`, "client_id").
 
 use std::fmt;
+use std::net::IpAddr;
 
 use aws_lc_rs::{hmac, rand};
 use bytes::Bytes;
@@ -96,6 +97,9 @@ pub struct Client {
     pub registered: Timestamp,
     /// When it is removed unless it was authorized or revoked before.
     pub pending_until: Option<Timestamp>,
+    /// What the address counts as that it was registered from, while it is pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_from: Option<IpAddr>,
     /// Its secrets, the newest last.
     pub secrets: Vec<HashedSecret>,
 }

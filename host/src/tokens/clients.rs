@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::client::{Client, Credentials, Status, StatusChange, random_secret};
+use super::counts::{self, Counts};
 use super::{Tokens, client_key};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions};
@@ -58,35 +59,31 @@ pub(super) async fn plan_removal(
     change: &mut Change,
     client: &Versioned<Client>,
 ) -> Result<()> {
-    let Client {
-        id, tenant, status, ..
-    } = &client.record;
+    let Client { id, tenant, .. } = &client.record;
     let key = client_key(id);
     change.expect(&key, Some(client));
     change.delete(&key);
     change.delete(&format!("{}{id}", list_prefix(tenant)));
     change.notify(&key);
-    if *status == Status::Pending {
-        count_pending(records, change, tenant, -1).await?;
-    }
-    Ok(())
+    let fewer = counted(&client.record).fewer();
+    counts::plan(records, change, Some(tenant), fewer).await?;
+    plan_settled(records, change, &client.record).await
 }
 
-/// Plans to change how many pending clients a tenant has; answers how many it will have.
-pub(super) async fn count_pending(
-    records: &Records,
-    change: &mut Change,
-    tenant: &TenantId,
-    difference: i64,
-) -> Result<u64> {
-    let key = format!("pending/{tenant}");
-    let read: Option<Versioned<u64>> = records.get(&key).await?;
-    change.expect(&key, read.as_ref());
-    let count = read
-        .map_or(0, |read| read.record)
-        .saturating_add_signed(difference);
-    change.put(&key, &count)?;
-    Ok(count)
+/// What counts of a client: for its tenant, and for the address that it was registered from.
+pub(super) const fn counted(client: &Client) -> Counts {
+    match client.status {
+        Status::Pending => Counts::CLIENT.and(Counts::PENDING),
+        Status::Authorized | Status::Revoked => Counts::CLIENT,
+    }
+}
+
+/// Plans that one fewer of an address's clients is pending.
+async fn plan_settled(records: &Records, change: &mut Change, client: &Client) -> Result<()> {
+    if let (Status::Pending, Some(from)) = (client.status, client.pending_from) {
+        counts::plan_from(records, change, &client.tenant, (from, -1)).await?;
+    }
+    Ok(())
 }
 
 /// A line in the audit log.
@@ -201,11 +198,14 @@ impl Tokens {
             }
             change.expect(&client_key(id), Some(&read));
             if was == Status::Pending {
-                count_pending(&self.records, &mut change, tenant, -1).await?;
+                let fewer = Counts::PENDING.fewer();
+                counts::plan(&self.records, &mut change, Some(tenant), fewer).await?;
+                plan_settled(&self.records, &mut change, &read.record).await?;
             }
             let client = Client {
                 status,
                 pending_until: None,
+                pending_from: None,
                 ..read.record
             };
             put(&mut change, &client)?;

@@ -12,7 +12,8 @@
 //! | `template/{tenantId or _}/{softwareId}/{softwareVersion}` | a registration template |
 //! | `client/{clientId}` | a client |
 //! | `of/{tenantId}/{clientId}` | its status, for the tenant's list |
-//! | `pending/{tenantId}` | how many of its clients are pending |
+//! | `counts/{tenantId}` | how many clients and templates it has, and how many of its clients are pending |
+//! | `pending-from/{tenantId}/{address}` | how many of these an address has registered |
 //! | `role/{roleId}` | a role that is not built in |
 //! | `statement/{tenantId}/{jti}` | a software statement, without its text |
 //!
@@ -24,6 +25,7 @@ mod body;
 pub mod client;
 pub mod client_id;
 mod clients;
+mod counts;
 mod expiry;
 mod form;
 pub mod http;
@@ -66,6 +68,8 @@ pub use self::templates::{NewTemplate, Template};
 pub use self::tenants::Tenant;
 use self::trusted::TrustedIssuers;
 use self::verified::VerifiedTokens;
+use serde::Serialize;
+
 use crate::app::App;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -73,10 +77,12 @@ use crate::feed::{Subscriber, keep_fresh};
 use crate::identity::{Caller, TenantId};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
 use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::quota::Usage;
 use crate::readiness::State;
 use crate::records::{Change, Records};
 use crate::snapshot::Contents;
 use crate::store::Partition;
+use crate::turns::Turns;
 
 const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";
@@ -119,6 +125,15 @@ const KEYS: RingConfig = RingConfig {
     certificate_name: None,
 };
 
+/// How many clients and templates a tenant has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Provisions {
+    /// Templates.
+    pub templates: Usage,
+    /// Clients, pending ones included.
+    pub clients: Usage,
+}
+
 /// The token service.
 #[derive(Debug)]
 pub struct Tokens {
@@ -142,11 +157,15 @@ pub struct Tokens {
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
     limits: Limits,
+    turns: Arc<Turns>,
 }
 
 #[derive(Debug)]
 struct Limits {
-    pending_clients: u64,
+    clients: i64,
+    templates: i64,
+    pending_clients: i64,
+    pending_clients_per_address: i64,
     pending_lifetime: Duration,
     secret_overlap: Duration,
 }
@@ -174,6 +193,7 @@ impl Tokens {
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
         let trusted = trusted.await?;
         let limits = &config.tokens;
+        let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let tokens = Self {
             clock: Arc::clone(&app.clock),
             metadata: issue::metadata(config),
@@ -192,8 +212,12 @@ impl Tokens {
             max_stale_callers: config.max_stale_callers,
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
+            turns: Arc::clone(&app.turns),
             limits: Limits {
+                clients: count(config.quotas.clients),
+                templates: count(config.quotas.templates),
                 pending_clients: limits.pending_clients.into(),
+                pending_clients_per_address: limits.pending_clients_per_address.into(),
                 pending_lifetime: limits.pending_lifetime,
                 secret_overlap: limits.secret_overlap,
             },
@@ -255,6 +279,22 @@ impl Tokens {
         &self.metadata
     }
 
+    /// How many clients and templates a tenant has.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn usage(&self, tenant: &TenantId) -> Result<Provisions> {
+        let counts = counts::of(&self.records, Some(tenant)).await?;
+        let usage = |used: i64, quota: i64| {
+            let [used, quota] = [used, quota].map(|number| u64::try_from(number).unwrap_or(0));
+            Usage { used, quota }
+        };
+        Ok(Provisions {
+            templates: usage(counts.templates, self.limits.templates),
+            clients: usage(counts.clients, self.limits.clients),
+        })
+    }
+
     /// The signing keys, the newest last.
     ///
     /// # Errors
@@ -277,14 +317,6 @@ impl Tokens {
 /// The key of a client.
 fn client_key(id: &str) -> String {
     format!("{CLIENT}{id}")
-}
-
-/// Runs work that keeps a thread busy off the threads that serve.
-async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|cause| Error::Bug(cause.to_string()))?
 }
 
 /// The stored pepper. Several hosts may start at once on an empty store: one of them creates it, the others take it.

@@ -4,6 +4,7 @@ use std::io;
 
 use super::client::{Client, Credentials, Status, random_secret};
 use super::client_id::{self, Claims, Software};
+use super::counts::{self, Counts};
 use super::tenants::{self, StoredTenant};
 use super::{Tokens, client_key, clients};
 use crate::error::{Error, Result};
@@ -117,6 +118,7 @@ impl Tokens {
             status: Status::Authorized,
             registered: self.clock.now(),
             pending_until: None,
+            pending_from: None,
             secrets: vec![self.pepper.hash_secret(&secret)],
         };
         Ok((
@@ -145,6 +147,9 @@ impl Tokens {
             if tenant.is_none() {
                 change.put(&tenant_key, &StoredTenant::new(None, client.registered))?;
             }
+            // The operator's own hands are not bound by quotas.
+            let tenant = Some(&client.tenant);
+            counts::plan(&self.records, &mut change, tenant, Counts::CLIENT).await?;
             clients::put(&mut change, client)?;
             Ok((change, true))
         };

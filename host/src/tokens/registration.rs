@@ -14,10 +14,11 @@ use super::clients;
 use super::expiry::{Expiry, PENDING};
 use super::templates::{self, Template};
 use super::tenants::{self, StoredTenant};
-use super::{Tokens, client_key, run_blocking};
+use super::{Tokens, client_key, counts};
 use crate::error::{Error, Result};
 use crate::feed::Subscriber;
 use crate::identity::TenantId;
+use crate::peer::network;
 use crate::records::{Change, Versioned};
 use crate::runner::{CLOCK_SKEW, Work};
 
@@ -68,8 +69,8 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault, [`Error::Conflict`] when the client exists, [`Error::TooMany`] when too many
-    /// clients of its tenant are pending.
-    pub async fn register(&self, registration: Registration) -> Result<Registered> {
+    /// clients of its tenant are pending, in all or from its address.
+    pub async fn register(&self, registration: Registration, peer: IpAddr) -> Result<Registered> {
         let secret = random_secret()?;
         let plan = async || {
             let mut change = Change::default();
@@ -85,12 +86,14 @@ impl Tokens {
                 .plan_template(&mut change, &registration, &claims)
                 .await?;
             let mut client = self.pending(&registration, claims, roles, &secret)?;
+            client.pending_from = Some(network(peer));
             let held = self.registry.permissions_of(&client);
             if let Some(found) = &statement
                 && found.record.approves(held)?
             {
                 client.status = Status::Authorized;
                 client.pending_until = None;
+                client.pending_from = None;
             }
             self.plan_client(&mut change, &client).await?;
             Ok((change, (client, statement.map(|found| found.jti))))
@@ -141,9 +144,12 @@ impl Tokens {
         };
         change.expect(&key, Some(&template));
         let text = template.record.claims_schema.get();
-        let schema = self.schemas.of(&key, template.revision, text).await?;
+        let schema = self
+            .schemas
+            .of(&self.turns, &key, (template.revision, text))
+            .await?;
         let claims = claims.clone();
-        run_blocking(move || schema.check(&claims)).await?;
+        self.turns.run(move || schema.check(&claims)).await??;
         Ok(template.record.roles().map(str::to_owned).collect())
     }
 
@@ -169,6 +175,7 @@ impl Tokens {
             status: Status::Pending,
             registered: now,
             pending_until: Some(now.plus(self.limits.pending_lifetime)),
+            pending_from: None,
             secrets: vec![self.pepper.hash_secret(secret)],
         })
     }
@@ -184,22 +191,56 @@ impl Tokens {
             return Err(clients::already_exists());
         }
         change.expect(&key, old.as_ref());
-        let pending = i64::from(new.pending_until.is_some()) - i64::from(old.is_some());
-        if pending != 0 {
-            let limit = self.limits.pending_clients;
-            let count = clients::count_pending(&self.records, change, &new.tenant, pending).await?;
-            if pending > 0 && count > limit {
-                let detail = "too many clients of this tenant are pending".to_owned();
-                return Err(Error::TooMany {
-                    detail,
-                    retry_after: PENDING_RETRY,
-                });
-            }
-        }
+        self.plan_counts(change, old.map(|old| old.record).as_ref(), new)
+            .await?;
         if let Some(until) = new.pending_until {
             change.enqueue(PENDING, &new.id, until, Bytes::new());
         }
         clients::put(change, new)
+    }
+
+    /// Plans to count a new client, in place of one that was pending for too long.
+    async fn plan_counts(
+        &self,
+        change: &mut Change,
+        old: Option<&Client>,
+        new: &Client,
+    ) -> Result<()> {
+        let (records, limits, tenant) = (&self.records, &self.limits, &new.tenant);
+        let before = old.map(clients::counted).unwrap_or_default();
+        let more = clients::counted(new).and(before.fewer());
+        let counts = counts::plan(records, change, Some(tenant), more).await?;
+        if more.clients > 0 && counts.clients > limits.clients {
+            let most = usize::try_from(limits.clients).unwrap_or_default();
+            return Err(Error::quota("clients", most));
+        }
+        if more.pending > 0 && counts.pending > limits.pending_clients {
+            return Err(too_many_pending(
+                "too many clients of this tenant are pending",
+            ));
+        }
+        let gone = old.and_then(|old| old.pending_from);
+        if gone == new.pending_from {
+            return Ok(());
+        }
+        if let Some(from) = gone {
+            counts::plan_from(records, change, tenant, (from, -1)).await?;
+        }
+        if let Some(from) = new.pending_from {
+            let count = counts::plan_from(records, change, tenant, (from, 1)).await?;
+            if count > limits.pending_clients_per_address {
+                let detail = "too many clients of this tenant are pending that were registered from this address";
+                return Err(too_many_pending(detail));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_many_pending(detail: &str) -> Error {
+    Error::TooMany {
+        detail: detail.to_owned(),
+        retry_after: PENDING_RETRY,
     }
 }
 

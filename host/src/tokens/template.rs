@@ -14,9 +14,9 @@ use serde_json::Value;
 use tillgate_engine::Fault;
 
 use super::client_id::Claims;
-use super::run_blocking;
 use crate::error::{Error, Result};
 use crate::store::Revision;
+use crate::turns::Turns;
 
 /// The largest schema: 64 KiB.
 pub const MAX_SCHEMA: usize = 64 << 10;
@@ -281,7 +281,12 @@ pub(super) struct Schemas(Mutex<HashMap<String, (Revision, Arc<Schema>)>>);
 
 impl Schemas {
     /// The schema of a template that was put by the commit of this revision.
-    pub(super) async fn of(&self, key: &str, at: Revision, text: &str) -> Result<Arc<Schema>> {
+    pub(super) async fn of(
+        &self,
+        turns: &Arc<Turns>,
+        key: &str,
+        (at, text): (Revision, &str),
+    ) -> Result<Arc<Schema>> {
         let known = self
             .lock()
             .get(key)
@@ -291,7 +296,7 @@ impl Schemas {
             return Ok(schema);
         }
         let text = text.to_owned();
-        let schema = Arc::new(run_blocking(move || Schema::compile(&text)).await?);
+        let schema = Arc::new(turns.run(move || Schema::compile(&text)).await??);
         let mut compiled = self.lock();
         let bytes: usize = compiled.values().map(|(_, schema)| schema.bytes).sum();
         if bytes + schema.bytes > MAX_COMPILED_BYTES {

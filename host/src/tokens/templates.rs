@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::Tokens;
 use super::client_id::Software;
+use super::counts::{self, Counts};
 use super::template::Schema;
-use super::{Tokens, run_blocking};
 use crate::error::{Error, Result};
 use crate::etag::{self, Preconditions};
 use crate::identity::{Caller, NO_TENANT, TenantId};
@@ -90,7 +91,7 @@ impl Tokens {
         caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
         self.check_grant(caller, tenant, &new.roles)?;
         let text = new.claims_schema.get().to_owned();
-        run_blocking(move || Schema::compile(&text)).await?;
+        self.turns.run(move || Schema::compile(&text)).await??;
         let key = key(tenant, &new.software);
         let template = Template::from(new);
         let plan = async || {
@@ -102,6 +103,11 @@ impl Tokens {
             }
             if let Some(tenant) = tenant {
                 self.ensure_tenant(&mut change, caller, tenant).await?;
+            }
+            let counts = counts::plan(&self.records, &mut change, tenant, Counts::TEMPLATE).await?;
+            if tenant.is_some() && counts.templates > self.limits.templates {
+                let most = usize::try_from(self.limits.templates).unwrap_or_default();
+                return Err(Error::quota("templates", most));
             }
             change.expect(&key, read.as_ref());
             change.put(&key, &template)?;
@@ -167,6 +173,8 @@ impl Tokens {
             preconditions.check(Some(&etag::of_json(&read.record)?))?;
             change.expect(&key, Some(&read));
             change.delete(&key);
+            let fewer = Counts::TEMPLATE.fewer();
+            counts::plan(&self.records, &mut change, tenant, fewer).await?;
             Ok((change, ()))
         };
         self.records.change(plan).await?;

@@ -54,7 +54,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let after = cursor(&request, tenant.as_ref())?;
     let items = rates.messages(tenant.as_ref(), Filter { business_unit }, after);
     let items = items.await?;
-    Ok(request.follow(items.map(|item| match item {
+    request.follow(items.map(|item| match item {
         Item::Message(cursor, data) => Followed::Event {
             id: cursor.to_text(),
             name: None,
@@ -66,7 +66,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
             data: Arc::from("{}"),
         },
         Item::Position(cursor) => Followed::Position(cursor.to_text()),
-    })))
+    }))
 }
 
 /// Where a subscriber begins: where it was when its connection ended, or where it asks to.

@@ -77,7 +77,9 @@ async fn get_caller(_: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     tokens.count_registration(request.peer)?;
-    let registered = tokens.register(body::registration(&request.body)?).await?;
+    let registered = tokens
+        .register(body::registration(&request.body)?, request.peer)
+        .await?;
     secret(Reply::of(StatusCode::CREATED, &registered)?)
 }
 

@@ -54,7 +54,7 @@ async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 async fn follow(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let id = webhook_of(&request)?;
     let offers = webhooks.offers(&request.caller()?.tenant, id).await?;
-    Ok(request.follow(offers.map(|offered| match offered {
+    request.follow(offers.map(|offered| match offered {
         Offered::Delivery(id, data) => Followed::Event {
             id: id.to_string(),
             name: Some("delivery"),
@@ -65,7 +65,7 @@ async fn follow(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
             name: Some("removed"),
             data: Arc::from("{}"),
         },
-    })))
+    }))
 }
 
 async fn report(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {

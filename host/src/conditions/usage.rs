@@ -1,0 +1,74 @@
+//! Quotas: how much a tenant may configure, and how much it does.
+
+use serde::Serialize;
+
+use super::cache::Content;
+use super::{CONDITION_EVENTS, Conditions, Owner, Target};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::quota::Usage;
+
+/// How much a tenant has configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Configured {
+    /// Its own conditions.
+    pub conditions: Usage,
+    /// Its projects.
+    pub projects: Usage,
+    /// The bytes of their JSON.
+    pub configuration_bytes: Usage,
+}
+
+impl Conditions {
+    /// How much a tenant has configured.
+    ///
+    /// # Errors
+    /// When the store is away and the tenant is not in memory.
+    pub async fn usage(&self, tenant: &TenantId) -> Result<Configured> {
+        let (tenant, _) = self.tenant(tenant).await?;
+        let content = tenant.own().content();
+        let quotas = &self.app.config.quotas;
+        Ok(Configured {
+            conditions: Usage::of(content.conditions.len(), quotas.conditions),
+            projects: Usage::of(content.projects.len(), quotas.projects),
+            configuration_bytes: Usage::of(content.bytes(), self.most_bytes()),
+        })
+    }
+
+    /// Refuses what is more than a tenant may have, as far as this host knows: other hosts may write at the same time.
+    /// `replaced` is what was there before, `size` what there will be, in bytes.
+    pub(super) fn refuse_beyond_quotas(
+        &self,
+        owner: Owner<'_>,
+        content: &Content,
+        target: &Target,
+        (replaced, size): (Option<usize>, usize),
+    ) -> Result<()> {
+        if matches!(owner, Owner::Platform) {
+            return Ok(());
+        }
+        let quotas = &self.app.config.quotas;
+        let (name, count, most) = match target.event_type {
+            CONDITION_EVENTS => ("conditions", content.conditions.len(), quotas.conditions),
+            _ => ("projects", content.projects.len(), quotas.projects),
+        };
+        if replaced.is_none() && count >= most {
+            return Err(Error::quota(name, most));
+        }
+        let before = replaced.unwrap_or_default();
+        let grows = size > before;
+        if grows && content.bytes() + (size - before) > self.most_bytes() {
+            return Err(Error::quota(
+                "bytes of conditions and projects",
+                self.most_bytes(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn most_bytes(&self) -> usize {
+        let most = self.app.config.quotas.configuration.as_u64();
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+}

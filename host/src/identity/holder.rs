@@ -1,0 +1,28 @@
+//! On whose behalf a request is served: who holds a share of what all requests take together.
+
+use std::net::IpAddr;
+
+use super::{Caller, TenantId};
+use crate::peer::network;
+
+/// A tenant; on public routes an address; or nobody in particular.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// The tenant of the caller.
+    Tenant(TenantId),
+    /// The address of a caller who is not known.
+    Address(IpAddr),
+    /// The service itself.
+    Platform,
+}
+
+impl Holder {
+    /// The tenant of a caller, or the address that a request came from.
+    #[must_use]
+    pub fn of(caller: Option<&Caller>, peer: IpAddr) -> Self {
+        match caller {
+            Some(caller) => Self::Tenant(caller.tenant.clone()),
+            None => Self::Address(network(peer)),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What one request may take of memory: bodies while they are read, what they are read into, answers that nobody reads.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tillgate::clock::SystemClock;
+use tillgate::config::Config;
+use tillgate::store::MemoryStore;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::host::{Host, Program, read, token};
+
+const PROJECT: &str = "/api/v1/projects/00000000-0000-4000-8000-000000000001";
+const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
+
+async fn host(configure: impl FnOnce(&mut Config)) -> Host {
+    let clock = Arc::new(SystemClock);
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    Host::start_configured(store, clock, configure).await
+}
+
+fn zeros(bytes: usize) -> String {
+    format!("[{}0]", "0,".repeat(bytes / 2))
+}
+
+async fn put_text(host: &Host, token: &str, body: String) -> (u16, Value) {
+    let request = host.request(Method::PUT, PROJECT, token).body(body);
+    let request = request.header("content-type", "application/json");
+    read(request.send().await.unwrap()).await
+}
+
+#[tokio::test]
+async fn what_is_ignored_in_a_project_costs_nothing() {
+    let folder = TempDir::new().unwrap();
+    let credentials = {
+        let clock = Arc::new(SystemClock);
+        let path = folder.path().join("store");
+        let store = tillgate::store::EmbeddedStore::open(&path, clock.clone()).unwrap();
+        let host = Host::start_on(Arc::new(store) as Arc<dyn tillgate::store::Store>, clock).await;
+        host.client("acme", ROLES).await
+    };
+    let program = Program::serve(folder.path());
+    let http = reqwest::Client::new();
+    let (id, secret) = (&credentials.client_id, &credentials.client_secret);
+    let token = token(&http, &program.url, id, secret).await;
+    let before = program.memory();
+    let ignored = zeros(30 << 20);
+    let body = format!(r#"{{"restrictions":[],"x":{ignored}}}"#);
+    for _ in 0..2 {
+        let put = http.put(format!("{}{PROJECT}", program.url));
+        let put = put.bearer_auth(&token).body(body.clone());
+        let put = put.header("content-type", "application/json");
+        assert!(put.send().await.unwrap().status().is_success());
+    }
+    let peak = program.most_memory() - before;
+    assert!(peak < 4.0 * 30.0, "{peak} MB more for a body of 30 MB");
+}
+
+#[tokio::test]
+async fn a_body_of_more_values_than_anything_valid_has_is_refused() {
+    let host = host(|_| ()).await;
+    let token = host.token("acme", ROLES).await;
+    let (status, body) = put_text(
+        &host,
+        &token,
+        format!(r#"{{"restrictions":{}}}"#, zeros(1 << 20)),
+    )
+    .await;
+    assert_eq!(status, 400);
+    let message = "$ must have at most 250000 values, in arrays and objects too";
+    assert_eq!(body["message"], json!([message]));
+    // What is skipped is JSON all the same, and not too deep.
+    let deep = format!(
+        r#"{{"restrictions":[],"x":{}1{}}}"#,
+        "[".repeat(40),
+        "]".repeat(40)
+    );
+    let (status, body) = put_text(&host, &token, deep).await;
+    assert_eq!(status, 400);
+    assert_eq!(
+        body["message"],
+        json!(["$ must be JSON: nested deeper than 32 levels"])
+    );
+    let (status, _) = put_text(&host, &token, r#"{"restrictions":[],"x":[1,]}"#.to_owned()).await;
+    assert_eq!(status, 400);
+    let skipped = r#"{"restrictions":[],"x":[1.5,-1,18446744073709551615,"a",null,true,{"y":[]}]}"#;
+    let (status, body) = put_text(&host, &token, skipped.to_owned()).await;
+    assert_eq!(status, 201, "{body}");
+}
+
+/// A connection that announces a body and sends a part of it.
+async fn stalled(url: &str, token: &str, announced: usize) -> TcpStream {
+    let mut connection = TcpStream::connect(url.strip_prefix("http://").unwrap())
+        .await
+        .unwrap();
+    let head = format!(
+        "PUT {PROJECT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {announced}\r\n\r\n{{"
+    );
+    connection.write_all(head.as_bytes()).await.unwrap();
+    connection
+}
+
+#[tokio::test]
+async fn bodies_wait_for_room_and_one_tenant_takes_at_most_half_of_it() {
+    let host = host(|config| config.limits.request_bytes = "1 MiB".parse().unwrap()).await;
+    let (token, other) = (
+        host.token("acme", ROLES).await,
+        host.token("other", ROLES).await,
+    );
+    let mut stalled = stalled(&host.url, &token, 500 << 10).await;
+    // It has its room once others of the tenant have none.
+    let body = || format!(r#"{{"restrictions":[],"x":{}}}"#, zeros(300 << 10));
+    let refused = loop {
+        let request = host.request(Method::PUT, PROJECT, &token).body(body());
+        let request = request.header("content-type", "application/json");
+        let answer = request.send().await.unwrap();
+        if answer.status() != 200 && answer.status() != 201 {
+            break answer;
+        }
+    };
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert_eq!(
+        put_text(&host, &other, body()).await.0,
+        201,
+        "another tenant has room"
+    );
+    let small = r#"{"restrictions":[]}"#.to_owned();
+    assert_eq!(
+        put_text(&host, &token, small).await.0,
+        200,
+        "small bodies need none"
+    );
+    // Ten seconds without progress are too many, however much was announced.
+    let mut answer = String::new();
+    stalled.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert_eq!(
+        put_text(&host, &token, body()).await.0,
+        200,
+        "there is room again"
+    );
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_leave_room_for_others() {
+    let host = host(|config| config.limits.answer_bytes = "20 MiB".parse().unwrap()).await;
+    let (token, other) = (
+        host.token("acme", ROLES).await,
+        host.token("other", ROLES).await,
+    );
+    let restrictions: Vec<_> = (0..100)
+        .map(|number| json!({ "type": "BOOLEAN", "propertyName": format!("p{number}"), "value": true, "exclusive": true }))
+        .collect();
+    let project = json!({ "restrictions": restrictions });
+    let items: Vec<_> = (0..400)
+        .map(|number| json!({ "id": format!("{number}") }))
+        .collect();
+    let id = PROJECT.rsplit('/').next().unwrap();
+    let basket = json!({ "items": items, "projectId": id, "context": {} });
+    for token in [&token, &other] {
+        assert_eq!(
+            host.send(Method::PUT, PROJECT, token, &project).await.0,
+            201
+        );
+    }
+    let ask = async |token: &str| {
+        let request = host.request(Method::POST, "/api/v1/evaluations", token);
+        request.json(&basket).send().await.unwrap()
+    };
+    let whole = ask(&token).await.bytes().await.unwrap().len();
+    assert!((5 << 20..10 << 20).contains(&whole), "{whole}");
+    // More than one tenant may have, and it fills what the system keeps of a connection.
+    let mut unread = Vec::new();
+    let refused = loop {
+        let answer = ask(&token).await;
+        match answer.status().as_u16() {
+            200 => unread.push(answer),
+            status => break (status, answer.headers()["retry-after"].clone()),
+        }
+        assert!(unread.len() < 50, "none is refused");
+    };
+    assert_eq!(refused, (503, "1".parse().unwrap()));
+    assert_eq!(ask(&other).await.bytes().await.unwrap().len(), whole);
+    for answer in unread {
+        assert_eq!(answer.bytes().await.unwrap().len(), whole);
+    }
+    assert_eq!(ask(&token).await.bytes().await.unwrap().len(), whole);
+}
+
+#[tokio::test]
+async fn a_large_catalog_decides_as_a_small_one() {
+    let host = host(|_| ()).await;
+    let token = host.token("acme", ROLES).await;
+    let note = "x".repeat(200);
+    let put = async |number: u64, age: u64| {
+        let body = json!({
+            "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": age },
+            "display_name": note,
+        });
+        let path = format!("/api/v1/entity-conditions/c{number}");
+        host.send(Method::PUT, &path, &token, &body).await
+    };
+    for number in 0..200 {
+        let (status, body) = put(number, 10 + number % 10).await;
+        assert_eq!(status, 201, "{body}");
+    }
+    let context = json!({ "customer": { "customer_age": 15 } });
+    let decide = async |id: &str| {
+        let body = json!({ "item": { "id": "1" }, "context": context });
+        let path = format!("/api/v1/conditions/{id}/evaluate");
+        host.send(Method::POST, &path, &token, &body).await
+    };
+    assert_eq!(decide("c5").await.1["allow"], true);
+    assert_eq!(decide("c6").await.1["allow"], false);
+    assert_eq!(decide("nothing").await.0, 404);
+    let basket = async || {
+        let items = json!([
+            { "id": "1", "conditionIds": ["c5", "c6"] },
+            { "id": "2", "conditionIds": ["c199", "c5", "nothing"] },
+            { "id": "3" },
+        ]);
+        let body = json!({ "items": items, "context": context });
+        let (status, body) = host
+            .send(Method::POST, "/api/v1/evaluations", &token, &body)
+            .await;
+        assert_eq!(status, 200, "{body}");
+        body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| {
+                (
+                    item["results"].as_array().unwrap().len(),
+                    item["allow"] == true,
+                    item["errors"][0]["conditionId"].clone(),
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        basket().await,
+        [
+            (2, false, Value::Null),
+            (2, false, json!("nothing")),
+            (0, true, Value::Null)
+        ]
+    );
+    assert_eq!(put(6, 12).await.0, 200);
+    assert_eq!(decide("c6").await.1["allow"], true);
+    assert_eq!(basket().await[0], (2, true, Value::Null));
+    let (_, list) = host.get("/api/v1/entity-conditions", &token).await;
+    assert_eq!(list.as_array().unwrap().len(), 200);
+    let (_, catalog) = host.get("/api/v1/catalog", &token).await;
+    assert_eq!(catalog["tenant"], list);
+}
