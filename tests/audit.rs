@@ -153,11 +153,22 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
         .refused(put.clone(), global, json!({ "rule": "NONE" }))
         .await;
     asked.done(delete.clone(), global, NONE).await;
-    asked.refused(delete, global, NONE).await;
+    asked.refused(delete.clone(), global, NONE).await;
+    let unit = "/api/v1/business-units/acme";
+    let settings = json!({ "type": "COMPANY", "name": "A company" });
+    asked.done(put.clone(), unit, settings).await;
+    let rate = "/api/v1/business-units/acme/exchange-rates/SALES/EUR/USD";
+    asked.done(put, rate, json!({ "rateValue": "1.1" })).await;
+    asked.done(delete.clone(), rate, NONE).await;
+    asked.done(delete, unit, NONE).await;
     vec![
         json!({ "action": "condition.put", "id": "alcohol" }),
         json!({ "action": "condition.put", "id": "alcohol" }),
         json!({ "action": "condition.deleted", "id": "alcohol" }),
+        json!({ "action": "business_unit.put", "tenant": "platform", "unit": "acme" }),
+        json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
+        json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
+        json!({ "action": "business_unit.deleted", "tenant": "platform", "unit": "acme" }),
     ]
 }
 
@@ -226,6 +237,13 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
     assert_eq!(versions[0].1, versions[1].0);
     assert_eq!(versions[1].1, versions[2].0);
     assert_ne!(versions[0].1, versions[1].1);
+    let [unit, set, cleared, removed] = &versions[3..] else {
+        panic!("{versions:?}")
+    };
+    assert!(unit.0.is_null() && removed.1.is_null());
+    assert_eq!(unit.1, removed.0);
+    assert_eq!((&set.0, &set.1), (&cleared.1, &cleared.0));
+    assert_ne!(set.0, set.1);
     assert_eq!(
         asked.secrets.len(),
         6,

@@ -212,7 +212,10 @@ async fn pages_are_followed_to_the_end() {
         };
         host.features
             .tokens
-            .register(registration, std::net::Ipv4Addr::LOCALHOST.into())
+            .register(
+                registration,
+                std::net::Ipv4Addr::from_bits(u32::try_from(number).unwrap()).into(),
+            )
             .await
             .unwrap();
     }

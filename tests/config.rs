@@ -63,11 +63,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("tokens.registrations_per_minute", "60", "60"),
     ("limits.connections", "500", "500"),
     ("limits.connections_per_address", "50", "50"),
-    ("limits.request_bytes", r#""1 GiB""#, "1.0 GiB"),
-    ("limits.answer_bytes", r#""1 GiB""#, "1.0 GiB"),
+    ("limits.request_bytes", r#""1.0 GiB""#, "1.0 GiB"),
+    ("limits.answer_bytes", r#""1.0 GiB""#, "1.0 GiB"),
     ("quotas.conditions", "500", "500"),
     ("quotas.projects", "500", "500"),
-    ("quotas.configuration", r#""10 MiB""#, "10.0 MiB"),
+    ("quotas.configuration", r#""10.0 MiB""#, "10.0 MiB"),
     ("quotas.templates", "500", "500"),
     ("quotas.clients", "500", "500"),
     ("quotas.streams", "500", "500"),
@@ -128,7 +128,9 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 6] = ["log", "metrics", "limits", "tokens", "rates", "webhooks"];
+const TABLES: [&str; 7] = [
+    "log", "metrics", "quotas", "limits", "tokens", "rates", "webhooks",
+];
 const LISTS: [(&str, &str); 2] = [
     ("trusted_issuers", ISSUERS),
     ("reference_rates", REFERENCE_RATES),

@@ -83,6 +83,7 @@ const HOST: &[Rule] = &[
             "routes.rs",
             "page.rs",
             "operations.rs",
+            "usage.rs",
             "cli.rs",
             "cli/",
             "main.rs",

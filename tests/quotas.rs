@@ -100,7 +100,7 @@ async fn a_tenant_has_so_many_templates_clients_and_streams_and_no_more() {
     let token = host.token("acme", ROLES).await;
     let template = |version: &str| {
         json!({
-            "softwareId": "till", "softwareVersion": version,
+            "softwareId": "till", "softwareVersion": version, "name": "A till",
             "claimsSchema": { "type": "object" }, "roles": [],
         })
     };

@@ -101,3 +101,9 @@ impl Preconditions {
         ))
     }
 }
+
+/// What an entity tag says of the version, without its quotes.
+#[must_use]
+pub fn digest(etag: &Etag) -> &str {
+    etag.to_str().unwrap_or_default().trim_matches('"')
+}

@@ -1,8 +1,8 @@
-//! Turns: what keeps a processor busy for a request runs off the threads that serve, so much of it at once as there are
-//! processors, and those on whose behalf it runs take turns.
+//! Turns: what keeps a processor busy for a request runs off the threads that serve, on all processors but one, and those
+//! on whose behalf it runs take turns.
 //!
-//! Its threads have a lower priority than those that serve. Nobody has more than half of the places, so that one who asks
-//! for much keeps nobody else waiting for more than what runs already.
+//! Its threads have a lower priority than those that serve. Nobody has more than half of the places, or the only one, so
+//! that one who asks for much keeps nobody else waiting for more than what runs already.
 
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -61,15 +61,22 @@ struct Place {
 }
 
 impl Turns {
-    /// So many places, on the threads of a runtime.
+    /// Turns on the threads of a runtime, on a machine with so many processors.
     #[must_use]
-    pub fn new(pool: Handle, places: NonZeroUsize) -> Arc<Self> {
+    pub fn new(pool: Handle, processors: NonZeroUsize) -> Arc<Self> {
+        let places = (processors.get() - 1).max(1);
         Arc::new(Self {
             pool,
-            places: places.get(),
-            each: places.get().div_ceil(2),
+            places,
+            each: places.div_ceil(2),
             queue: Mutex::default(),
         })
+    }
+
+    /// The threads of lower priority.
+    #[must_use]
+    pub fn pool(&self) -> Handle {
+        self.pool.clone()
     }
 
     /// Runs work when it is its holder's turn.
@@ -190,4 +197,89 @@ impl Drop for Place {
 
 fn bug(cause: &dyn std::fmt::Display) -> Error {
     Error::Bug(cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::identity::TenantId;
+
+    fn tenant(id: &str) -> Holder {
+        Holder::Tenant(TenantId::new(id).unwrap_or_else(|| unreachable!()))
+    }
+
+    /// Work that says its name when it begins and ends when it is told to.
+    struct Work {
+        turns: Arc<Turns>,
+        begun: mpsc::Sender<&'static str>,
+        end: Arc<Mutex<mpsc::Receiver<()>>>,
+    }
+
+    impl Work {
+        /// Asks for a turn, and waits until that is known.
+        fn ask(&self, name: &'static str) {
+            let known = |queue: &Queue| {
+                let waiting = queue.lanes.values().map(|lane| lane.waiting.len());
+                queue.running + waiting.sum::<usize>()
+            };
+            let before = known(&self.turns.lock());
+            let (turns, begun) = (Arc::clone(&self.turns), self.begun.clone());
+            let end = Arc::clone(&self.end);
+            let work = move || {
+                let _ = begun.send(name);
+                let end = end.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = end.recv();
+            };
+            let (holder, _) = name.split_at(1);
+            let holder = tenant(holder);
+            tokio::spawn(on_behalf_of(holder, async move { turns.run(work).await }));
+            while known(&self.turns.lock()) == before {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn tenants_take_turns_and_nobody_has_all_places() {
+        let processors = NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN);
+        let turns = Turns::new(Handle::current(), processors);
+        let (begun, begins) = mpsc::channel();
+        let (ends, end) = mpsc::channel();
+        let work = Work {
+            turns: Arc::clone(&turns),
+            begun,
+            end: Arc::new(Mutex::new(end)),
+        };
+        ["a1", "a2", "a3", "a4"]
+            .into_iter()
+            .for_each(|name| work.ask(name));
+        // Two of the three places: half, rounded up.
+        let mut first = [begins.recv(), begins.recv()].map(Result::unwrap_or_default);
+        first.sort_unstable();
+        assert_eq!(first, ["a1", "a2"]);
+        work.ask("b1");
+        assert_eq!(begins.recv(), Ok("b1"), "the third place is for others");
+        ["b2", "b3", "c1"]
+            .into_iter()
+            .for_each(|name| work.ask(name));
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            let _ = ends.send(());
+            order.push(begins.recv().unwrap_or_default());
+        }
+        let at = |name: &str| order.iter().position(|other| *other == name);
+        assert!(at("c1") < at("a4") && at("b2") < at("a4"), "{order:?}");
+        assert!(at("a3") < at("a4") && at("b2") < at("b3"), "{order:?}");
+        drop(ends);
+        while turns.lock().running > 0 {
+            std::thread::yield_now();
+        }
+        let queue = turns.lock();
+        assert!(
+            queue.lanes.is_empty() && queue.order.is_empty(),
+            "{queue:?}"
+        );
+    }
 }

@@ -1,16 +1,16 @@
 //! The cache of one partition: its conditions and projects, in memory as the store has them.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use rpds::RedBlackTreeMapSync;
 use tillgate_engine::condition::{EntityCondition, Scope};
 use tillgate_engine::json::{self, Faults};
 use tillgate_engine::restriction::{Project, ProjectId};
 use tokio::sync::watch;
 
-use super::catalog::{array, document};
+use super::document::{array, document};
 use crate::clock::Clock;
 use crate::engine::Document;
 use crate::error::{Error, Result};
@@ -146,13 +146,13 @@ fn to_json(value: &impl serde::Serialize) -> Result<Bytes> {
         .map_err(|cause| Error::Bug(cause.to_string()))
 }
 
-/// The conditions and projects of a partition.
+/// The conditions and projects of a partition. A copy with one changed shares the others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     /// By id.
-    pub(super) conditions: BTreeMap<Arc<str>, Arc<StoredCondition>>,
+    pub(super) conditions: RedBlackTreeMapSync<Arc<str>, Arc<StoredCondition>>,
     /// By id.
-    pub(super) projects: BTreeMap<ProjectId, Arc<StoredProject>>,
+    pub(super) projects: RedBlackTreeMapSync<ProjectId, Arc<StoredProject>>,
     /// The bytes of their JSON.
     pub(super) condition_bytes: usize,
     pub(super) project_bytes: usize,
@@ -178,22 +178,24 @@ impl Content {
                 tracing::error!(id, %cause, "a stored condition cannot be read");
                 None
             });
-            self.condition_bytes += read.as_ref().map_or(0, |stored| stored.json.len());
-            let before = match read {
-                Some(stored) => self.conditions.insert(id.into(), Arc::new(stored)),
-                None => self.conditions.remove(id),
-            };
+            let before = self.conditions.get(id);
             self.condition_bytes -= before.map_or(0, |stored| stored.json.len());
+            self.condition_bytes += read.as_ref().map_or(0, |stored| stored.json.len());
+            match read {
+                Some(stored) => self.conditions.insert_mut(id.into(), Arc::new(stored)),
+                None => drop(self.conditions.remove_mut(id)),
+            }
         } else if let Some(id) = key.strip_prefix(PROJECT).and_then(ProjectId::new) {
+            let before = self.projects.get(&id);
+            self.project_bytes -= before.map_or(0, |stored| stored.json().len());
             self.project_bytes += value.as_ref().map_or(0, Bytes::len);
-            let before = match value {
+            match value {
                 Some(json) => {
                     let stored = StoredProject::read(id, json);
-                    self.projects.insert(id, Arc::new(stored))
+                    self.projects.insert_mut(id, Arc::new(stored));
                 }
-                None => self.projects.remove(&id),
-            };
-            self.project_bytes -= before.map_or(0, |stored| stored.json().len());
+                None => drop(self.projects.remove_mut(&id)),
+            }
         }
     }
 }

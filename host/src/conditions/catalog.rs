@@ -13,6 +13,7 @@ use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 
 use super::cache::{Content, StoredCondition, StoredProject};
+use super::document::{array, document, lists};
 use crate::encoded::Encoded;
 use crate::engine::{Document, MODULE_SHA256};
 use crate::etag::{self, Etag};
@@ -92,7 +93,7 @@ impl TenantCatalog {
                 // Each entity tag is a digest and of the same length.
                 let conditions = content.conditions.values();
                 let projects = content.projects.values();
-                hasher.update(content.conditions.len().to_le_bytes());
+                hasher.update(content.conditions.size().to_le_bytes());
                 conditions.for_each(|stored| hasher.update(stored.etag.as_bytes()));
                 projects.for_each(|project| hasher.update(project.etag.as_bytes()));
             }
@@ -228,36 +229,4 @@ impl TenantCatalog {
             }
         }
     }
-}
-
-/// A document of conditions: `{"global":[..],"tenant":[..]}`.
-pub(super) fn document(global: Vec<Bytes>, tenant: Vec<Bytes>) -> Document {
-    let mut text = vec![b'{'];
-    for piece in lists(global, tenant) {
-        text.extend_from_slice(&piece);
-    }
-    text.push(b'}');
-    Document::catalog(text.into())
-}
-
-/// `"global":[..],"tenant":[..]`.
-fn lists(global: Vec<Bytes>, tenant: Vec<Bytes>) -> impl Iterator<Item = Bytes> {
-    let names = [b"\"global\":".as_slice(), b",\"tenant\":"].map(Bytes::from_static);
-    let [first, second] = names;
-    let global = [first].into_iter().chain(global);
-    global.chain([second]).chain(tenant)
-}
-
-/// The pieces of a JSON array.
-pub(super) fn array<'a>(elements: impl Iterator<Item = &'a Bytes>) -> Vec<Bytes> {
-    let mut pieces = Vec::with_capacity(1 + 2 * elements.size_hint().0);
-    for element in elements {
-        let mark: &[u8] = if pieces.is_empty() { b"[" } else { b"," };
-        pieces.extend([Bytes::from_static(mark), element.clone()]);
-    }
-    if pieces.is_empty() {
-        pieces.push(Bytes::from_static(b"["));
-    }
-    pieces.push(Bytes::from_static(b"]"));
-    pieces
 }

@@ -48,9 +48,9 @@ fn held(global: &PartitionCache, tenants: &RwLock<Tenants>) -> Vec<Held> {
     let mut conditions = (0, 0);
     let mut projects = (0, 0);
     for content in own.chain([global.content()]) {
-        conditions.0 += content.conditions.len();
+        conditions.0 += content.conditions.size();
         conditions.1 += content.condition_bytes;
-        projects.0 += content.projects.len();
+        projects.0 += content.projects.size();
         projects.1 += content.project_bytes;
     }
     let held = |kind, (count, bytes)| Held {

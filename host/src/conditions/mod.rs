@@ -7,6 +7,7 @@
 mod cache;
 mod catalog;
 mod decide;
+mod document;
 mod held;
 pub mod http;
 mod outcomes;

@@ -30,8 +30,8 @@ impl Conditions {
         let content = tenant.own().content();
         let quotas = &self.app.config.quotas;
         Ok(Configured {
-            conditions: Usage::of(content.conditions.len(), quotas.conditions),
-            projects: Usage::of(content.projects.len(), quotas.projects),
+            conditions: Usage::of(content.conditions.size(), quotas.conditions),
+            projects: Usage::of(content.projects.size(), quotas.projects),
             configuration_bytes: Usage::of(content.bytes(), self.most_bytes()),
         })
     }
@@ -50,8 +50,8 @@ impl Conditions {
         }
         let quotas = &self.app.config.quotas;
         let (name, count, most) = match target.event_type {
-            CONDITION_EVENTS => ("conditions", content.conditions.len(), quotas.conditions),
-            _ => ("projects", content.projects.len(), quotas.projects),
+            CONDITION_EVENTS => ("conditions", content.conditions.size(), quotas.conditions),
+            _ => ("projects", content.projects.size(), quotas.projects),
         };
         if replaced.is_none() && count >= most {
             return Err(Error::quota(name, most));

@@ -23,9 +23,14 @@ use super::{Call, Document, EngineError, Held, failed};
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;
 
-/// How much text of prepared documents an instance keeps; the least recently used go first, some of them together.
-const PREPARED_LIMIT: usize = 48 << 20;
+/// How much text of prepared documents an instance keeps, of short ones and of long ones: whoever has it prepare many long
+/// ones takes none of the others away. The least recently used go first, some of them together.
+const SHORT_LIMIT: usize = 16 << 20;
+const LONG_LIMIT: usize = 48 << 20;
 const RELEASED_TOGETHER: usize = 64;
+
+/// Longer documents are long.
+const LONG: usize = 64 << 10;
 
 /// What a prepared document takes beside its text, about.
 const OVERHEAD: usize = 1 << 10;
@@ -78,7 +83,8 @@ pub(super) struct Instance {
     rates: TypedFunc<u32, u64>,
     release: TypedFunc<u32, ()>,
     prepared: HashMap<[u8; 16], Prepared, RandomState>,
-    prepared_bytes: usize,
+    /// What short ones take, and what long ones take.
+    prepared_bytes: [usize; 2],
     /// The bytes of its linear memory when that was last looked at.
     memory_size: usize,
     /// What it holds is counted here as well.
@@ -150,7 +156,7 @@ impl Instance {
             memory,
             store,
             prepared: HashMap::default(),
-            prepared_bytes: 0,
+            prepared_bytes: [0; 2],
             memory_size: 0,
             held: Arc::clone(held),
             calls: 0,
@@ -235,14 +241,14 @@ impl Instance {
         if document.text.len() > most {
             return Err(EngineError::Unprepared);
         }
-        let bytes = document.text.len() + OVERHEAD;
+        let bytes = document.text.len();
         self.make_room(bytes)?;
         let len = self.write(&[document.kind.as_bytes(), b"\n", &document.text])?;
         self.allow(DEADLINE + DEADLINE_PER_BYTE * len);
         let answer = self.prepare.call(&mut self.store, len).map_err(failed)?;
         let answer = self.read(answer)?;
         let handle = serde_json::from_slice(&answer).map_err(failed)?;
-        self.prepared_bytes += bytes;
+        self.count_prepared(bytes, usize::saturating_add);
         self.held.prepared.fetch_add(1, Ordering::Relaxed);
         self.held.prepared_bytes.fetch_add(bytes, Ordering::Relaxed);
         let prepared = Prepared {
@@ -257,9 +263,15 @@ impl Instance {
 
     /// Releases what was used longest ago until `bytes` more fit. What this call has already used stays.
     fn make_room(&mut self, bytes: usize) -> Result<(), EngineError> {
-        while self.prepared_bytes + bytes > PREPARED_LIMIT {
+        let (limit, is_long) = match is_long(bytes) {
+            true => (LONG_LIMIT, true),
+            false => (SHORT_LIMIT, false),
+        };
+        while self.prepared_of(is_long) + bytes + OVERHEAD > limit {
             let idle = self.prepared.iter();
-            let idle = idle.filter(|(_, kept)| kept.last_call < self.calls);
+            let idle = idle.filter(|(_, kept)| {
+                kept.last_call < self.calls && self::is_long(kept.bytes) == is_long
+            });
             let mut idle: Vec<_> = idle.map(|(key, kept)| (kept.last_call, *key)).collect();
             if idle.is_empty() {
                 break;
@@ -267,7 +279,7 @@ impl Instance {
             idle.sort_unstable();
             for (_, digest) in idle.into_iter().take(RELEASED_TOGETHER) {
                 self.release(digest)?;
-                if self.prepared_bytes + bytes <= PREPARED_LIMIT / 8 * 7 {
+                if self.prepared_of(is_long) + bytes <= limit / 8 * 7 {
                     break;
                 }
             }
@@ -275,11 +287,22 @@ impl Instance {
         Ok(())
     }
 
+    fn prepared_of(&self, is_long: bool) -> usize {
+        let [short, long] = self.prepared_bytes;
+        if is_long { long } else { short }
+    }
+
+    fn count_prepared(&mut self, bytes: usize, count: fn(usize, usize) -> usize) {
+        let [short, long] = &mut self.prepared_bytes;
+        let place = if is_long(bytes) { long } else { short };
+        *place = count(*place, bytes + OVERHEAD);
+    }
+
     fn release(&mut self, digest: [u8; 16]) -> Result<(), EngineError> {
         let Some(kept) = self.prepared.remove(&digest) else {
             return Ok(());
         };
-        self.prepared_bytes -= kept.bytes;
+        self.count_prepared(kept.bytes, usize::saturating_sub);
         let held = &self.held;
         held.prepared.fetch_sub(1, Ordering::Relaxed);
         held.prepared_bytes.fetch_sub(kept.bytes, Ordering::Relaxed);
@@ -304,8 +327,8 @@ impl Instance {
     }
 
     /// Whether a new one would need far less memory.
-    pub(super) const fn is_mostly_empty(&self) -> bool {
-        self.is_large() && self.prepared_bytes < self.memory_size / 8
+    pub(super) fn is_mostly_empty(&self) -> bool {
+        self.is_large() && self.prepared_bytes.iter().sum::<usize>() < self.memory_size / 8
     }
 
     fn allow(&mut self, budget: Duration) {
@@ -354,13 +377,19 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         let held = &self.held;
+        let bytes = self.prepared.values().map(|kept| kept.bytes);
         held.instances.fetch_sub(1, Ordering::Relaxed);
         held.memory.fetch_sub(self.memory_size, Ordering::Relaxed);
         held.prepared
             .fetch_sub(self.prepared.len(), Ordering::Relaxed);
         held.prepared_bytes
-            .fetch_sub(self.prepared_bytes, Ordering::Relaxed);
+            .fetch_sub(bytes.sum(), Ordering::Relaxed);
     }
+}
+
+/// Whether a document that takes so many bytes is long.
+const fn is_long(bytes: usize) -> bool {
+    bytes > LONG
 }
 
 /// What the module says of a request that it refuses.

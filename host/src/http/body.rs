@@ -18,7 +18,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Larger bodies need a share of what all may take together: at once when their size was announced, otherwise as they
 /// grow, in steps of as much.
-const SMALL: usize = 64 << 10;
+const SMALL: usize = 16 << 10;
 
 /// How long a body waits for its share.
 const PATIENCE: Duration = Duration::from_secs(5);

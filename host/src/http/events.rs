@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::unconstrained;
 use tokio::time::{Interval, MissedTickBehavior, timeout};
@@ -71,6 +72,8 @@ pub(super) struct Streams {
     sources: Arc<Sources>,
     /// The listeners of each tenant.
     listeners: Arc<Shares<Holder>>,
+    /// Where they are told: many of them must not keep requests waiting.
+    pool: Handle,
     stopping: watch::Receiver<bool>,
 }
 
@@ -78,7 +81,7 @@ type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Listener>>>;
 
 impl Streams {
     /// Each tenant may have so many listeners.
-    pub(super) fn new(stopping: watch::Receiver<bool>, each: usize) -> Self {
+    pub(super) fn new(stopping: watch::Receiver<bool>, pool: Handle, each: usize) -> Self {
         let most = Most {
             all: usize::MAX,
             each,
@@ -86,6 +89,7 @@ impl Streams {
         Self {
             sources: Arc::default(),
             listeners: Shares::new(most),
+            pool,
             stopping,
         }
     }
@@ -133,7 +137,8 @@ impl Streams {
             listeners: vec![listener],
             newest: None,
         };
-        tokio::spawn(source.run(updates(), self.stopping.clone()));
+        self.pool
+            .spawn(source.run(updates(), self.stopping.clone()));
         reply(received, place)
     }
 }
@@ -171,7 +176,7 @@ impl Streams {
             stopping: self.stopping.clone(),
         };
         let (queue, received) = mpsc::channel(MAX_WAITING);
-        tokio::spawn(own.run(queue));
+        self.pool.spawn(own.run(queue));
         let events = stream::unfold((received, place), |(mut received, place)| async {
             let event: sse::Event = received.recv().await?;
             Some((Ok::<_, Infallible>(event), (received, place)))

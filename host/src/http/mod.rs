@@ -71,8 +71,9 @@ pub struct Server {
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
     turns: Arc<Turns>,
-    /// The bytes of large bodies that are being read or acted on.
+    /// The bytes of large bodies that are being read or acted on: of callers, and of those who are not known.
     bodies: Arc<Shares<Holder>>,
+    strangers_bodies: Arc<Shares<Holder>>,
     /// The bytes of large answers that were made for a request and are not read yet.
     answers: Arc<Shares<Holder>>,
     /// Counts requests by tenant, where that is switched on.
@@ -87,11 +88,12 @@ impl Server {
         let shares = |size: ByteSize| Shares::new(Most::halved(as_count(size)));
         Arc::new(Self {
             bodies: shares(limits.request_bytes),
+            strangers_bodies: shares(ByteSize::b(limits.request_bytes.as_u64() / 4)),
             answers: shares(limits.answer_bytes),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
-            streams: Streams::new(app.stopping(), app.config.quotas.streams),
+            streams: Streams::new(app.stopping(), app.turns.pool(), app.config.quotas.streams),
             turns: Arc::clone(&app.turns),
             tenants: app.metrics.tenants().cloned(),
         })
@@ -262,7 +264,11 @@ impl Server {
         };
         let peer = behind_proxies(head.peer.address, &head.headers, &self.trusted_proxies);
         let holder = Holder::of(caller.as_ref(), peer);
-        let share = self.bodies.nothing(Some(holder.clone()));
+        let bodies = match caller {
+            Some(_) => &self.bodies,
+            None => &self.strangers_bodies,
+        };
+        let share = bodies.nothing(Some(holder.clone()));
         let gzip = accepts_gzip(&head.headers);
         let (body, unread) = match limit {
             0 => (Bytes::new(), unread),

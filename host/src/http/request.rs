@@ -17,7 +17,7 @@ use super::headers::accepts_gzip;
 use super::reply::Reply;
 use super::{Server, caller};
 use crate::error::{Error, Result};
-use crate::etag::{EntityTags, Etag, Preconditions};
+use crate::etag::{self, EntityTags, Etag, Preconditions};
 use crate::identity::{Caller, Holder, TenantId};
 use crate::quota::Usage;
 
@@ -105,7 +105,7 @@ impl Request {
         after: Option<&Etag>,
     ) {
         let by = self.caller.as_ref().map(|caller| &*caller.subject);
-        let (before, after) = (before.map(digest), after.map(digest));
+        let (before, after) = (before.map(etag::digest), after.map(etag::digest));
         let correlation = self.correlation;
         tracing::info!(target: "audit", action, tenant, %id, before, after, by, %correlation);
     }
@@ -164,11 +164,6 @@ impl Request {
             })
         })
     }
-}
-
-/// What an entity tag says of the version, without its quotes.
-fn digest(etag: &Etag) -> &str {
-    etag.to_str().unwrap_or_default().trim_matches('"')
 }
 
 /// The entity tags of a header, `None` without it. Both headers are compared weakly: a compressed answer has a weak tag,

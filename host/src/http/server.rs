@@ -10,6 +10,7 @@ use http::header::HOST;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutWriter;
 use warp::Filter;
@@ -27,6 +28,10 @@ const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
 
 /// How long an answer may wait for the other end to read any of it.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How many bytes of an answer the system takes before they are read, about. By default it takes megabytes, which readers
+/// that do not read would make it keep for each of them.
+const SEND_BUFFER: usize = 128 << 10;
 
 /// The other end of a connection, and what its request's head lacks.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +56,8 @@ impl Listener {
     /// When the address is taken or not of this machine.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
+        // Connections inherit it.
+        set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
         let limits = ConnectionLimits {
             all: usize::MAX,
             per_address: usize::MAX,

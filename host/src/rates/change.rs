@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::tree::Walk;
 use super::unit::{UnitId, UnitType};
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::records::{Change, Records, Versioned};
 
 /// The records of changes.
@@ -30,6 +30,11 @@ const RETENTION_JOB: &str = "retention";
 
 /// How often that job looks while there are changes.
 const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// The initial states of a tenant that are being sent, how many there may be, and when to ask again.
+const INITIAL_STATES: &str = "rates-initial-states";
+const MAX_INITIAL_STATES: usize = 16;
+const INITIAL_STATE_RETRY: Duration = Duration::from_secs(5);
 
 /// The key of a change's record.
 pub(super) fn change_key(correlation: Uuid) -> String {
@@ -120,6 +125,34 @@ pub(super) enum Reach {
     Below(UnitId, UnitType),
     /// All shops of a walk, whose rates are sent again.
     InitialState(Walk),
+}
+
+/// Plans to list an initial state among those of its tenant that are being sent.
+///
+/// # Errors
+/// [`Error::TooMany`] when there are as many as there may be.
+pub(super) async fn add_initial_state(
+    records: &Records,
+    change: &mut Change,
+    correlation: Uuid,
+) -> Result<()> {
+    let read: Option<Versioned<Vec<Uuid>>> = records.get(INITIAL_STATES).await?;
+    change.expect(INITIAL_STATES, read.as_ref());
+    let mut sent = Vec::new();
+    for earlier in read.map(|read| read.record).unwrap_or_default() {
+        let progress: Option<Versioned<Progress>> = records.get(&change_key(earlier)).await?;
+        if progress.is_some_and(|progress| !progress.record.passes.is_empty()) {
+            sent.push(earlier);
+        }
+    }
+    if sent.len() >= MAX_INITIAL_STATES {
+        return Err(Error::TooMany {
+            detail: format!("{MAX_INITIAL_STATES} initial states are being sent"),
+            retry_after: INITIAL_STATE_RETRY,
+        });
+    }
+    sent.push(correlation);
+    change.put(INITIAL_STATES, &sent)
 }
 
 /// Adds the record of a change to it, and the job that visits shops if there are more than one.

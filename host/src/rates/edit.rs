@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::answers::{answer_of, list_of};
 use super::change::{self, Reach};
 use super::dry_run::{self, DryRun};
 use super::fan_out::expect_above;
@@ -20,6 +21,7 @@ use super::unit::{MAX_DEPTH, Unit, UnitId, UnitSettings, UnitType, child_key, ch
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::etag::{self, Etag};
 use crate::identity::TenantId;
 use crate::records::{Change, Records, Versioned};
 use crate::store::Revision;
@@ -65,6 +67,13 @@ pub(super) struct Edits<'a> {
     pub(super) editor: Editor<'a>,
 }
 
+/// A line in the audit log: what was done, and the entity tags of what there was before and after.
+struct Line {
+    action: &'static str,
+    before: Option<Etag>,
+    after: Option<Etag>,
+}
+
 /// An edit of one unit under way.
 struct Planned {
     before: Option<Arc<Node>>,
@@ -86,7 +95,10 @@ impl Edits<'_> {
             let before = tree.node(id).await?;
             let now = self.now(before.as_deref());
             let (after, answer) = plan(before.as_deref(), &now.to_millis_text())?;
-            let action = action(&after, before.as_deref())?;
+            let line = match self.editor.dry_run {
+                true => None,
+                false => line(id, &after, before.as_deref())?,
+            };
             let mut change = Change::default();
             let dry = match (after, before) {
                 (After::Put(settings, rates), before) => {
@@ -121,15 +133,15 @@ impl Edits<'_> {
                 }
             };
             let edited = dry.map_or_else(|| Edited::Made(answer), Edited::Dry);
-            Ok((change, (edited, action)))
+            Ok((change, (edited, line)))
         };
-        let (edited, action) = self.records.change(attempt).await?;
-        if let Some(action) = action
-            && !self.editor.dry_run
-        {
+        let (edited, line) = self.records.change(attempt).await?;
+        if let Some(line) = line {
             let (tenant, unit, by) = (self.editor.tenant, id.as_str(), self.editor.by);
-            let correlation = self.editor.correlation;
-            tracing::info!(target: "audit", action, %tenant, unit, by, %correlation);
+            let (before, after) = (line.before.as_ref(), line.after.as_ref());
+            let (before, after) = (before.map(etag::digest), after.map(etag::digest));
+            let (action, correlation) = (line.action, self.editor.correlation);
+            tracing::info!(target: "audit", action, %tenant, unit, before, after, by, %correlation);
         }
         Ok(edited)
     }
@@ -363,17 +375,31 @@ impl Edits<'_> {
 }
 
 /// What an edit is called in the audit log; `None` for one that changes nothing.
-fn action(after: &After, before: Option<&Node>) -> Result<Option<&'static str>> {
+fn line(id: &UnitId, after: &After, before: Option<&Node>) -> Result<Option<Line>> {
+    let unit = |settings: &UnitSettings| answer_of(id, settings).map(|json| etag::of_text(&json));
+    let list = |rates: &SetRates| list_of(rates).map(|json| etag::of_text(&json));
+    let unit_before = || before.map(|node| unit(&node.unit().settings)).transpose();
     Ok(match after {
         After::Same => None,
-        After::Removed => Some("business_unit.deleted"),
-        After::Put(_, rates) => {
+        After::Removed => Some(Line {
+            action: "business_unit.deleted",
+            before: unit_before()?,
+            after: None,
+        }),
+        After::Put(settings, rates) => {
             let old = before.map_or_else(|| Ok(SetRates::default()), Node::set_rates)?;
-            let is_of_rates = *rates != old;
-            Some(if is_of_rates {
-                "rates.changed"
+            Some(if *rates == old {
+                Line {
+                    action: "business_unit.put",
+                    before: unit_before()?,
+                    after: Some(unit(settings)?),
+                }
             } else {
-                "business_unit.put"
+                Line {
+                    action: "rates.changed",
+                    before: Some(list(&old)?),
+                    after: Some(list(rates)?),
+                }
             })
         }
     })

@@ -6,6 +6,7 @@
 //! `edit`, `fan_out`, [`topic`]; `used`, `history` and `dry_run` read what these have written,
 //! [`reference`](mod@reference) and `import` bring rates from elsewhere.
 
+mod answers;
 mod body;
 mod change;
 mod dry_run;
@@ -36,6 +37,7 @@ use tillgate_engine::rate::{Rate, RateKey};
 use tillgate_engine::{Code, Fault};
 use uuid::Uuid;
 
+use self::answers::{answer_of, list_of, to_json};
 use self::body::Bulk;
 use self::change::{ChangeAnswer, Progress, Reach, change_key};
 pub use self::dry_run::DryRun;
@@ -406,6 +408,7 @@ impl Rates {
             }
             let mut change = Change::default();
             let now = self.app.clock.now();
+            change::add_initial_state(&records, &mut change, correlation).await?;
             let reach = Reach::InitialState(walk);
             change::record(&records, &mut change, correlation, reach, now).await?;
             Ok((change, ()))
@@ -464,15 +467,6 @@ where
     });
 }
 
-fn answer_of(id: &UnitId, settings: &UnitSettings) -> Result<Bytes> {
-    to_json(&UnitAnswer::new(id, settings)?)
-}
-
-fn list_of(rates: &SetRates) -> Result<Bytes> {
-    let list = rates.iter().map(|(_, rate)| rate.answer());
-    to_json(&list.collect::<Result<Vec<_>>>()?)
-}
-
 fn etag_of(rate: Option<&SetRate>) -> Result<Option<etag::Etag>> {
     let json = rate.map(|rate| to_json(&rate.answer()?)).transpose()?;
     Ok(json.map(|json| etag::of_text(&json)))
@@ -482,11 +476,6 @@ fn check(preconditions: &Preconditions, before: Option<&Node>) -> Result<()> {
     let json = before.map(|node| answer_of(&node.id, &node.unit().settings));
     let etag = json.transpose()?.map(|json| etag::of_text(&json));
     preconditions.check(etag.as_ref())
-}
-
-fn to_json(value: &impl serde::Serialize) -> Result<Bytes> {
-    let json = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
-    Ok(json.into())
 }
 
 fn not_set() -> Error {

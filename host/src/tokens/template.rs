@@ -29,9 +29,10 @@ const PATH: &str = "$.claimsSchema";
 const SCHEMA_WEIGHT: usize = 10;
 const MAX_WEIGHT: usize = 20_000;
 
-/// The most patterns, and the most bytes that one may take compiled, and once more while it is matched.
+/// The most patterns, and the most bytes that one and that all may take compiled, and once more while they are matched.
 const MAX_PATTERNS: usize = 32;
 const MAX_PATTERN_BYTES: usize = 256 << 10;
+const MAX_PATTERNS_BYTES: usize = 1 << 20;
 
 /// The longest message about a claim: enumerations are repeated in it.
 const MAX_MESSAGE: usize = 300;
@@ -84,15 +85,16 @@ impl Schema {
         if !faults.is_empty() {
             return Err(Error::Invalid(faults));
         }
+        let of_pattern = MAX_PATTERN_BYTES.min(MAX_PATTERNS_BYTES / patterns.max(1));
         let options = PatternOptions::regex()
-            .size_limit(MAX_PATTERN_BYTES)
-            .dfa_size_limit(MAX_PATTERN_BYTES);
+            .size_limit(of_pattern)
+            .dfa_size_limit(of_pattern);
         let validator = draft7::options()
             .with_pattern_options(options)
             .offline()
             .build(&schema)
             .map_err(|error| Error::Invalid(vec![fault(PATH, &error)]))?;
-        let bytes = text.len() * BYTES_PER_TEXT + patterns * 2 * MAX_PATTERN_BYTES;
+        let bytes = text.len() * BYTES_PER_TEXT + patterns * 2 * of_pattern;
         Ok(Self { validator, bytes })
     }
 
@@ -298,9 +300,12 @@ impl Schemas {
         let text = text.to_owned();
         let schema = Arc::new(turns.run(move || Schema::compile(&text)).await??);
         let mut compiled = self.lock();
-        let bytes: usize = compiled.values().map(|(_, schema)| schema.bytes).sum();
-        if bytes + schema.bytes > MAX_COMPILED_BYTES {
-            compiled.clear();
+        let mut bytes: usize = compiled.values().map(|(_, schema)| schema.bytes).sum();
+        while bytes + schema.bytes > MAX_COMPILED_BYTES
+            && let Some(any) = compiled.keys().next().cloned()
+        {
+            let dropped = compiled.remove(&any);
+            bytes -= dropped.map_or(0, |(_, schema)| schema.bytes);
         }
         compiled.insert(key.to_owned(), (at, Arc::clone(&schema)));
         Ok(schema)

@@ -1,0 +1,38 @@
+//! Documents of conditions, and JSON in pieces: what the module prepares, and what is answered, without copying more than
+//! once.
+
+use bytes::Bytes;
+
+use crate::engine::Document;
+
+/// A document of conditions: `{"global":[..],"tenant":[..]}`.
+pub(super) fn document(global: Vec<Bytes>, tenant: Vec<Bytes>) -> Document {
+    let mut text = vec![b'{'];
+    for piece in lists(global, tenant) {
+        text.extend_from_slice(&piece);
+    }
+    text.push(b'}');
+    Document::catalog(text.into())
+}
+
+/// `"global":[..],"tenant":[..]`.
+pub(super) fn lists(global: Vec<Bytes>, tenant: Vec<Bytes>) -> impl Iterator<Item = Bytes> {
+    let names = [b"\"global\":".as_slice(), b",\"tenant\":"].map(Bytes::from_static);
+    let [first, second] = names;
+    let global = [first].into_iter().chain(global);
+    global.chain([second]).chain(tenant)
+}
+
+/// The pieces of a JSON array.
+pub(super) fn array<'a>(elements: impl Iterator<Item = &'a Bytes>) -> Vec<Bytes> {
+    let mut pieces = Vec::with_capacity(1 + 2 * elements.size_hint().0);
+    for element in elements {
+        let mark: &[u8] = if pieces.is_empty() { b"[" } else { b"," };
+        pieces.extend([Bytes::from_static(mark), element.clone()]);
+    }
+    if pieces.is_empty() {
+        pieces.push(Bytes::from_static(b"["));
+    }
+    pieces.push(Bytes::from_static(b"]"));
+    pieces
+}
