@@ -42,7 +42,6 @@ mod program;
 mod rates;
 mod rates_crash;
 mod readiness;
-mod readme;
 mod redis;
 mod redis_faults;
 mod reference;
