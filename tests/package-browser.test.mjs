@@ -96,7 +96,7 @@ test("a web worker decides, with its own module or one that the page has compile
 test("a page follows the rates of a shop", async () => {
   const page = await open(context, `${site.url}/blank`);
   const results = await page.evaluate(async () => {
-    const { RatesClient } = await import("/js/src/rates-client.js");
+    const { RatesClient } = await import("/js/src/rates-client.browser.js");
     const rate = (rateValue) => ({ exchangeRateType: "SALES", rateValue, rateValueWithMarkup: rateValue, createdDate: "2026-11-20T17:40:00.000Z" });
     const data = { tenantId: "demo", businessUnitId: "se-001", updatedRates: [{ ...rate(11.1), sourceCurrencyCode: "SEK", targetCurrencyCode: "EUR" }] };
     const message = { messageId: "1", publishTime: "2026-11-20T17:40:00.000001Z", attributes: {}, data };

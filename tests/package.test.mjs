@@ -1,54 +1,42 @@
 // The content of the tarball, and how it works once installed: Node, a page, Vite, esbuild, a worker, TypeScript.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 
 import { browser, open } from "./support/browser.mjs";
+import { ROOT, TOOLS, block, install, run } from "./support/packed.mjs";
 import { PROGRAM, demo } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { ratesHost } from "./support/rates-host.mjs";
 import { serve } from "./support/serve.mjs";
 import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, delivery, identity, token } from "./support/webhook-sender.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const TOOLS = fileURLToPath(new URL("node_modules/.bin/", import.meta.url));
-const README = readFileSync(`${ROOT}/js/README.md`, "utf8");
 const STATE = readFileSync(`${ROOT}/js/package.json`, "utf8");
 
-const block = (language) => README.split("```" + language + "\n")[1].split("```")[0];
-const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 let place;
 let home;
 let context;
 let packed;
+let end;
 
 before(async () => {
-  // The first commands of the README, in a copy of the repository beside another folder.
-  place = mkdtempSync(join(tmpdir(), "tillgate-package-"));
-  cpSync(`${ROOT}/js`, join(place, "js"), { recursive: true });
-  cpSync(`${ROOT}/LICENSE`, join(place, "LICENSE"));
-  home = join(place, "my-till");
-  mkdirSync(home);
-  run("bash", ["-euc", block("sh")], join(place, "js"));
-  packed = join(home, "node_modules/tillgate");
+  ({ place, home, packed, end } = install());
   context = await browser();
 });
 
 after(async () => {
   await context?.close();
-  rmSync(place, { recursive: true, force: true });
+  end();
 });
 
 describe("the tarball", () => {
@@ -56,7 +44,7 @@ describe("the tarball", () => {
     const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(packed.length + 1)).sort();
     const sources = readdirSync(`${ROOT}/js/src`).map((name) => `src/${name}`);
-    assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
+    assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/module.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
   });
 
   test("has a file for every condition of every export", () => {
