@@ -321,12 +321,14 @@ test("a receiver of webhooks in the runtime that workers run in", async () => {
 
 describe("TypeScript", () => {
   const program = `
+    import wasm from "tillgate/engine.wasm";
     import { Catalog, TillgateError, calculate, convert, describe, init, oppositeRate, type CatalogDocument, type ItemDecision } from "tillgate";
     import { CatalogClient, Host, clientCredentials } from "tillgate/client";
     import { RatesClient, type RatesSnapshot, type ShopRate, type TokenSource } from "tillgate/rates";
     import { WebhookError, WebhookVerifier, type WebhookEvent } from "tillgate/webhook";
 
     await init();
+    await init(wasm);
     const document: CatalogDocument = { global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] };
     const catalog = new Catalog(document);
     const decision: ItemDecision = catalog.evaluateCondition("beer", { item: { id: "a" }, context: { customer: { customer_age: 17, licenses: ["a", { id: "b" }] } } });
@@ -398,17 +400,25 @@ describe("TypeScript", () => {
     // @ts-expect-error the decimals are given twice
     convert("1", "2", { currency: "SEK", minorUnit: 2 });
   `;
-  for (const [moduleResolution, module] of [["bundler", "esnext"], ["node16", "node16"]]) {
-    test(`compiles under --strict with moduleResolution ${moduleResolution}`, () => {
-      const folder = join(home, `types-${moduleResolution}`);
-      mkdirSync(folder);
-      writeFileSync(join(folder, "program.mts"), program);
-      const options = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022", "--lib", "es2023,esnext.disposable,dom", "--types", ""];
-      try {
-        run("node", [`${TOOLS}tsc`, ...options, "--module", module, "--moduleResolution", moduleResolution, "program.mts"], folder);
-      } catch (error) {
-        assert.fail(error.stdout);
+  const LIBRARIES = {
+    "those of Node alone": ["--lib", "es2022", "--types", "node", "--typeRoots", `${TOOLS}../@types`],
+    "those of browsers alone": ["--lib", "es2022,dom", "--typeRoots", "none"],
+  };
+  for (const compiler of ["typescript-5.6", "typescript"]) {
+    for (const [libraries, options] of Object.entries(LIBRARIES)) {
+      for (const [moduleResolution, module] of [["bundler", "esnext"], ["node16", "node16"]]) {
+        test(`compiles strictly by ${compiler} with ${libraries}, resolved by ${moduleResolution}`, () => {
+          const folder = join(home, "types");
+          mkdirSync(folder, { recursive: true });
+          writeFileSync(join(folder, "program.mts"), program);
+          const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022"];
+          try {
+            run("node", [`${TOOLS}../${compiler}/bin/tsc`, ...strict, ...options, "--module", module, "--moduleResolution", moduleResolution, "program.mts"], folder);
+          } catch (error) {
+            assert.fail(error.stdout);
+          }
+        });
       }
-    });
+    }
   }
 });
