@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
@@ -12,7 +12,7 @@ import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 
 import { browser, open } from "./support/browser.mjs";
-import { ROOT, TOOLS, block, install, run } from "./support/packed.mjs";
+import { README, ROOT, TOOLS, block, install, run } from "./support/packed.mjs";
 import { PROGRAM, demo } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { ratesHost } from "./support/rates-host.mjs";
@@ -41,10 +41,30 @@ after(async () => {
 
 describe("the tarball", () => {
   test("contains what is used and nothing else", () => {
-    const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(packed.length + 1)).sort();
-    const sources = readdirSync(`${ROOT}/js/src`).map((name) => `src/${name}`);
+    const filesIn = (folder, of) => {
+      const files = readdirSync(join(of, folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      return files.map((entry) => relative(of, join(entry.parentPath ?? entry.path, entry.name)));
+    };
+    const names = filesIn(".", packed).sort();
+    const sources = ["src", "examples"].flatMap((folder) => filesIn(folder, `${ROOT}/js`));
     assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/module.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
+  });
+
+  test("has what its README links to and names", () => {
+    const links = [...README.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link);
+    const anchors = [...README.matchAll(/^#+ (.*)$/gm)].map(([, title]) => `#${title.toLowerCase().replaceAll(" ", "-")}`);
+    const files = [...README.matchAll(/`((?:src|examples|engine)\/[\w./-]+)`/g)].map(([, name]) => name);
+    const missing = [...links, ...files].filter((name) => !anchors.includes(name) && !existsSync(join(packed, name)));
+    // The second is of the repository, as the README says.
+    assert.deepEqual(missing, ["engine/README.md", "engine/tillgate.js"]);
+    assert.ok(links.length > 0 && files.length > 3);
+  });
+
+  test("says what it is for, and names no address that does not exist", () => {
+    const manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
+    assert.ok(manifest.keywords.length > 5 && manifest.description.length > 50);
+    for (const member of ["repository", "homepage", "bugs", "author"]) assert.equal(manifest[member], undefined);
+    assert.doesNotMatch(readFileSync(`${ROOT}/Cargo.toml`, "utf8"), /https?:/);
   });
 
   test("has a file for every condition of every export", () => {
@@ -96,13 +116,18 @@ describe("five minutes", () => {
     assert.equal(run("node", ["decide.mjs"], home), block("text"));
   });
 
-  test("the same lines decide in a page", async () => {
-    writeFileSync(join(home, "index.html"), block("html"));
-    const site = await serve(home, { policy: null });
+  test("the same lines decide in a page, under the policy", async () => {
+    const folder = join(home, "page");
+    cpSync(packed, join(folder, "node_modules/tillgate"), { recursive: true });
+    writeFileSync(join(folder, "index.html"), block("html"));
+    const [, ...others] = block("js").split("\n");
+    writeFileSync(join(folder, "decide.mjs"), block("js", "Catalog, describe, init } from \"./") + others.join("\n"));
+    const site = await serve(folder);
     const page = await context.newPage();
     const message = page.waitForEvent("console");
     await page.goto(`${site.url}/`);
     assert.equal(`${(await message).text()}\n`, block("text"));
+    await page.close();
     site.end();
   });
 

@@ -41,7 +41,7 @@ use crate::routes::Features;
 use crate::store::{self, Store, StoreUrl};
 use crate::tokens::Credentials;
 
-/// Decides at the till: may this item be sold to this customer, on this project, and at which exchange rate.
+/// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
 #[derive(Debug, Parser)]
 #[command(name = "tillgate", version, long_version = LONG_VERSION, arg_required_else_help = true)]
 struct Cli {

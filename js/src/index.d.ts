@@ -194,7 +194,7 @@ export class TillgateError extends Error {
   readonly code: ErrorCode;
   /** Where the first fault is, as a JSON path. */
   readonly path: string;
-  /** Every fault. */
+  /** Every fault. `message` of the error itself names them all, each with its path. */
   readonly faults: readonly { readonly path: string; readonly message: string }[];
   /** The HTTP status with which the host answers the same request, if there is one. */
   readonly status?: number;
