@@ -1,8 +1,9 @@
 //! Builds the one module: the engine for wasm32, then its JavaScript glue, by wasm-bindgen as a library.
 //!
 //! What comes out, the module, its glue and `engine.js`, which names the module, is embedded in the host from `OUT_DIR`
-//! and laid in `js/engine/`, from where the npm package and the tests take it: the same bytes for all. The nested build has a target folder of
-//! its own, since the outer one is locked by the cargo that runs this.
+//! and laid in `js/engine/`, from where the npm package and the tests take it: the same bytes for all. `module.js` is the
+//! module once more, for what bundles code alone. The nested build has a target folder of its own, since the outer one
+//! is locked by the cargo that runs this.
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 use wasm_bindgen_cli_support::Bindgen;
 
@@ -51,6 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     fs::write(glue.join("engine.js"), name(&digest)?)?;
+    fs::write(glue.join("module.js"), as_code(&wasm))?;
     println!("cargo::rustc-env=ENGINE_SHA256={digest}");
     println!("cargo::rustc-env=ENGINE_DIR={}", glue.display());
     lay(&glue, &root.join("js/engine"))
@@ -64,6 +68,15 @@ fn name(digest: &str) -> Result<String, env::VarError> {
          export const version = \"{version}\";\n\
          export const sha256 = \"{digest}\";\n"
     ))
+}
+
+/// The module as a text of JavaScript.
+fn as_code(wasm: &[u8]) -> String {
+    let text = BASE64_STANDARD.encode(wasm);
+    format!(
+        "/** The bytes of the module beside this file, in base64. Written by the build that made it. */\n\n\
+         export default \"{text}\";\n"
+    )
 }
 
 /// Builds the engine for wasm32 and answers where the raw module is.

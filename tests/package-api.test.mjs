@@ -9,6 +9,8 @@ import { inspect } from "node:util";
 import * as glue from "../js/engine/tillgate.js";
 import { current } from "../js/src/engine.js";
 import * as tillgate from "../js/src/node.js";
+import { RatesClient } from "../js/src/rates-client.node.js";
+import { WebhookVerifier } from "../js/src/webhook.node.js";
 
 const { Catalog, TillgateError, calculate, convert, describe, oppositeRate, rateWithMarkup } = tillgate;
 
@@ -119,9 +121,35 @@ about("errors", () => {
       error.faults.map(({ path }) => path),
       ["$.item.id", "$.context.customer.customer_age"],
     );
-    assert.equal(error.message, "must be a string of 1 to 256 characters");
-    assert.match(inspect(error), /^TillgateError: must be a string.*path: '\$\.item\.id'/s);
-    assert.match(String(error), /^TillgateError: \$\.item\.id must be .*; \$\.context\.customer\.customer_age must be /);
+    assert.equal(error.faults[0].message, "must be a string of 1 to 256 characters");
+    assert.match(error.message, /^\$\.item\.id must be .*; \$\.context\.customer\.customer_age must be /);
+    assert.match(inspect(error), /^TillgateError: \$\.item\.id must be a string.*path: '\$\.item\.id'/s);
+    assert.equal(String(error), `TillgateError: ${error.message}`);
+  });
+
+  test("every message says what it is about", () => {
+    const loop = {};
+    loop.loop = loop;
+    const messages = [
+      () => new Catalog(null),
+      () => new Catalog(undefined),
+      () => catalog.evaluateCondition("alcohol", loop),
+      () => catalog.evaluateCondition("nope", aged(17)),
+      () => oppositeRate(11.05),
+      () => new RatesClient({ url: "http://127.0.0.1:1", token: "t" }),
+      () => new WebhookVerifier(),
+      () => new WebhookVerifier({ scheme: "BASIC", username: "u", password: "p", sharedKey: "short" }),
+    ].map((call) => thrown(call).message.replace(/: .*/s, ""));
+    assert.deepEqual(messages, [
+      "the input must be an object",
+      "the input must be JSON",
+      "the input cannot be written as JSON",
+      "$.conditionId matches no enabled condition",
+      "$.rate must be a decimal in a string",
+      "the options must have a businessUnitId or a tenantId",
+      "the options must be an object",
+      "$.sharedKey must be 16 to 128 printable characters",
+    ]);
   });
 
   test("a document with faults is refused", () => {

@@ -25,26 +25,7 @@ after(async () => {
 test("a page answers every vector as expected", async () => {
   const page = await open(context, `${site.url}/blank`);
   const files = readdirSync(`${ROOT}/tests/vectors`, { recursive: true }).filter((name) => name.endsWith(".json"));
-  const { ran, wrong } = await page.evaluate(async (files) => {
-    const glue = await import("/js/engine/tillgate.js");
-    const tillgate = await import("/js/src/browser.js");
-    const { current } = await import("/js/src/engine.js");
-    const vector = await import("/tests/support/vector.mjs");
-    await glue.default({ module_or_path: "/js/engine/tillgate_bg.wasm" });
-    await tillgate.init();
-    let ran = 0;
-    const wrong = [];
-    for (const file of files) {
-      const { vectors } = await (await fetch(`/tests/vectors/${file}`)).json();
-      for (const { name, call, answer } of vectors.filter(({ call }) => vector.isText(call))) {
-        const answers = [vector.throughGlue(glue, call), vector.throughInstance(current(), call)];
-        answers.push(vector.throughPackage(tillgate, call) ?? answers[0]);
-        ran += 1;
-        if (answers.some((each) => each !== vector.expected(answer))) wrong.push(`${file}: ${name}`);
-      }
-    }
-    return { ran, wrong };
-  }, files);
+  const { ran, wrong } = await page.evaluate(async (files) => (await import("/tests/support/every-vector.mjs")).answerAll(files), files);
   assert.deepEqual(wrong, []);
   assert.ok(ran > 900, `${ran}`);
   assert.deepEqual(page.faults, []);
@@ -96,7 +77,7 @@ test("a web worker decides, with its own module or one that the page has compile
 test("a page follows the rates of a shop", async () => {
   const page = await open(context, `${site.url}/blank`);
   const results = await page.evaluate(async () => {
-    const { RatesClient } = await import("/js/src/rates-client.js");
+    const { RatesClient } = await import("/js/src/rates-client.browser.js");
     const rate = (rateValue) => ({ exchangeRateType: "SALES", rateValue, rateValueWithMarkup: rateValue, createdDate: "2026-11-20T17:40:00.000Z" });
     const data = { tenantId: "demo", businessUnitId: "se-001", updatedRates: [{ ...rate(11.1), sourceCurrencyCode: "SEK", targetCurrencyCode: "EUR" }] };
     const message = { messageId: "1", publishTime: "2026-11-20T17:40:00.000001Z", attributes: {}, data };

@@ -1,62 +1,70 @@
 // The content of the tarball, and how it works once installed: Node, a page, Vite, esbuild, a worker, TypeScript.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 
 import { browser, open } from "./support/browser.mjs";
+import { README, ROOT, TOOLS, block, install, run } from "./support/packed.mjs";
 import { PROGRAM, demo } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { ratesHost } from "./support/rates-host.mjs";
 import { serve } from "./support/serve.mjs";
 import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, delivery, identity, token } from "./support/webhook-sender.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const TOOLS = fileURLToPath(new URL("node_modules/.bin/", import.meta.url));
-const README = readFileSync(`${ROOT}/js/README.md`, "utf8");
 const STATE = readFileSync(`${ROOT}/js/package.json`, "utf8");
 
-const block = (language) => README.split("```" + language + "\n")[1].split("```")[0];
-const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 let place;
 let home;
 let context;
 let packed;
+let end;
 
 before(async () => {
-  // The first commands of the README, in a copy of the repository beside another folder.
-  place = mkdtempSync(join(tmpdir(), "tillgate-package-"));
-  cpSync(`${ROOT}/js`, join(place, "js"), { recursive: true });
-  cpSync(`${ROOT}/LICENSE`, join(place, "LICENSE"));
-  home = join(place, "my-till");
-  mkdirSync(home);
-  run("bash", ["-euc", block("sh")], join(place, "js"));
-  packed = join(home, "node_modules/tillgate");
+  ({ place, home, packed, end } = install());
   context = await browser();
 });
 
 after(async () => {
   await context?.close();
-  rmSync(place, { recursive: true, force: true });
+  end();
 });
 
 describe("the tarball", () => {
   test("contains what is used and nothing else", () => {
-    const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(packed.length + 1)).sort();
-    const sources = readdirSync(`${ROOT}/js/src`).map((name) => `src/${name}`);
-    assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
+    const filesIn = (folder, of) => {
+      const files = readdirSync(join(of, folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      return files.map((entry) => relative(of, join(entry.parentPath ?? entry.path, entry.name)));
+    };
+    const names = filesIn(".", packed).sort();
+    const sources = ["src", "examples"].flatMap((folder) => filesIn(folder, `${ROOT}/js`));
+    assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/module.js", "engine/tillgate_bg.wasm", "package.json", ...sources].sort());
+  });
+
+  test("has what its README links to and names", () => {
+    const links = [...README.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link);
+    const anchors = [...README.matchAll(/^#+ (.*)$/gm)].map(([, title]) => `#${title.toLowerCase().replaceAll(" ", "-")}`);
+    const files = [...README.matchAll(/`((?:src|examples|engine)\/[\w./-]+)`/g)].map(([, name]) => name);
+    const missing = [...links, ...files].filter((name) => !anchors.includes(name) && !existsSync(join(packed, name)));
+    // The second is of the repository, as the README says.
+    assert.deepEqual(missing, ["engine/README.md", "engine/tillgate.js"]);
+    assert.ok(links.length > 0 && files.length > 3);
+  });
+
+  test("says what it is for, and names no address that does not exist", () => {
+    const manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
+    assert.ok(manifest.keywords.length > 5 && manifest.description.length > 50);
+    for (const member of ["repository", "homepage", "bugs", "author"]) assert.equal(manifest[member], undefined);
+    assert.doesNotMatch(readFileSync(`${ROOT}/Cargo.toml`, "utf8"), /https?:/);
   });
 
   test("has a file for every condition of every export", () => {
@@ -108,13 +116,18 @@ describe("five minutes", () => {
     assert.equal(run("node", ["decide.mjs"], home), block("text"));
   });
 
-  test("the same lines decide in a page", async () => {
-    writeFileSync(join(home, "index.html"), block("html"));
-    const site = await serve(home, { policy: null });
+  test("the same lines decide in a page, under the policy", async () => {
+    const folder = join(home, "page");
+    cpSync(packed, join(folder, "node_modules/tillgate"), { recursive: true });
+    writeFileSync(join(folder, "index.html"), block("html"));
+    const [, ...others] = block("js").split("\n");
+    writeFileSync(join(folder, "decide.mjs"), block("js", "Catalog, describe, init } from \"./") + others.join("\n"));
+    const site = await serve(folder);
     const page = await context.newPage();
     const message = page.waitForEvent("console");
     await page.goto(`${site.url}/`);
     assert.equal(`${(await message).text()}\n`, block("text"));
+    await page.close();
     site.end();
   });
 
@@ -333,12 +346,14 @@ test("a receiver of webhooks in the runtime that workers run in", async () => {
 
 describe("TypeScript", () => {
   const program = `
+    import wasm from "tillgate/engine.wasm";
     import { Catalog, TillgateError, calculate, convert, describe, init, oppositeRate, type CatalogDocument, type ItemDecision } from "tillgate";
     import { CatalogClient, Host, clientCredentials } from "tillgate/client";
     import { RatesClient, type RatesSnapshot, type ShopRate, type TokenSource } from "tillgate/rates";
     import { WebhookError, WebhookVerifier, type WebhookEvent } from "tillgate/webhook";
 
     await init();
+    await init(wasm);
     const document: CatalogDocument = { global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] };
     const catalog = new Catalog(document);
     const decision: ItemDecision = catalog.evaluateCondition("beer", { item: { id: "a" }, context: { customer: { customer_age: 17, licenses: ["a", { id: "b" }] } } });
@@ -410,17 +425,25 @@ describe("TypeScript", () => {
     // @ts-expect-error the decimals are given twice
     convert("1", "2", { currency: "SEK", minorUnit: 2 });
   `;
-  for (const [moduleResolution, module] of [["bundler", "esnext"], ["node16", "node16"]]) {
-    test(`compiles under --strict with moduleResolution ${moduleResolution}`, () => {
-      const folder = join(home, `types-${moduleResolution}`);
-      mkdirSync(folder);
-      writeFileSync(join(folder, "program.mts"), program);
-      const options = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022", "--lib", "es2023,esnext.disposable,dom", "--types", ""];
-      try {
-        run("node", [`${TOOLS}tsc`, ...options, "--module", module, "--moduleResolution", moduleResolution, "program.mts"], folder);
-      } catch (error) {
-        assert.fail(error.stdout);
+  const LIBRARIES = {
+    "those of Node alone": ["--lib", "es2022", "--types", "node", "--typeRoots", `${TOOLS}../@types`],
+    "those of browsers alone": ["--lib", "es2022,dom", "--typeRoots", "none"],
+  };
+  for (const compiler of ["typescript-5.6", "typescript"]) {
+    for (const [libraries, options] of Object.entries(LIBRARIES)) {
+      for (const [moduleResolution, module] of [["bundler", "esnext"], ["node16", "node16"]]) {
+        test(`compiles strictly by ${compiler} with ${libraries}, resolved by ${moduleResolution}`, () => {
+          const folder = join(home, "types");
+          mkdirSync(folder, { recursive: true });
+          writeFileSync(join(folder, "program.mts"), program);
+          const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022"];
+          try {
+            run("node", [`${TOOLS}../${compiler}/bin/tsc`, ...strict, ...options, "--module", module, "--moduleResolution", moduleResolution, "program.mts"], folder);
+          } catch (error) {
+            assert.fail(error.stdout);
+          }
+        });
       }
-    });
+    }
   }
 });

@@ -44,7 +44,6 @@ mod quotas;
 mod rates;
 mod rates_crash;
 mod readiness;
-mod readme;
 mod redis;
 mod redis_faults;
 mod reference;

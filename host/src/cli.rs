@@ -41,7 +41,7 @@ use crate::routes::Features;
 use crate::store::{self, Store, StoreUrl};
 use crate::tokens::Credentials;
 
-/// Decides at the till: may this item be sold to this customer, on this project, and at which exchange rate.
+/// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
 #[derive(Debug, Parser)]
 #[command(name = "tillgate", version, long_version = LONG_VERSION, arg_required_else_help = true)]
 struct Cli {
@@ -59,7 +59,9 @@ enum Command {
     Serve(Serve),
     /// Serve a demo shop on a temporary store, and print how to use it
     #[command(after_help = "Example:
-  tillgate demo --listen 127.0.0.1:0")]
+  tillgate demo --listen 127.0.0.1:0
+  tillgate demo --env-file demo.env &
+  . ./demo.env")]
     Demo(Demo),
     /// Copy everything from one store to another, and compare the two
     #[command(
@@ -144,6 +146,9 @@ struct Demo {
     /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    /// File for the address and the client's credentials, for a shell to read; removed at the end
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
 }
 
 const LONG_VERSION: &str = concat!(
@@ -157,7 +162,7 @@ const LONG_VERSION: &str = concat!(
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => run(serve(arguments)),
-        Command::Demo(arguments) => run(demo::run(arguments.listen)),
+        Command::Demo(arguments) => run(demo::run(arguments)),
         Command::Copy(arguments) => run(copy::run(arguments)),
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
@@ -433,22 +438,27 @@ fn write_credentials(
     credentials: &Credentials,
     file: &Path,
 ) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-
     let content = serde_json::json!({
         "clientId": credentials.client_id,
         "clientSecret": credentials.client_secret,
         "tokenUrl": config.public_url() + "/oauth2/token",
         "audience": config.audience,
     });
+    write_private(file, &format!("{content:#}\n"))
+}
+
+/// Writes a file that only its owner can read.
+fn write_private(file: &Path, content: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+
     // A new file: an existing one could be readable by others.
     let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
     let _ = std::fs::remove_file(&beside);
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut written = options.open(&beside)?;
-    written.write_all(format!("{content:#}\n").as_bytes())?;
+    written.write_all(content.as_bytes())?;
     written.sync_all()?;
     std::fs::rename(beside, file)?;
     let folder = file

@@ -77,7 +77,7 @@ export function toText(value) {
   try {
     return JSON.stringify(value) ?? "undefined";
   } catch (cause) {
-    throw new TillgateError({ code: "invalid", message: `cannot be written as JSON: ${cause.message}`, cause });
+    throw new TillgateError({ code: "invalid", message: `the input cannot be written as JSON: ${cause.message}`, cause });
   }
 }
 

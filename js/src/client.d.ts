@@ -58,6 +58,10 @@ export class Host {
   evaluateBasket(request: BasketRequest, options?: { signal?: AbortSignal }): Promise<HostDecision<BasketDecision>>;
 }
 
+/** As the program's libraries declare them: those of browsers and those of Node have other names for them. */
+export type Listener = Parameters<EventTarget["addEventListener"]>[1];
+export type ListenerOptions = Parameters<EventTarget["addEventListener"]>[2];
+
 /** STARTING until the first catalog, READY while it is up to date, STALE while changes are not received. */
 export type CatalogState = "STARTING" | "READY" | "STALE" | "CLOSED";
 
@@ -94,11 +98,11 @@ export class CatalogClient extends EventTarget {
   addEventListener<Type extends keyof CatalogClientEvents>(
     type: Type,
     listener: ((event: CatalogClientEvents[Type]) => void) | null,
-    options?: boolean | AddEventListenerOptions,
+    options?: ListenerOptions,
   ): void;
   addEventListener(
     type: string,
-    listener: EventListenerOrEventListenerObject | null,
-    options?: boolean | AddEventListenerOptions,
+    listener: Listener,
+    options?: ListenerOptions,
   ): void;
 }

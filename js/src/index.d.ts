@@ -1,6 +1,8 @@
 // The requests and answers of the host's HTTP API, and the package. Written by hand; `tests/package.test.mjs` compiles
 // programs against it.
 
+/// <reference lib="esnext.disposable" />
+
 import type { WebhookErrorCode } from "./webhook.js";
 
 /** May it be sold? A soft denial means that asking the customer may change the decision. */
@@ -192,7 +194,7 @@ export class TillgateError extends Error {
   readonly code: ErrorCode;
   /** Where the first fault is, as a JSON path. */
   readonly path: string;
-  /** Every fault. */
+  /** Every fault. `message` of the error itself names them all, each with its path. */
   readonly faults: readonly { readonly path: string; readonly message: string }[];
   /** The HTTP status with which the host answers the same request, if there is one. */
   readonly status?: number;
@@ -213,7 +215,10 @@ export class TillgateError extends Error {
 }
 
 /** The sources that the module can be loaded from. */
-export type ModuleSource = string | URL | Request | Response | ArrayBuffer | ArrayBufferView | WebAssembly.Module;
+export type ModuleSource = string | URL | Request | Response | ArrayBuffer | ArrayBufferView | CompiledModule;
+
+/** A `WebAssembly.Module`, where the libraries of the program declare it: those of Node alone do not. */
+export type CompiledModule = typeof globalThis extends { WebAssembly: { Module: new (...bytes: never) => infer Module } } ? Module : never;
 
 /**
  * Loads the module. In Node and in workers that compile at deployment it is loaded on import, and this does nothing.
@@ -221,7 +226,7 @@ export type ModuleSource = string | URL | Request | Response | ArrayBuffer | Arr
 export function init(source?: ModuleSource | Promise<ModuleSource>): Promise<void>;
 
 /** Loads the module synchronously. */
-export function initSync(source: ArrayBuffer | ArrayBufferView | WebAssembly.Module): void;
+export function initSync(source: ArrayBuffer | ArrayBufferView | CompiledModule): void;
 
 /** 1 ÷ rate, to six decimals: `"0.090498"` for `"11.05"`. */
 export function oppositeRate(rate: string): string;

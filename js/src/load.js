@@ -1,11 +1,17 @@
-/**
- * Loads the module where it has to be fetched: from the file beside this package, or from a source that the caller
- * gives.
- */
+/** Loads the module: from a source that the caller gives or, where it has to be fetched, from the place that is set. */
 
 import { isReady, start } from "./engine.js";
+import { TillgateError } from "./error.js";
 
 let loading;
+let findDefault = () => {
+  throw new TillgateError({ code: "not_ready", message: "`init` needs the URL or the bytes of the module here" });
+};
+
+/** Sets how to find the URL of the module when `init` is given nothing. */
+export function loadFrom(find) {
+  findDefault = find;
+}
 
 /**
  * Loads the module. `source` is a URL, a Request or a Response to fetch it from, its bytes, or a WebAssembly.Module.
@@ -27,7 +33,7 @@ export function initSync(source) {
 }
 
 async function compile(given) {
-  const source = (await given) ?? new URL("../engine/tillgate_bg.wasm", import.meta.url);
+  const source = (await given) ?? findDefault();
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
   const response = source instanceof Response ? source : await fetch(source);

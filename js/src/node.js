@@ -1,9 +1,13 @@
-/** The entry for Node: ready on import. */
+/**
+ * The entry for Node, Deno and Bun: ready on import. The module is part of the code, so every bundle has it, wherever it
+ * is put.
+ */
 
-import { readFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
 
+import module from "../engine/module.js";
 import { initSync } from "./load.js";
 
 export * from "./index.js";
 
-initSync(readFileSync(new URL("../engine/tillgate_bg.wasm", import.meta.url)));
+initSync(Buffer.from(module, "base64"));

@@ -1,6 +1,6 @@
 // Exchange rates that keep themselves up to date.
 
-import type { Host, HostOptions } from "./client.js";
+import type { Host, HostOptions, Listener, ListenerOptions } from "./client.js";
 import type { RateType, TillgateError } from "./index.js";
 
 export { Host, clientCredentials } from "./client.js";
@@ -129,11 +129,11 @@ export class RatesClient extends EventTarget {
   addEventListener<Type extends keyof RatesClientEvents>(
     type: Type,
     listener: ((event: RatesClientEvents[Type]) => void) | null,
-    options?: boolean | AddEventListenerOptions,
+    options?: ListenerOptions,
   ): void;
   addEventListener(
     type: string,
-    listener: EventListenerOrEventListenerObject | null,
-    options?: boolean | AddEventListenerOptions,
+    listener: Listener,
+    options?: ListenerOptions,
   ): void;
 }

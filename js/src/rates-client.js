@@ -50,7 +50,7 @@ export class RatesClient extends Follower {
    */
   constructor({ url, token, fetch, businessUnitId, tenantId, snapshot }) {
     if (businessUnitId === undefined && tenantId === undefined) {
-      throw new TillgateError({ code: "invalid", message: "must have a businessUnitId or a tenantId" });
+      throw new TillgateError({ code: "invalid", message: "the options must have a businessUnitId or a tenantId" });
     }
     const restored = restore(snapshot, { url: String(url), businessUnitId, tenantId });
     const state = restored.asOf === undefined ? "STARTING" : "STALE";

@@ -26,7 +26,7 @@ const isText = (value) => typeof value === "string" && value !== "";
 /** The options with their defaults. Throws an error with every fault. */
 export function readOptions(options) {
   const faults = new Faults();
-  if (!isObject(options)) faults.add("$", "must be an object");
+  if (!isObject(options)) faults.add("$", "the options must be an object");
   else if (!Object.hasOwn(SCHEMES, options.scheme)) faults.add("$.scheme", "must be BEARER or BASIC");
   faults.throwIfAny();
 

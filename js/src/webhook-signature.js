@@ -25,7 +25,7 @@ export function faultOfSharedKey(sharedKey) {
     return undefined;
   } catch (error) {
     if (!(error instanceof TillgateError) || error.code !== "invalid") throw error;
-    return error.message;
+    return error.faults[0].message;
   }
 }
 

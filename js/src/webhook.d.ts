@@ -103,6 +103,7 @@ export type BasicWebhookOptions = WebhookOptions & { scheme: "BASIC" } & (
  * `headers` cannot tell that an Authorization header was there twice.
  */
 export type WebhookHeaders =
+  | Headers
   | { entries(): Iterable<[string, string]> }
   | readonly string[]
   | readonly (readonly [string, string])[]

@@ -74,6 +74,7 @@ export function throughPackage({ Catalog, calculate }, call) {
 
 function framed(error) {
   if (!("faults" in error)) throw error;
-  const { code, path, message, faults } = error;
+  const { code, path, faults } = error;
+  const [{ message }] = faults;
   return `1${JSON.stringify({ code, path, message, faults })}`;
 }

@@ -1,6 +1,7 @@
 //! `tillgate demo`: a host on a temporary store, with the conditions, a project, the exchange rates and the webhooks of a
 //! demo shop.
 
+mod env_file;
 mod rates;
 mod webhooks;
 
@@ -10,9 +11,10 @@ use std::sync::Arc;
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
+use self::env_file::EnvFile;
 use self::webhooks::Receivers;
 use super::{
-    Serving, bind, explain as explain_error, listening, log_to_stderr, open_store, start_on,
+    Demo, Serving, bind, explain as explain_error, listening, log_to_stderr, open_store, start_on,
 };
 use crate::app::App;
 use crate::conditions::{Owner, StoredProject};
@@ -66,7 +68,8 @@ const RESTRICTIONS: &str = r#"{
 }"#;
 
 /// Serves the demo until a signal comes.
-pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
+pub(super) async fn run(arguments: Demo) -> Result<(), String> {
+    let Demo { listen, env_file } = arguments;
     let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
     let folder =
         folder.map_err(|cause| format!("the temporary folder cannot be created: {cause}"))?;
@@ -91,6 +94,11 @@ pub(super) async fn run(listen: Option<SocketAddr>) -> Result<(), String> {
     let lines = receivers.serve(&app, &features).map_err(explain_error)?;
     let filled = fill(&app, &features, &receivers_url).await;
     let credentials = filled.map_err(explain_error)?;
+    let env_file = env_file.map(|file| {
+        let beside = folder.path().join("credentials.json");
+        EnvFile::write(file, &app.config, &credentials, &receivers_url, &beside)
+    });
+    let _env_file = env_file.transpose()?;
     let explain = || {
         explain(&app, &credentials, &receivers_url);
         lines.print();

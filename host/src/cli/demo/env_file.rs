@@ -1,0 +1,51 @@
+//! The file with which a shell finds the demo: its address and its client's credentials, as lines that the shell can read.
+//! It is there for as long as the demo is.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::{write_credentials, write_private};
+use crate::config::Config;
+use crate::tokens::Credentials;
+
+/// The file, which is removed when this is dropped.
+pub(super) struct EnvFile(PathBuf);
+
+impl EnvFile {
+    /// Writes the file, and beside the store the credentials for the other commands of this program.
+    pub(super) fn write(
+        file: PathBuf,
+        config: &Config,
+        credentials: &Credentials,
+        receivers_url: &str,
+        credentials_file: &Path,
+    ) -> Result<Self, String> {
+        let cannot = |file: &Path, cause| format!("{} cannot be written: {cause}", file.display());
+        write_credentials(config, credentials, credentials_file)
+            .map_err(|cause| cannot(credentials_file, cause))?;
+        let lines = [
+            ("URL", config.public_url()),
+            ("CLIENT_ID", credentials.client_id.clone()),
+            ("CLIENT_SECRET", credentials.client_secret.clone()),
+            ("AUDIENCE", config.audience.clone()),
+            ("RECEIVER", format!("{receivers_url}/erp")),
+            (
+                "export TILLGATE_CREDENTIALS",
+                credentials_file.display().to_string(),
+            ),
+        ];
+        let lines = lines.map(|(name, value)| format!("{name}={}\n", quoted(&value)));
+        write_private(&file, &lines.concat()).map_err(|cause| cannot(&file, cause))?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for EnvFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

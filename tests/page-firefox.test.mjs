@@ -1,0 +1,153 @@
+// A second browser engine: every vector in Firefox, and one pass through each view of the page.
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { OUTPUT } from "./support/browser.mjs";
+import { control, firefox, open, shows, signedIn } from "./support/firefox.mjs";
+import { demo } from "./support/program.mjs";
+import { serve } from "./support/serve.mjs";
+
+const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+let host;
+let browser;
+
+before(async () => {
+  host = await demo();
+  browser = await firefox();
+});
+
+after(async () => {
+  await browser?.close();
+  await host?.end();
+});
+
+test("every vector is answered as expected", async () => {
+  const site = await serve(ROOT);
+  const page = await open(browser, `${site.url}/blank`);
+  const files = readdirSync(`${ROOT}/tests/vectors`, { recursive: true }).filter((name) => name.endsWith(".json"));
+  const { ran, wrong } = await page.evaluate(async (files) => (await import("/tests/support/every-vector.mjs")).answerAll(files), files);
+  assert.deepEqual(wrong, []);
+  assert.ok(ran > 900, `${ran}`);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+  site.end();
+});
+
+/** Runs a test on a view, and fails if the page logged an error. */
+const visit = (hash, work) => async () => {
+  const page = await signedIn(browser, host, hash);
+  try {
+    await work(page);
+    assert.deepEqual(page.faults, []);
+    await page.screenshot({ path: `${OUTPUT}firefox-${hash.replace(/\W+/g, "-").replace(/^-/, "")}.png`, fullPage: true });
+  } finally {
+    await page.close();
+  }
+};
+
+test("a condition is previewed, and the host agrees", visit("#/preview/condition/alcohol", async (page) => {
+  const age = control(page, "spinbutton", "Customer’s age");
+  await age.fill("17");
+  await shows(page, "The customer is too young for this item.");
+  await shows(page, "The host made the same decision");
+  await age.fill("18");
+  await shows(page, "May be sold");
+  await page.locator("input[type=range]").click();
+  await page.keyboard.press("Home");
+  await shows(page, "Must not be sold");
+}));
+
+test("an item on a project is previewed, and the host agrees", visit(`#/preview/project/${PROJECT}`, async (page) => {
+  await shows(page, "Must not be sold");
+  await control(page, "combobox", "productGroup").fill("fasteners");
+  await shows(page, "May be sold");
+  await shows(page, "The host made the same decision");
+}));
+
+test("a basket is previewed, and the host agrees", visit("#/preview/basket", async (page) => {
+  await control(page, "spinbutton", "Customer’s age").fill("17");
+  await shows(page, "The customer is too young for this item.");
+  await shows(page, "The host made the same decision");
+}));
+
+test("conditions are filtered, and a change by others appears at once", visit("#/conditions", async (page) => {
+  await control(page, "button", "Edit energy-drink").wait();
+  await host.api("PUT", "/api/v1/entity-conditions/fireworks", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 21 } });
+  await control(page, "button", "Edit fireworks").click();
+  await page.locator("dialog[open]").wait();
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog[open]", { hidden: true });
+  await page.locator("input[type=search]").fill("nothing like it");
+  await shows(page, "No condition matches");
+}));
+
+test("a project is opened", visit("#/projects", async (page) => {
+  await shows(page, "School, new building");
+  await control(page, "button", "Edit School, new building").click();
+  await page.locator("dialog[open]").wait();
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog[open]", { hidden: true });
+}));
+
+test("the rates of a shop are shown, and a change by others appears at once", visit("#/rates/SE-003", async (page) => {
+  await shows(page, "1 EUR = 11.05 SEK");
+  await host.api("PUT", "/api/v1/business-units/SE-003/exchange-rates/SALES/SEK/EUR", { rateValue: 11.15 });
+  await shows(page, "1 EUR = 11.15 SEK");
+}));
+
+test("an amount is converted", visit("#/rates/NO-001/convert", async (page) => {
+  const asked = { businessUnitId: "NO-001", exchangeRateType: "SALES", from: "EUR", to: "NOK", amount: 100, withMarkup: true };
+  const [, amount] = /"amount":([\d.]+)/.exec(await (await host.api("POST", "/api/v1/exchange-rates/convert", asked)).text());
+  await control(page, "textbox", "Amount").fill("100");
+  await control(page, "combobox", "From").fill("EUR");
+  await control(page, "combobox", "To").fill("NOK");
+  await shows(page, `${amount} NOK`);
+}));
+
+test("the history of a rate is a chart that is read with the keyboard", visit("#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
+  const value = () => page.$eval("main input[type=range]", (slider) => slider.getAttribute("aria-valuetext"));
+  await page.locator("main input[type=range][aria-valuetext]").wait();
+  await page.focus("main input[type=range]");
+  await page.keyboard.press("End");
+  const last = await value();
+  await page.keyboard.press("Home");
+  assert.notEqual(await value(), last);
+}));
+
+test("the messages of a unit are read", visit("#/rates/FI-001/messages", async (page) => {
+  await host.api("PUT", "/api/v1/business-units/FI-001/exchange-rates/SALES/USD/EUR", { rateValue: 1.125 });
+  await control(page, "button", "Read those of the past days").click();
+  await shows(page, "updated");
+}));
+
+test("webhooks show how they fared", visit("#/webhooks", async (page) => {
+  await shows(page, "ERP");
+  await shows(page, "Loyalty (fails now and then)");
+}));
+
+test("deliveries appear as they happen, each with its attempts", visit("#/webhooks/deliveries", async (page) => {
+  await shows(page, "x.order-updates.v1");
+  await host.api("POST", "/api/v1/events", { type: "x.firefox.v1", data: {} });
+  await shows(page, "x.firefox.v1");
+  await page.locator("main a[href*='#/webhooks/delivery/']").click();
+  await page.waitForFunction(() => location.hash.startsWith("#/webhooks/delivery/"));
+  await shows(page, "Delivered");
+}));
+
+test("the checks of a receiver are made in the page", visit("#/webhooks/signature", async (page) => {
+  const [data, key] = [JSON.stringify({ order: 1 }), "a shared key for the test"];
+  const body = JSON.stringify({ id: "e-1", time: "2026-01-01T00:00:00.000Z", type: "x.firefox.v1", data: btoa(data), dataencoding: "base64", datacontenttype: "application/json", specversion: "1.0" });
+  const signature = createHmac("sha256", key).update(btoa(data)).digest("hex");
+  await control(page, "textbox", "Headers, or the whole request").fill(`Authorization: Basic dTpw\nX-Service-Signature: HS256=${signature}`);
+  await control(page, "textbox", "Body").fill(body);
+  await control(page, "textbox", "Shared key").fill(`${key}x`);
+  await shows(page, "What fails: signature of the data.");
+  await control(page, "textbox", "Shared key").fill(key);
+  await shows(page, "It matches.");
+}));

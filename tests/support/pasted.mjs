@@ -1,0 +1,77 @@
+// A shell into which the lines of a document are pasted. It is in an empty folder, and `cargo build --release` puts the
+// built program where the document says that it will be.
+
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+
+import { until } from "./program.mjs";
+
+const END = "\x1e";
+
+/** A port that is free now. */
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+/** Puts an executable script into a folder. */
+function script(file, text) {
+  writeFileSync(file, `#!/bin/sh\n${text}`);
+  chmodSync(file, 0o755);
+}
+
+/** Starts a shell; returns `{ paste, said, end }`. */
+export async function pasted(program) {
+  const folder = mkdtempSync(`${tmpdir()}/tillgate-pasted-`);
+  const log = `${folder}/said`;
+  writeFileSync(log, "");
+  mkdirSync(`${folder}/bin`);
+  // What runs in the background prints between the answers: here it has a file of its own.
+  script(`${folder}/tillgate`, `case $1 in demo|serve|listen) exec >>'${log}';; esac\nexec '${program}' "$@"\n`);
+  script(`${folder}/bin/cargo`, `[ "$*" = "build --release" ] && mkdir -p target/release && cp '${folder}/tillgate' target/release/\n`);
+  const env = { ...process.env, PATH: `${folder}/bin:${process.env.PATH}`, REDIS: `redis://127.0.0.1:${await freePort()}` };
+  const clone = `${folder}/clone`;
+  mkdirSync(clone);
+  const shell = spawn("bash", [], { cwd: clone, env, detached: true, stdio: "pipe" });
+  let output = "";
+  let faults = "";
+  let arrived = () => {};
+  shell.stdout.setEncoding("utf8").on("data", (text) => {
+    output += text;
+    arrived();
+  });
+  shell.stderr.setEncoding("utf8").on("data", (text) => (faults += text));
+  const ended = new Promise((resolve) => shell.once("close", resolve));
+  shell.once("exit", () => arrived());
+  shell.stdin.write("set -euo pipefail\n");
+
+  /** Pastes lines, and returns what they print. */
+  const paste = async (lines) => {
+    output = "";
+    shell.stdin.write(`${lines}\nprintf '\\036'\n`);
+    while (!output.includes(END)) {
+      if (shell.exitCode !== null) throw new Error(`the shell ended with ${shell.exitCode} after\n${lines}\n${output}\n${faults}`);
+      await new Promise((resolve) => (arrived = resolve));
+    }
+    return output.split(END)[0].trim();
+  };
+  return {
+    paste,
+    said: (holds, what) => until(() => holds(readFileSync(log, "utf8")), what, 30_000),
+    end: async () => {
+      // The shell, and all that it has started and not ended.
+      try {
+        process.kill(-shell.pid, "SIGTERM");
+      } catch (error) {
+        if (error.code !== "ESRCH") throw error;
+      }
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
