@@ -158,7 +158,7 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
     let settings = json!({ "type": "COMPANY", "name": "A company" });
     asked.done(put.clone(), unit, settings).await;
     let rate = "/api/v1/business-units/acme/exchange-rates/SALES/EUR/USD";
-    asked.done(put, rate, json!({ "rateValue": "1.1" })).await;
+    asked.done(put, rate, json!({ "rateValue": 1.1 })).await;
     asked.done(delete.clone(), rate, NONE).await;
     asked.done(delete, unit, NONE).await;
     vec![
