@@ -1,0 +1,75 @@
+// One attack on a host of its own: idle, during, and a while after.
+
+import { fork } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { administrator, startHost } from "./host.mjs";
+import { Watch } from "./watch.mjs";
+
+/** How long the good tenant asks before it is measured, so that all is loaded. */
+const WARM_UP_MS = 2_000;
+
+/** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. */
+export async function measure(program, attack, idleSeconds, settleSeconds) {
+  const attacker = new Attacker(attack.name);
+  let host;
+  try {
+    const config = await attacker.do("config");
+    host = await startHost(program, { openFiles: attack.openFiles, config });
+    const watch = await Watch.begin(host, await administrator(host));
+    const { port, operator } = host;
+    await attacker.do("prepare", { port, operator });
+    await sleep(WARM_UP_MS);
+
+    const idle = watch.phase();
+    await sleep(idleSeconds * 1_000);
+    const memory = { idle: host.memory() };
+    host.forgetPeak();
+
+    const during = watch.phase();
+    const { counts, faults } = await attacker.do("attack");
+    memory.peak = host.peak();
+    watch.phase();
+    await Promise.all([idle.end(), during.end()]);
+    attacker.end();
+
+    await sleep(settleSeconds * 1_000);
+    memory.after = host.memory();
+    await watch.stop();
+    const log = host.log();
+    if (/panicked at/.test(log)) faults.push(`a panic in the log: ${/.*panicked at.*/.exec(log)[0].slice(0, 200)}`);
+    const ended = await host.end();
+    host = undefined;
+    if (ended !== 0) faults.push(`the host ended with ${ended}`);
+    return { idle, during, memory, counts, faults };
+  } finally {
+    attacker.end();
+    await host?.end();
+  }
+}
+
+/** The process of an attack. */
+class Attacker {
+  #child;
+
+  constructor(name) {
+    this.#child = fork(new URL("attacker.mjs", import.meta.url), [name], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  }
+
+  do(step, host) {
+    return new Promise((resolve, reject) => {
+      const gone = (code) => reject(new Error(`the attacker ended with ${code} at ${step}`));
+      this.#child.once("exit", gone);
+      this.#child.once("message", ({ answer, error }) => {
+        this.#child.off("exit", gone);
+        if (error === undefined) resolve(answer);
+        else reject(new Error(error));
+      });
+      this.#child.send({ step, host });
+    });
+  }
+
+  end() {
+    this.#child.kill("SIGKILL");
+  }
+}
