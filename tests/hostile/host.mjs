@@ -11,8 +11,8 @@ import { ask, freshAddress, json } from "./wire.mjs";
 const AUDIENCE = "https://api.tillgate.example";
 
 /**
- * Starts a host; `openFiles` limits its open files, `config` is its configuration file. Returns `{ port, operator, log,
- * memory, forgetPeak, end }`, where memory is in MiB.
+ * Starts a host; `openFiles` limits its open files, `config` is its configuration file. Returns `{ port, pid,
+ * operator, log, memory, peak, forgetPeak, end }`, where memory is in MiB.
  */
 export async function startHost(program, { openFiles, config = "" } = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-hostile-`);
@@ -37,6 +37,7 @@ export async function startHost(program, { openFiles, config = "" } = {}) {
   };
   return {
     port,
+    pid: child.pid,
     operator: JSON.parse(readFileSync(`${folder}/tillgate-data/operator.json`, "utf8")),
     log: logged,
     memory: () => status("VmRSS"),

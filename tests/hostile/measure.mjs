@@ -17,8 +17,8 @@ export async function measure(program, attack, idleSeconds, settleSeconds) {
     const config = await attacker.do("config");
     host = await startHost(program, { openFiles: attack.openFiles, config });
     const watch = await Watch.begin(host, await administrator(host));
-    const { port, operator } = host;
-    await attacker.do("prepare", { port, operator });
+    const { port, pid, operator } = host;
+    await attacker.do("prepare", { port, pid, operator });
     await sleep(WARM_UP_MS);
 
     const idle = watch.phase();
