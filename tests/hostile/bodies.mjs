@@ -6,7 +6,8 @@ import { gzipSync } from "node:zlib";
 import { decider, projectId } from "./decisions.mjs";
 import { DROP_PATIENCE_MS, MAX_ERROR, ask, flood, freshAddress, haveEnded, head, keepAlive, open, statuses } from "./wire.mjs";
 
-const MAX_PROJECT = 32 << 20;
+const MEBIBYTE = 1 << 20;
+const MAX_PROJECT = 32 * MEBIBYTE;
 
 /** How long a body may make no progress, and some time more for a busy machine. */
 const DROPPED_AFTER_S = 15;
@@ -20,15 +21,21 @@ function largeProject() {
 
 const path = `/api/v1/projects/${projectId(1)}`;
 
-/** Uploads that announce 32 MiB, send some bytes, and stop. */
-function stalled({ host, token }, from, count, bytes) {
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", "Content-Length": MAX_PROJECT };
-  return Array.from({ length: count }, () => {
-    const connection = open(host, { from });
-    connection.socket.write(head(`PUT ${path}`, headers));
-    connection.socket.write(bytes);
-    return connection;
-  });
+/** An upload that announces a body, of which it has the beginning. */
+const upload = (line, length, beginning, headers = {}) =>
+  Buffer.concat([Buffer.from(head(line, { "Content-Type": "application/json", "Content-Length": length, ...headers })), Buffer.from(beginning)]);
+
+const projectUpload = ({ token }, beginning) => upload(`PUT ${path}`, MAX_PROJECT, beginning, { Authorization: `Bearer ${token}` });
+
+/** Opens uploads from each of some addresses; all of them stop. */
+function stalled({ host }, addresses, ofEach, bytes) {
+  return Array.from({ length: addresses }, () => freshAddress()).flatMap((from) =>
+    Array.from({ length: ofEach }, () => {
+      const connection = open(host, { from });
+      connection.socket.write(bytes);
+      return connection;
+    }),
+  );
 }
 
 /** Counts the uploads that are answered or dropped within a time; the others are ended, and counted as never dropped. */
@@ -42,12 +49,12 @@ async function countDropped(uploads, tally, ms) {
   return states.filter((isClosed) => !isClosed).length;
 }
 
-const stallingAttack = (name, count, bytes, seconds) => ({
+const stalling = (name, { addresses = 1, ofEach, bytes, seconds = DROPPED_AFTER_S }) => ({
   name,
   seconds,
   prepare: decider,
   run: async (shop, until) => {
-    const uploads = stalled(shop, freshAddress(), count, bytes());
+    const uploads = stalled(shop, addresses, ofEach, bytes(shop));
     const kept = await countDropped(uploads, shop.tally, until - performance.now());
     if (kept > 0) shop.tally.fault(`${kept} uploads that had stopped were not dropped`);
   },
@@ -65,9 +72,15 @@ const uploading = (name, headers, body) => ({
 export const attacks = [
   uploading("projects-large", {}, largeProject),
   uploading("projects-gzip", { "content-encoding": "gzip" }, () => gzipSync(largeProject(), { level: 9 })),
-  stallingAttack("uploads-stalled", 200, () => "x".repeat(1_000), DROPPED_AFTER_S),
+  stalling("uploads-stalled", { ofEach: 200, bytes: (shop) => projectUpload(shop, "x".repeat(1_000)) }),
   // All but the end: each takes as much memory as it may.
-  stallingAttack("uploads-almost", 64, () => largeProject().subarray(0, -1_000), DROPPED_AFTER_S + 10),
+  stalling("uploads-almost", { ofEach: 64, bytes: (shop) => projectUpload(shop, largeProject().subarray(0, -1_000)), seconds: 2 * DROPPED_AFTER_S }),
+  stalling("uploads-evaluations", {
+    ofEach: 900,
+    bytes: ({ token }) => upload("POST /api/v1/evaluations", MEBIBYTE, "x".repeat(MEBIBYTE - 1_000), { Authorization: `Bearer ${token}` }),
+    seconds: 2 * DROPPED_AFTER_S,
+  }),
+  stalling("uploads-anonymous", { addresses: 9, ofEach: 900, bytes: () => upload("POST /v1/registration", 64 << 10, "x".repeat(63 << 10)), seconds: 2 * DROPPED_AFTER_S }),
 ];
 
 export const checks = [
@@ -89,7 +102,7 @@ export const checks = [
     waits: true,
     run: async (shop) => {
       const { token } = await decider(shop);
-      const uploads = stalled({ ...shop, token }, freshAddress(), 20, "x".repeat(1_000));
+      const uploads = stalled(shop, 1, 20, projectUpload({ token }, "x".repeat(1_000)));
       assert.equal(await countDropped(uploads, shop.tally, DROP_PATIENCE_MS), 0, "uploads that were not dropped");
     },
   },

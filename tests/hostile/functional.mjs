@@ -7,7 +7,7 @@ import { Tally } from "./wire.mjs";
 /** Runs checks one after another; returns how many passed and failed. */
 export async function functional(program, checks) {
   const count = { passed: 0, failed: 0 };
-  const shared = checks.filter((check) => !check.openFiles && !check.config);
+  const shared = checks.filter((check) => !check.openFiles && !check.files);
   const alone = checks.filter((check) => !shared.includes(check));
   for (const together of [shared, ...alone.map((check) => [check])]) {
     if (together.length > 0) await onOneHost(program, together, count);
@@ -16,8 +16,8 @@ export async function functional(program, checks) {
 }
 
 async function onOneHost(program, checks, count) {
-  const [{ openFiles, config }] = checks;
-  const host = await startHost(program, { openFiles, config: await config?.() });
+  const [{ openFiles, files }] = checks;
+  const host = await startHost(program, { openFiles, files: await files?.() });
   const admin = await administrator(host);
   const run = (check) => {
     const shop = { host, admin, tally: new Tally() };

@@ -11,17 +11,22 @@ import { ask, freshAddress, json } from "./wire.mjs";
 const AUDIENCE = "https://api.tillgate.example";
 
 /**
- * Starts a host; `openFiles` limits its open files, `config` is its configuration file. Returns `{ port, pid,
+ * Starts a host; `openFiles` limits its open files, `files` are put in its folder. Returns `{ port, pid,
  * operator, log, memory, peak, forgetPeak, end }`, where memory is in MiB.
  */
-export async function startHost(program, { openFiles, config = "" } = {}) {
+export async function startHost(program, { openFiles, files } = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-hostile-`);
-  writeFileSync(`${folder}/tillgate.toml`, config);
+  for (const [name, text] of Object.entries({ "tillgate.toml": "", ...files })) writeFileSync(`${folder}/${name}`, text);
   const log = openSync(`${folder}/host.log`, "a");
   const serve = [program, "serve", "--listen", "127.0.0.1:0", "--config", "tillgate.toml"];
   const limit = openFiles ? `ulimit -n ${openFiles}; ` : "";
   const child = spawn("bash", ["-c", `${limit}exec "$@"`, "bash", ...serve], { cwd: folder, stdio: ["ignore", "pipe", log] });
   closeSync(log);
+  const kill = () => {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once("exit", kill);
   const ended = new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal)));
   let port = 0;
   for await (const line of createInterface({ input: child.stdout })) {
@@ -48,6 +53,7 @@ export async function startHost(program, { openFiles, config = "" } = {}) {
     end: async () => {
       child.kill("SIGTERM");
       const code = await ended;
+      process.off("exit", kill);
       rmSync(folder, { recursive: true });
       return code;
     },

@@ -1,35 +1,29 @@
 // Identity providers that the host trusts: one whose keys are in a file, and one that never answers.
 
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 
 const AUDIENCE = "tillgate";
 const KID = "known";
 
 const base64url = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Ends with the process, as all sockets of an attacker do. */
+/** Starts a server that takes every connection and answers none; `dialled()` says how many there were. */
 export async function silentServer() {
-  const sockets = new Set();
+  let count = 0;
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
-    socket.resume();
+    count += 1;
+    socket.on("error", () => {}).resume().unref();
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", 1_024, resolve));
   server.unref();
-  return { port: server.address().port, sockets };
+  return { port: server.address().port, dialled: () => count };
 }
 
-/** Returns the configuration that trusts two issuers, and what makes tokens of theirs. */
+/** Returns the files of a host that trusts two issuers, and what makes tokens of theirs. */
 export async function issuers() {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const folder = mkdtempSync(`${tmpdir()}/tillgate-issuer-`);
-  process.once("exit", () => rmSync(folder, { recursive: true }));
   const jwk = { ...publicKey.export({ format: "jwk" }), kid: KID, alg: "ES256", use: "sig" };
-  writeFileSync(`${folder}/keys.json`, JSON.stringify({ keys: [jwk] }));
   const { port } = await silentServer();
   const trusted = (issuer, jwks) => `
 [[trusted_issuers]]
@@ -42,7 +36,10 @@ groups = { "shop" = ["ecs.editor", "ecs.evaluator"] }
 `;
   const [known, silent] = ["https://login.example", "https://silent.example"];
   return {
-    config: trusted(known, `file:${folder}/keys.json`) + trusted(silent, `http://127.0.0.1:${port}/keys`),
+    files: {
+      "keys.json": JSON.stringify({ keys: [jwk] }),
+      "tillgate.toml": trusted(known, "file:keys.json") + trusted(silent, `http://127.0.0.1:${port}/keys`),
+    },
     /** A token of a user of a tenant. */
     token: (tenant, { issuer = known, kid = KID } = {}) => {
       const now = Math.floor(Date.now() / 1_000);

@@ -14,8 +14,8 @@ export async function measure(program, attack, idleSeconds, settleSeconds) {
   const attacker = new Attacker(attack.name);
   let host;
   try {
-    const config = await attacker.do("config");
-    host = await startHost(program, { openFiles: attack.openFiles, config });
+    const files = await attacker.do("files");
+    host = await startHost(program, { openFiles: attack.openFiles, files });
     const watch = await Watch.begin(host, await administrator(host));
     const { port, pid, operator } = host;
     await attacker.do("prepare", { port, pid, operator });

@@ -10,6 +10,7 @@
 // dropped connections are checked, on one host, and no time is measured.
 
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { attacks, checks } from "./attacks.mjs";
@@ -29,8 +30,11 @@ const { values } = parseArgs({
   allowPositionals: true,
 });
 
-const program = values.program ?? new URL("../../target/release/tillgate", import.meta.url).pathname;
+const program = resolve(values.program ?? new URL("../../target/release/tillgate", import.meta.url).pathname);
 const named = ({ name }) => !values.only || values.only.some((part) => name.includes(part));
+
+// Whoever is interrupted ends the host too.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 if (values.list) {
   for (const { name } of attacks) console.log(name);

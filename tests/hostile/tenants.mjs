@@ -39,10 +39,27 @@ let identities;
 
 const trusting = async () => {
   identities = await issuers();
-  return identities.config;
+  return identities.files;
 };
 
 const tenantOf = (number) => `named-${number}`;
+
+/** Users of one tenant after the other, each with a token of its own. When all tenants have asked, they ask again. */
+const naming = (name, tenants, seconds, requests) => ({
+  name,
+  seconds,
+  files: trusting,
+  run: async ({ host, tally }, until) => {
+    const agents = Array.from({ length: 16 }, () => keepAlive());
+    let next = 0;
+    await flood(16, until, async (worker) => {
+      next += 1;
+      const token = identities.token(tenantOf(next % tenants));
+      for (const request of requests) tally.note(await ask(host, { ...request, token, agent: agents[worker] }));
+    });
+    tally.count(`(${Math.min(next, tenants)} tenants)`);
+  },
+});
 
 export const attacks = [
   {
@@ -71,44 +88,13 @@ export const attacks = [
       ]);
     },
   },
-  {
-    name: "tenants-named",
-    seconds: 60,
-    config: trusting,
-    run: async ({ host, tally }, until) => {
-      const agents = Array.from({ length: 16 }, () => keepAlive());
-      let next = 0;
-      const visit = async (agent) => {
-        while (next < MANY_TENANTS && performance.now() < until) {
-          next += 1;
-          const token = identities.token(tenantOf(next));
-          for (let times = 0; times < 2; times += 1) tally.note(await ask(host, { ...evaluation("unknown"), token, agent }));
-        }
-      };
-      await Promise.all(agents.map(visit));
-    },
-  },
-  {
-    name: "tenants-with-conditions",
-    seconds: 60,
-    config: trusting,
-    run: async ({ host, tally }, until) => {
-      const agents = Array.from({ length: 16 }, () => keepAlive());
-      let next = 0;
-      const visit = async (agent) => {
-        while (next < MANY_TENANTS && performance.now() < until) {
-          next += 1;
-          const token = identities.token(tenantOf(next));
-          for (const request of [ageCondition("beer"), evaluation("beer")]) tally.note(await ask(host, { ...request, token, agent }));
-        }
-      };
-      await Promise.all(agents.map(visit));
-    },
-  },
+  naming("tenants-named", MANY_TENANTS, 15, [evaluation("unknown")]),
+  naming("tenants-named-more", 10 * MANY_TENANTS, 60, [evaluation("unknown")]),
+  naming("tenants-with-conditions", MANY_TENANTS, 15, [ageCondition("beer"), evaluation("beer")]),
   {
     name: "kids-unknown",
     seconds: 15,
-    config: trusting,
+    files: trusting,
     run: ({ host, tally }, until) => {
       const issuer = (worker) => (worker % 2 ? identities.known : identities.silent);
       return flood(200, until, async (worker) => {
@@ -121,7 +107,7 @@ export const attacks = [
 export const checks = [
   {
     name: "tenants that an issuer merely names are answered, and tokens of unknown keys refused",
-    config: trusting,
+    files: trusting,
     run: async ({ host }) => {
       for (let tenant = 0; tenant < 50; tenant += 1) {
         const answer = await ask(host, { ...evaluation("unknown"), token: identities.token(tenantOf(tenant)) });
