@@ -6,7 +6,8 @@ import { ask, flood, keepAlive } from "./wire.mjs";
 
 const TENANT = "exchange";
 const MAX_IMPORT = 16 << 20;
-const CURRENCIES = ["USD", "JPY", "CZK", "DKK", "GBP", "HUF", "PLN", "SEK", "CHF", "ISK", "NOK", "TRY", "AUD", "BRL", "CAD", "CNY", "HKD", "IDR", "ILS", "INR"];
+const CURRENCIES =
+  "USD JPY CZK DKK GBP HUF PLN SEK CHF ISK NOK TRY AUD BRL CAD CNY HKD IDR ILS INR KRW MXN MYR NZD PHP SGD THB ZAR RON BGN HRK RUB LTL LVL".split(" ");
 
 const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
 
@@ -37,17 +38,14 @@ export async function company({ host, admin }, shops) {
   return { token };
 }
 
-/** Reference rates of many days, as large as an import may be. */
-function largeDocument() {
+/** Reference rates of all days since there are any. */
+function longHistory() {
   const rows = [`Date,${CURRENCIES.join(",")},`];
   const rateOf = (day, at) => `${1 + ((day * 7 + at) % 900)}.${1_000 + ((day * 13 + at) % 8_999)}`;
-  let size = 0;
-  for (let day = 0; size < MAX_IMPORT - 1_000; day += 1) {
-    const date = new Date(Date.UTC(2026, 0, 1) - day * 86_400_000).toISOString().slice(0, 10);
-    if (!/^[12]/.test(date)) break;
-    const row = `${date},${CURRENCIES.map((_, at) => rateOf(day, at)).join(",")},`;
-    rows.push(row);
-    size += row.length + 1;
+  const first = Date.UTC(1999, 0, 4);
+  for (let [time, day] = [Date.UTC(2026, 0, 1), 0]; time >= first; time -= 86_400_000, day += 1) {
+    const date = new Date(time).toISOString().slice(0, 10);
+    rows.push(`${date},${CURRENCIES.map((_, at) => rateOf(day, at)).join(",")},`);
   }
   return rows.join("\n");
 }
@@ -72,13 +70,13 @@ const asking = (name, workers, prepare, request) => ({
   },
 });
 
-const value = (number) => 10 + (number % 1_000) / 100;
+const value = (number) => (1_000 + (number % 1_000)) / 100;
 
 export const attacks = [
   asking("rates-fan-outs", 4, (shop) => company(shop, 2_000), (_, number) => rate("company", value(number))),
   asking("rates-dry-runs", 16, (shop) => company(shop, 2_000), (_, number) => rate("company", value(number), "?dryRun=true")),
   asking("rates-all-again", 4, (shop) => company(shop, 2_000), () => ({ method: "POST", path: "/api/v1/initial-state", body: { tenantId: TENANT } })),
-  asking("rates-imports", 4, async (shop) => ({ ...(await company(shop, 50)), document: largeDocument() }), ({ document }) => importing(document)),
+  asking("rates-imports", 4, async (shop) => ({ ...(await company(shop, 50)), document: longHistory() }), ({ document }) => importing(document)),
 ];
 
 export const checks = [

@@ -48,7 +48,7 @@ async function withCondition(shop) {
 
 export const attacks = [
   streaming("streams-catalog", { addresses: 3, path: CHANGES, prepare: withCondition, change: (round) => ageCondition("beer", round % 100), everyMs: 50 }),
-  streaming("streams-topic", { addresses: 2, path: TOPIC, prepare: (shop) => company(shop, 200), change: (round) => rate("company", 10 + (round % 1_000) / 100), everyMs: 200 }),
+  streaming("streams-topic", { addresses: 2, path: TOPIC, prepare: (shop) => company(shop, 200), change: (round) => rate("company", (1_000 + (round % 1_000)) / 100), everyMs: 200 }),
 ];
 
 export const checks = [
