@@ -82,9 +82,8 @@ export const attacks = [
     name: "templates-patterns",
     run: ({ admin, tally }, until) =>
       flood(4, until, async (worker, round) => {
-        const count = 32;
         const name = `pattern-${worker}-${round}`;
-        tally.note(await admin.template(TENANT, name, round % 2 ? BACKTRACKING : patterned(count, "[a-z]{0,400}x")));
+        tally.note(await admin.template(TENANT, name, round % 2 ? BACKTRACKING : patterned(32, "[a-z]{0,400}x")));
       }),
   },
   {
