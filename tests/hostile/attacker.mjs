@@ -1,0 +1,38 @@
+// The process of an attack, of lower priority than the host and those who measure it. It is told what to do by its parent:
+// `files` to say what is to be in the host's folder, `prepare` with the host, then `attack`.
+
+import { setPriority } from "node:os";
+
+import { attackOf } from "./attacks.mjs";
+import { administrator } from "./host.mjs";
+import { Tally } from "./wire.mjs";
+
+setPriority(10);
+
+const attack = attackOf(process.argv[2]);
+const shop = { tally: new Tally() };
+
+const steps = {
+  files: async () => attack.files?.(),
+  prepare: async (host) => {
+    shop.host = host;
+    shop.admin = await administrator(host);
+    Object.assign(shop, await attack.prepare?.(shop));
+    // What came back until now is not what the attack got.
+    shop.tally = new Tally();
+  },
+  attack: async () => {
+    const until = performance.now() + (attack.seconds ?? 10) * 1_000;
+    await attack.run(shop, until);
+    return shop.tally;
+  },
+};
+
+process.once("disconnect", () => process.exit());
+process.on("message", async ({ step, host }) => {
+  try {
+    process.send({ answer: await steps[step](host) });
+  } catch (error) {
+    process.send({ error: error.stack ?? String(error) });
+  }
+});

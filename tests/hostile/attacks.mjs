@@ -1,0 +1,30 @@
+// All attacks and all checks, in the order in which they run.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import * as bodies from "./bodies.mjs";
+import * as connections from "./connections.mjs";
+import * as decisions from "./decisions.mjs";
+import * as rates from "./rates.mjs";
+import * as readers from "./readers.mjs";
+import * as registrations from "./registrations.mjs";
+import * as streams from "./streams.mjs";
+import * as tenants from "./tenants.mjs";
+import * as tokens from "./tokens.mjs";
+import * as webhooks from "./webhooks.mjs";
+
+const GROUPS = [registrations, decisions, readers, bodies, tenants, connections, tokens, streams, rates, webhooks];
+
+/** What is measured when nobody attacks: how far the figures of this machine can be trusted. */
+const NOTHING = { name: "nothing", run: (_, until) => sleep(until - performance.now()) };
+
+/**
+ * An attack: `{ name, seconds, openFiles, files(), prepare(shop), run(shop, until) }`. `files` returns what is in the
+ * host's folder, such as its configuration; `prepare` returns what `run` finds in the shop beside `{ host, admin, tally }`.
+ */
+export const attacks = [NOTHING, ...GROUPS.flatMap((group) => group.attacks)];
+
+/** A check of what is answered, whatever time it takes: `{ name, openFiles, files(), waits, run(shop) }`; it throws. */
+export const checks = GROUPS.flatMap((group) => group.checks ?? []);
+
+export const attackOf = (name) => attacks.find((attack) => attack.name === name);

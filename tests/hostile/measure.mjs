@@ -1,0 +1,86 @@
+// One attack on a host of its own: idle, during, and a while after.
+
+import { fork } from "node:child_process";
+import { setPriority } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { administrator, startHost } from "./host.mjs";
+import { Watch } from "./watch.mjs";
+
+/** How long the good tenant asks before it is measured, so that all is loaded. */
+const WARM_UP_MS = 2_000;
+
+/** Lets the good tenant ask in time while the host keeps all processors busy, where that is permitted. */
+function goFirst() {
+  try {
+    setPriority(-10);
+  } catch {
+    // Then what is measured includes the wait for a processor.
+  }
+}
+
+/** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. */
+export async function measure(program, attack, idleSeconds, settleSeconds) {
+  goFirst();
+  const attacker = new Attacker(attack.name);
+  let host;
+  try {
+    const files = await attacker.do("files");
+    host = await startHost(program, { openFiles: attack.openFiles, files });
+    const watch = await Watch.begin(host, await administrator(host));
+    const { port, pid, operator } = host;
+    await attacker.do("prepare", { port, pid, operator });
+    await sleep(WARM_UP_MS);
+
+    const idle = watch.phase();
+    await sleep(idleSeconds * 1_000);
+    const memory = { idle: host.memory() };
+    host.forgetPeak();
+
+    const during = watch.phase();
+    const { counts, faults } = await attacker.do("attack");
+    memory.peak = host.peak();
+    watch.phase();
+    await Promise.all([idle.end(), during.end()]);
+    attacker.end();
+
+    await sleep(settleSeconds * 1_000);
+    memory.after = host.memory();
+    await watch.stop();
+    const log = host.log();
+    if (/panicked at/.test(log)) faults.push(`a panic in the log: ${/.*panicked at.*/.exec(log)[0].slice(0, 200)}`);
+    const ended = await host.end();
+    if (ended !== 0) faults.push(`the host ended with ${ended}`);
+    return { idle, during, memory, counts, faults };
+  } finally {
+    attacker.end();
+    // Once more does no harm.
+    await host?.end();
+  }
+}
+
+/** The process of an attack. */
+class Attacker {
+  #child;
+
+  constructor(name) {
+    this.#child = fork(new URL("attacker.mjs", import.meta.url), [name], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  }
+
+  do(step, host) {
+    return new Promise((resolve, reject) => {
+      const gone = (code) => reject(new Error(`the attacker ended with ${code} at ${step}`));
+      this.#child.once("exit", gone);
+      this.#child.once("message", ({ answer, error }) => {
+        this.#child.off("exit", gone);
+        if (error === undefined) resolve(answer);
+        else reject(new Error(error));
+      });
+      this.#child.send({ step, host });
+    });
+  }
+
+  end() {
+    this.#child.kill("SIGKILL");
+  }
+}

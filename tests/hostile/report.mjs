@@ -1,0 +1,59 @@
+// What was measured, as a row of a table, and the bounds that it breaks.
+
+const MAX_RATIO = 3;
+const MAX_P99_MS = 50;
+const MAX_PEAK_MIB = 512;
+const MAX_AFTER_MIB = 64;
+
+const COLUMNS = [
+  ["attack", 24],
+  ["idle p50/p99/max ms", 22],
+  ["during p50/p99/max ms", 24],
+  ["new, slowest ms", 16],
+  ["MiB idle/peak/after", 20],
+  ["what the attacker got", 0],
+];
+
+const aligned = (cells) => cells.map((cell, at) => String(cell).padEnd(COLUMNS[at][1])).join(" | ");
+
+export const header = () => aligned(COLUMNS.map(([name]) => name));
+
+const ms = (value) => value.toFixed(value < 10 ? 1 : 0);
+const mib = (value) => value.toFixed(0);
+const quantiles = (phase) => [0.5, 0.99, 1].map((part) => ms(phase.quantile(part))).join(" / ");
+
+/** The row of an attack. */
+export function row(name, { idle, during, memory, counts }) {
+  const { newcomers, refused, slowest } = during;
+  const got = Object.entries(counts).map(([outcome, times]) => `${outcome} × ${times}`);
+  return aligned([
+    name,
+    quantiles(idle),
+    quantiles(during),
+    `${newcomers - refused.length}/${newcomers}, ${ms(slowest)}`,
+    `${mib(memory.idle)} / ${mib(memory.peak)} / ${mib(memory.after)}`,
+    got.join(", ") || "nothing",
+  ]);
+}
+
+/** The bounds that are broken, in sentences. */
+export function brokenBounds({ idle, during, memory, faults }) {
+  const broken = [...faults];
+  const [before, now] = [idle.quantile(0.99), during.quantile(0.99)];
+  if (now > MAX_RATIO * before) broken.push(`the good tenant's p99 is ${ms(now)} ms, more than ${MAX_RATIO} × ${ms(before)} ms`);
+  if (now > MAX_P99_MS) broken.push(`the good tenant's p99 is ${ms(now)} ms, more than ${MAX_P99_MS} ms`);
+  if (during.failed.length > 0) broken.push(`the good tenant got ${tallied(during.failed)}`);
+  if (during.lost > 0) broken.push(`${during.lost} requests of the good tenant were never answered`);
+  if (during.reconnects > 0) broken.push(`the good tenant's connection was dropped or refused ${during.reconnects} times`);
+  if (during.refused.length > 0) broken.push(`newcomers got ${tallied(during.refused)}`);
+  const [peak, after] = [memory.peak - memory.idle, memory.after - memory.idle];
+  if (peak > MAX_PEAK_MIB) broken.push(`${mib(peak)} MiB more during it, more than ${MAX_PEAK_MIB}`);
+  if (after > MAX_AFTER_MIB) broken.push(`${mib(after)} MiB more afterwards, more than ${MAX_AFTER_MIB}`);
+  return broken;
+}
+
+function tallied(outcomes) {
+  const counts = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return Object.entries(counts).map(([outcome, times]) => `${outcome} × ${times}`).join(", ");
+}

@@ -1,0 +1,66 @@
+// Attacks the program, and says whether a tenant that behaves well notices.
+//
+//   node tests/hostile/run.mjs [--only NAME ...] [--program PATH] [--idle SECONDS] [--settle SECONDS]
+//   node tests/hostile/run.mjs --functional [--only NAME ...] [--program PATH]
+//   node tests/hostile/run.mjs --list
+//
+// Each attack has a host of its own, with the default limits, and comes from a process of lower priority. The table has
+// the latencies of the good tenant before and during it, and the host's memory before, at most during, and when the
+// attack has been over for a while. It exits with 1 if a bound is broken. With `--functional` only statuses, sizes and
+// dropped connections are checked, on one host, and no time is measured.
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+import { attacks, checks } from "./attacks.mjs";
+import { functional } from "./functional.mjs";
+import { measure } from "./measure.mjs";
+import { brokenBounds, header, row } from "./report.mjs";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true },
+    program: { type: "string" },
+    functional: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+    idle: { type: "string", default: "15" },
+    settle: { type: "string", default: "60" },
+  },
+  allowPositionals: true,
+});
+
+const program = resolve(values.program ?? new URL("../../target/release/tillgate", import.meta.url).pathname);
+const named = ({ name }) => !values.only || values.only.some((part) => name.includes(part));
+
+// Whoever is interrupted ends the host too.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+
+if (values.list) {
+  for (const { name } of attacks) console.log(name);
+} else if (!existsSync(program)) {
+  console.error(`${program} is not there: cargo build --release -p tillgate`);
+  process.exitCode = 2;
+} else if (values.functional) {
+  const { passed, failed } = await functional(program, checks.filter(named));
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+} else {
+  console.log(header());
+  let broken = 0;
+  for (const attack of attacks.filter(named)) {
+    const bounds = [];
+    try {
+      const measured = await measure(program, attack, Number(values.idle), Number(values.settle));
+      console.log(row(attack.name, measured));
+      bounds.push(...brokenBounds(measured));
+    } catch (error) {
+      console.log(attack.name);
+      bounds.push(`it could not be measured: ${error.message}`);
+    }
+    broken += bounds.length;
+    for (const bound of bounds) console.log(`    BROKEN: ${bound}`);
+  }
+  console.log(broken === 0 ? "\nall bounds hold" : `\n${broken} bounds are broken`);
+  process.exitCode = broken === 0 ? 0 : 1;
+}

@@ -1,0 +1,143 @@
+// What attackers and checks send: requests from any address of 127.0.0.0/8, raw connections, and the count of what came
+// back.
+
+import { Agent, request } from "node:http";
+import { connect } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** How long an answer is waited for. */
+const PATIENCE_MS = 60_000;
+
+let addresses = 0;
+
+/** An address of 127.0.0.0/8 that was not used before; `net` keeps those of processes apart. */
+export function freshAddress(net = 1 + (process.pid % 100)) {
+  addresses += 1;
+  return `127.${net}.${(addresses >> 8) & 255}.${1 + (addresses % 250)}`;
+}
+
+/** Connections that are used again, all from one address. */
+export const keepAlive = (connections = 1, from = freshAddress()) => new Agent({ keepAlive: true, maxSockets: connections, localAddress: from });
+
+/**
+ * Sends a request: `{ method, path, headers, body, token, agent, from }`. Returns `{ status, headers, body, what }`, with
+ * status 0 and `why` when the connection ended without an answer.
+ */
+export function ask(host, { method = "GET", path, headers = {}, body, token, agent = false, from, patience = PATIENCE_MS }) {
+  const what = `${method} ${path.slice(0, 80)}`;
+  const all = { ...headers };
+  if (token) all.authorization = `Bearer ${token}`;
+  let sent = body;
+  if (body !== undefined && !(typeof body === "string" || Buffer.isBuffer(body))) sent = JSON.stringify(body);
+  if (sent !== undefined) {
+    all["content-type"] ??= "application/json";
+    all["content-length"] ??= Buffer.byteLength(sent);
+  }
+  return new Promise((resolve) => {
+    const lost = (error) => resolve({ status: 0, headers: {}, body: Buffer.alloc(0), what, why: error.code ?? error.message });
+    const outgoing = request({ host: "127.0.0.1", port: host.port, method, path, headers: all, agent, localAddress: from, timeout: patience });
+    outgoing.on("response", (response) => {
+      buffer(response).then((read) => resolve({ status: response.statusCode, headers: response.headers, body: read, what }), lost);
+    });
+    outgoing.on("timeout", () => outgoing.destroy(new Error("no answer")));
+    outgoing.on("error", lost);
+    outgoing.end(sent);
+  });
+}
+
+/** The JSON of an answer. */
+export const json = (answer) => JSON.parse(answer.body.toString());
+
+/** A connection on which anything can be written; `ended` is ready when it is closed, with all that was received. */
+export function open(host, { from = freshAddress(), reads = true } = {}) {
+  const socket = connect({ host: "127.0.0.1", port: host.port, localAddress: from, noDelay: true });
+  const chunks = [];
+  const ended = new Promise((resolve) => {
+    socket.on("close", () => resolve(Buffer.concat(chunks).toString("latin1")));
+  });
+  // A connection that is refused or dropped is an answer, too.
+  socket.on("error", () => {});
+  if (reads) socket.on("data", (chunk) => chunks.push(chunk));
+  else socket.pause();
+  return { socket, ended, received: () => Buffer.concat(chunks).toString("latin1") };
+}
+
+/** Writes bytes on a new connection and returns what is answered until it is closed. */
+export async function exchange(host, bytes, options) {
+  const connection = open(host, options);
+  connection.socket.write(bytes);
+  const given = sleep(options?.patience ?? 30_000, null, { ref: false }).then(() => connection.socket.destroy());
+  const text = await Promise.race([connection.ended, given.then(() => connection.ended)]);
+  connection.socket.destroy();
+  return text;
+}
+
+/** The statuses in what was received on a connection. */
+export const statuses = (text) => [...text.matchAll(/HTTP\/1\.[01] (\d{3})/g)].map(([, status]) => Number(status));
+
+/** How long a check waits for connections to be dropped, which takes 10 seconds and no longer. */
+export const DROP_PATIENCE_MS = 30_000;
+
+/** Whether each of these connections has ended when all have, or after a while. */
+export async function haveEnded(connections, ms) {
+  const states = connections.map(() => false);
+  const all = connections.map(({ ended }, at) => ended.then(() => (states[at] = true)));
+  await Promise.race([Promise.all(all), sleep(ms, null, { ref: false })]);
+  return states;
+}
+
+/** A request as it is on the wire. */
+export function head(line, headers = {}) {
+  const lines = Object.entries({ Host: "x", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+/** The largest body of an error. */
+export const MAX_ERROR = 64 << 10;
+
+/** Counts what an attacker got, and names what nobody should get. */
+export class Tally {
+  counts = {};
+  faults = new Map();
+
+  /** Counts an answer of `ask`; returns it. */
+  note(answer) {
+    const { status, headers, body, what } = answer;
+    this.count(status === 0 ? `no answer (${answer.why})` : status);
+    const mayFail = status === 503 && headers["retry-after"];
+    if (status >= 500 && !mayFail) this.fault(`${status} on ${what}`);
+    if (status >= 400 && body.length > MAX_ERROR) this.fault(`an error of more than 64 KiB on ${what}`);
+    return answer;
+  }
+
+  /** Counts the statuses of a connection. */
+  noteText(text, what) {
+    const all = statuses(text);
+    if (all.length === 0) this.count("closed");
+    for (const status of all) {
+      this.count(status);
+      if (status >= 500 && !(status === 503 && /retry-after/i.test(text))) this.fault(`${status} on ${what}`);
+    }
+  }
+
+  count(outcome, times = 1) {
+    this.counts[outcome] = (this.counts[outcome] ?? 0) + times;
+  }
+
+  fault(text) {
+    this.faults.set(text, (this.faults.get(text) ?? 0) + 1);
+  }
+
+  toJSON() {
+    return { counts: this.counts, faults: [...this.faults].map(([text, times]) => (times > 1 ? `${text}, ${times} times` : text)) };
+  }
+}
+
+/** Runs `workers` loops of a step until a time, each with its number and those of its rounds. */
+export async function flood(workers, until, step) {
+  const work = async (worker) => {
+    for (let round = 0; performance.now() < until; round += 1) await step(worker, round);
+  };
+  await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
+}
