@@ -86,7 +86,8 @@ impl EmbeddedStore {
         let database = Arc::new(Database::open(disk.redb()?, disk.path())?);
         let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
         // Its thread reads the ids of commits on disk while this one reads the journal.
-        let (start, thread) = Writer::spawn(Arc::clone(&database), waiting)?;
+        let (start, started) = std::sync::mpsc::channel();
+        let thread = Writer::spawn(Arc::clone(&database), started, waiting)?;
         let journal = disk.journal();
         let recovered = journal
             .and_then(|journal| recover(&database, journal, limits.compaction_bytes, disk.path()));

@@ -4,7 +4,7 @@
 //! and never before, whatever its outcome: a conflict may be with a commit that shares the record. A batch without
 //! changes needs no record. After a failure nothing is written until the store has healed (`healing`).
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -69,24 +69,23 @@ impl Writer {
         }
     }
 
-    /// Starts the thread of a writer, which is sent to it with the last record of the sealed memtable, if recovery found
-    /// one. Until then it reads which commits are on disk.
+    /// Starts the thread of a writer. It reads which commits are on disk until the writer has come, with the last record of
+    /// the sealed memtable, if recovery found one.
     pub(super) fn spawn(
         database: Arc<Database>,
+        recovered: Receiver<(Self, Option<u64>)>,
         waiting: mpsc::Receiver<Request>,
-    ) -> Result<(Sender<(Self, Option<u64>)>, JoinHandle<()>), String> {
-        let (start, started) = std::sync::mpsc::channel::<(Self, Option<u64>)>();
+    ) -> Result<JoinHandle<()>, String> {
         let run = move || {
             let commits = catch_panics(|| CommitIndex::on_disk(&database));
             drop(database);
-            if let Ok((writer, sealed)) = started.recv() {
+            if let Ok((writer, sealed)) = recovered.recv() {
                 writer.run(commits, waiting, sealed);
             }
         };
         let thread = thread::Builder::new().name("store-writer".to_owned());
         let thread = thread.spawn(run);
-        let thread = thread.map_err(|error| format!("the store's writer cannot start: {error}"))?;
-        Ok((start, thread))
+        thread.map_err(|error| format!("the store's writer cannot start: {error}"))
     }
 
     /// Serves requests until all senders are gone and all requests are answered; then flushes everything. `on_disk` are
