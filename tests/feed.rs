@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::error::Result;
 use tillgate::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
@@ -129,6 +130,46 @@ async fn memory_without_changes_stays_fresh_without_being_read() {
         assert_eq!(staleness.seconds(), None);
     }
     assert_eq!(followed.store_reads(), reads);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_store_is_away_memory_is_served_without_asking_it() {
+    let followed = Followed::start(false);
+    followed.memory.catch_up().await.unwrap();
+    followed.store.set_away(true);
+    followed.clock.advance(Duration::from_secs(60));
+    let (reads, now) = (followed.store_reads(), followed.clock.now());
+    for _ in 0..3 {
+        let served = followed.memory.ensure_within(now, Duration::MAX);
+        let served = served.now_or_never().expect("it waits for nothing");
+        assert_eq!(served.unwrap().seconds(), Some(60));
+    }
+    assert_eq!(followed.store_reads(), reads);
+    // Whoever must have what is fresh does ask.
+    assert!(followed.memory.ensure_fresh(now).await.is_err());
+
+    followed.store.set_away(false);
+    assert_eq!(followed.change().await, 1, "it is followed again");
+    let served = followed.memory.ensure_within(now, Duration::MAX).await;
+    assert_eq!(served.unwrap().seconds(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_of_the_store_that_still_answers_is_read_in_the_background() {
+    let followed = Followed::start(false);
+    followed.memory.catch_up().await.unwrap();
+    // As while another server of a cluster is away: hints are not complete, and reads succeed.
+    followed.store.unhinted.store(true, Ordering::SeqCst);
+    for _ in 0..3 {
+        followed.clock.advance(Duration::from_secs(2));
+        let now = followed.clock.now();
+        let served = followed.memory.ensure_within(now, Duration::MAX);
+        let served = served.now_or_never().expect("it waits for nothing");
+        assert_eq!(served.unwrap().seconds(), Some(2));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let served = followed.memory.ensure_within(now, Duration::MAX).await;
+        assert_eq!(served.unwrap().seconds(), None);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,7 +24,7 @@ pub const CHANGES: &str = "changes";
 /// How old memory may be and still be fresh (`platform.md`, "Store").
 pub const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// How long a request waits for memory to be refreshed when it can be answered from memory as it is.
+/// How long a request waits for memory to be refreshed when it can be answered from memory as it is, and the store answers.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The least time between two reads of the log in the background: the hints that come meanwhile share one.
@@ -150,6 +150,18 @@ impl Subscription {
         }
     }
 
+    /// Whether the store has answered within the last second, as far as is known without asking it.
+    fn is_store_here(&self, now: Timestamp) -> bool {
+        let hinted = self.store.hints_as_of();
+        hinted.is_some_and(|at| Duration::from_micros(now.0.abs_diff(at.0)) <= MAX_AGE)
+    }
+
+    /// Leaves it to the background task to try again.
+    fn leave_to_background(&self) {
+        self.failing.store(true, Ordering::Relaxed);
+        self.failed.notify_one();
+    }
+
     /// How old memory is that somebody has asked for lately; `None` when nobody has.
     #[must_use]
     pub fn asked_age(&self, now: Timestamp) -> Option<Duration> {
@@ -217,7 +229,7 @@ pub trait Subscriber: Send + Sync + 'static {
     }
 
     /// Succeeds when memory may be served: it is fresh, or could be brought up to date, or is at most `max_stale` old while
-    /// the store is away.
+    /// the store is away. Then nobody waits for the store.
     fn ensure_within(
         &self,
         now: Timestamp,
@@ -226,27 +238,25 @@ pub trait Subscriber: Send + Sync + 'static {
         async move {
             let subscription = self.subscription();
             subscription.note_asked();
-            let age = subscription.age(now);
+            let mut age = subscription.age(now);
             if age <= MAX_AGE {
                 return Ok(Staleness::default());
             }
             // The background task goes on trying; not every request has to wait for that.
             if !subscription.failing.load(Ordering::Relaxed) {
-                let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };
-                let caught_up = tokio::time::timeout(patience, self.catch_up()).await;
-                if matches!(caught_up, Ok(Ok(()))) && subscription.age(now) <= MAX_AGE {
-                    return Ok(Staleness::default());
+                if age > max_stale || subscription.is_store_here(now) {
+                    let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };
+                    let caught_up = tokio::time::timeout(patience, self.catch_up()).await;
+                    // What is wrong with a record is no matter of age.
+                    if let Ok(Err(cause @ Error::Bug(_))) = caught_up {
+                        return Err(cause);
+                    }
+                    age = subscription.age(now);
+                    if age <= MAX_AGE {
+                        return Ok(Staleness::default());
+                    }
                 }
-                // What is wrong with a record is no matter of age.
-                if let Ok(Err(cause @ Error::Bug(_))) = caught_up {
-                    return Err(cause);
-                }
-                subscription.failing.store(true, Ordering::Relaxed);
-                subscription.failed.notify_one();
-            }
-            let age = subscription.age(now);
-            if age <= MAX_AGE {
-                return Ok(Staleness::default());
+                subscription.leave_to_background();
             }
             if age <= max_stale {
                 return Ok(Staleness(age));

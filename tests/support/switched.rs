@@ -24,6 +24,8 @@ pub struct Switched {
     pub read_only: AtomicBool,
     /// Whether the reply of the next commit is lost.
     pub mute: AtomicBool,
+    /// Whether its hints are not complete, although it answers.
+    pub unhinted: AtomicBool,
     /// How often it was asked for anything.
     pub calls: AtomicUsize,
 }
@@ -37,6 +39,7 @@ impl Switched {
             away: AtomicBool::default(),
             read_only: AtomicBool::default(),
             mute: AtomicBool::default(),
+            unhinted: AtomicBool::default(),
             calls: AtomicUsize::default(),
         })
     }
@@ -150,8 +153,9 @@ impl Store for Switched {
     }
 
     fn hints_as_of(&self) -> Option<Timestamp> {
-        let is_away = self.away.load(Ordering::SeqCst);
-        self.store.hints_as_of().filter(|_| !is_away)
+        let is = |switch: &AtomicBool| switch.load(Ordering::SeqCst);
+        let is_known = !is(&self.away) && !is(&self.unhinted);
+        self.store.hints_as_of().filter(|_| is_known)
     }
 
     fn health(&self) -> Health {

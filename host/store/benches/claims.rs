@@ -4,6 +4,8 @@
 //! A round claims 300 jobs and settles each by a commit of its own, all at once: in turn, all are done, and all are due
 //! again. Sometimes a worker is lost: one of its jobs is not settled, and is claimed again when the lease has ended.
 //!
+//! A claim waits for one sync of the disk. Before each round the same disk syncs 4 KiB that are appended to another file.
+//!
 //!     cargo bench -p tillgate-store --profile release --bench claims [ROUNDS]
 #![allow(
     clippy::disallowed_methods,
@@ -17,7 +19,8 @@
     reason = "a benchmark fails by panicking, prints what it measures, and nothing outside can reach it"
 )]
 
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -68,6 +71,8 @@ const QUEUE: &str = "queue";
 struct Took {
     time: f64,
     of_processor: f64,
+    /// What the disk took just before, to sync 4 KiB.
+    sync: f64,
 }
 
 impl Took {
@@ -85,23 +90,28 @@ impl Took {
 struct Queue {
     store: Arc<dyn Store>,
     partition: Partition,
+    /// A file beside those of the store, to time a sync.
+    beside: File,
 }
 
 impl Queue {
-    fn new(store: impl Store) -> Self {
+    fn new(store: impl Store, folder: &Path) -> Self {
         Self {
             store: Arc::new(store),
             partition: Partition::new("tenant").unwrap(),
+            beside: tempfile::tempfile_in(folder).unwrap(),
         }
     }
 
     fn embedded(folder: &Path) -> Self {
-        Self::new(EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap())
+        let store = EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap();
+        Self::new(store, folder)
     }
 
     fn redis(server: &Server) -> Self {
         let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
-        Self::new(RedisStore::connect(&url, Arc::new(SystemClock)).unwrap())
+        let store = RedisStore::connect(&url, Arc::new(SystemClock)).unwrap();
+        Self::new(store, &std::env::temp_dir())
     }
 
     fn commit(&self, ops: Vec<Op>) -> Commit {
@@ -128,11 +138,16 @@ impl Queue {
 
     /// Claims; returns the jobs, and how long it took.
     async fn claim(&self) -> (Vec<Job>, Took) {
+        let begin = Instant::now();
+        (&self.beside).write_all(&[0; 4_096]).unwrap();
+        self.beside.sync_data().unwrap();
+        let sync = ms_since(begin);
         let (begin, of_processor) = (Instant::now(), processor_ms());
         let claimed = self.store.claim(&self.partition, QUEUE, LEASE, CLAIM).await;
         let took = Took {
             time: ms_since(begin),
             of_processor: processor_ms() - of_processor,
+            sync,
         };
         let jobs = claimed.unwrap().jobs;
         assert_eq!(jobs.len(), CLAIM);
@@ -177,12 +192,15 @@ impl Queue {
             let middle = median(window.iter().map(|took| took.time));
             println!(
                 "{name}, rounds {first} to {last}: first {:.2} ms, last {:.2} ms, least {:.2} ms, median \
-                 {middle:.2} ms, maximum {:.2} ms; processor time of this process: median {:.2} ms",
+                 {middle:.2} ms, maximum {:.2} ms; processor time of this process: median {:.2} ms; \
+                 a sync of 4 KiB: median {:.2} ms, maximum {:.2} ms",
                 window[0].time,
                 window[window.len() - 1].time,
                 window.iter().map(|took| took.time).fold(f64::MAX, f64::min),
                 maximum(window.iter().map(|took| took.time)),
                 median(window.iter().map(|took| took.of_processor)),
+                median(window.iter().map(|took| took.sync)),
+                maximum(window.iter().map(|took| took.sync)),
             );
             medians.push(middle);
         }
@@ -198,10 +216,15 @@ impl Queue {
                 format!("{time:.1} ms in round {round}, {of_processor:.1} of processor time")
             })
             .collect();
+        let syncs = all.iter().map(|took| took.sync);
+        let slow_syncs = syncs.clone().filter(|sync| *sync > GOAL_MS).count();
         println!(
             "{name}, all: median {middle:.2} ms, maximum {most:.2} ms, {} of {rounds} above {GOAL_MS} ms; \
+             a sync of 4 KiB: median {:.2} ms, maximum {:.2} ms, {slow_syncs} above {GOAL_MS} ms; \
              load {}\n  the longest: {}",
             slow.len(),
+            median(syncs.clone()),
+            maximum(syncs),
             load(),
             worst.join("; "),
         );

@@ -67,8 +67,8 @@ impl EmbeddedStore {
     /// Opens the store in `folder`, which is created when it is missing (mode 0700).
     ///
     /// It also opens when the disk is full or cannot be written: read-only then, until it can be. It reads what the
-    /// journal contains, which takes a second at most. The first commit waits until the ids of the commits of the last
-    /// quarter of an hour are read; nothing else grows with the store.
+    /// journal contains, which takes a second at most. Meanwhile another thread reads the ids of the commits of the last
+    /// quarter of an hour, which the first commit waits for; nothing else grows with the store.
     ///
     /// # Errors
     /// When the folder cannot be created or is read-only, is damaged, or is open in another process. The message says
@@ -84,17 +84,30 @@ impl EmbeddedStore {
         limits: FlushLimits,
     ) -> Result<Self, String> {
         let database = Arc::new(Database::open(disk.redb()?, disk.path())?);
-        let limit = limits.compaction_bytes;
+        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
+        // Its thread reads the ids of commits on disk while this one reads the journal.
+        let (start, started) = std::sync::mpsc::channel();
+        let thread = Writer::spawn(Arc::clone(&database), started, waiting)?;
+        let journal = disk.journal();
+        let recovered = journal
+            .and_then(|journal| recover(&database, journal, limits.compaction_bytes, disk.path()));
         let Recovered {
             state,
             mut journal,
             flusher,
             sealed,
-        } = recover(&database, disk.journal()?, limit, disk.path())?;
+        } = match recovered {
+            Ok(recovered) => recovered,
+            Err(error) => {
+                drop(start);
+                // It must not use the files once the folder is unlocked.
+                let _ended = thread.join();
+                return Err(error);
+            }
+        };
         let prepared = database
             .failure()
             .map_or_else(|| journal.prepare().map_err(redb::Error::Io), Err);
-        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
         let shared = Arc::new(Shared::new(state, disk, clock, requests.downgrade()));
         if let Err(error) = prepared {
             shared.fail(&error, true);
@@ -103,14 +116,11 @@ impl EmbeddedStore {
         shared.capture_runtime();
         let writer = (journal, flusher);
         let writer = Writer::new(Arc::clone(&shared), database, writer, limits);
-        let writer = std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || writer.run(waiting, sealed))
-            .map_err(|error| format!("the store's writer cannot start: {error}"))?;
+        let _running = start.send((writer, sealed));
         Ok(Self {
             shared,
             requests: Some(requests),
-            writer: Some(writer),
+            writer: Some(thread),
         })
     }
 

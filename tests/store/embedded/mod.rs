@@ -11,6 +11,7 @@
 )]
 
 mod batches;
+mod commit_ids;
 mod damage;
 mod fake_disk;
 mod faults;

@@ -35,5 +35,6 @@ pub(super) use self::journal::{AppendError, Journal};
 pub(super) use self::memtable::Changes;
 pub(super) use self::panics::catch_panics;
 pub(super) use self::recovery::{Recovered, recover};
+pub(super) use self::row::visit_rows;
 pub(super) use self::state::{Merged, Snapshot, State};
 pub(super) use self::tables::{Key, ROW_TAGS, malformed};

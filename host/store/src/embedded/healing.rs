@@ -78,7 +78,8 @@ impl Writer {
             .journal
             .prepare()
             .map_err(|error| failed(&error.into()))?;
-        let commits = catch_panics(|| CommitIndex::of(&recovered.state));
+        let commits =
+            catch_panics(|| CommitIndex::on_disk(&database)?.with_recent(&recovered.state));
         let commits = commits.map_err(|error| failed(&error))?;
 
         self.shared.change(|state| *state = recovered.state);

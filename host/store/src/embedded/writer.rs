@@ -4,6 +4,7 @@
 //! and never before, whatever its outcome: a conflict may be with a commit that shares the record. A batch without
 //! changes needs no record. After a failure nothing is written until the store has healed (`healing`).
 
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -68,11 +69,38 @@ impl Writer {
         }
     }
 
-    /// Serves requests until all senders are gone and all requests are answered; then flushes everything. `sealed` is the
-    /// last record of the sealed memtable, if recovery found one.
-    pub(super) fn run(mut self, mut waiting: mpsc::Receiver<Request>, sealed: Option<u64>) {
-        // Reads need not wait for this.
-        match catch_panics(|| read::with_state(&self.shared.state, CommitIndex::of)) {
+    /// Starts the thread of a writer. It reads which commits are on disk until the writer has come, with the last record of
+    /// the sealed memtable, if recovery found one.
+    pub(super) fn spawn(
+        database: Arc<Database>,
+        recovered: Receiver<(Self, Option<u64>)>,
+        waiting: mpsc::Receiver<Request>,
+    ) -> Result<JoinHandle<()>, String> {
+        let run = move || {
+            let commits = catch_panics(|| CommitIndex::on_disk(&database));
+            drop(database);
+            if let Ok((writer, sealed)) = recovered.recv() {
+                writer.run(commits, waiting, sealed);
+            }
+        };
+        let thread = thread::Builder::new().name("store-writer".to_owned());
+        let thread = thread.spawn(run);
+        thread.map_err(|error| format!("the store's writer cannot start: {error}"))
+    }
+
+    /// Serves requests until all senders are gone and all requests are answered; then flushes everything. `on_disk` are
+    /// the commits on disk; `sealed` is the last record of the sealed memtable, if recovery found one.
+    fn run(
+        mut self,
+        on_disk: Result<CommitIndex, redb::Error>,
+        mut waiting: mpsc::Receiver<Request>,
+        sealed: Option<u64>,
+    ) {
+        let commits = on_disk.and_then(|commits| {
+            let with_recent = |state: &State| commits.with_recent(state);
+            catch_panics(|| read::with_state(&self.shared.state, with_recent))
+        });
+        match commits {
             Ok(commits) => self.commits = commits,
             Err(error) => self.shared.fail(&error, true),
         }

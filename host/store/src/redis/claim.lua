@@ -2,6 +2,8 @@
 -- Claims due jobs, longest due first, up to a number of jobs and until their bodies have enough bytes.
 -- KEYS  head due jobs claims
 -- ARGV  deadline, now, until, max, bytes
+-- Replies with when the next job may be claimed, the newest lease before these, which count up from it, and the ids, the
+-- attempts and the bodies of the jobs: a table for each job would cost more.
 local head, due, jobs, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local text = function(number) return string.format('%.0f', number) end
 local time = redis.call('TIME')
@@ -14,7 +16,8 @@ redis.call('HLEN', jobs)
 redis.call('HLEN', claims)
 
 -- Bodies are read in parts, since most of them may be left over; everything is written at once.
-local claimed, dues, leases, bytes, part = {}, {}, {}, 0, 32
+local before, ids, attempts, texts = text(lease), {}, {}, {}
+local dues, leases, bytes, part = {}, {}, 0, 32
 for first = 1, #found, part do
   if bytes >= tonumber(ARGV[5]) then break end
   local last = math.min(first + part - 1, #found)
@@ -27,13 +30,14 @@ for first = 1, #found, part do
     lease, attempt, bytes = lease + 1, attempt + 1, bytes + #body
     local n = #dues
     dues[n + 1], dues[n + 2] = ARGV[3], job
-    leases[n + 1], leases[n + 2] = job, text(lease) .. ' ' .. text(attempt)
-    claimed[#claimed + 1] = {job, text(lease), text(attempt), body}
+    leases[n + 1], leases[n + 2] = job, text(lease) .. ' ' .. attempt
+    ids[i], attempts[i], texts[i] = job, attempt, body
   end
 end
-if #claimed > 0 then
+if #ids > 0 then
   redis.call('ZADD', due, unpack(dues))
   redis.call('HSET', claims, unpack(leases))
   redis.call('HSET', head, 'lease', text(lease))
 end
-return {'claimed', redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '', claimed}
+local next_due = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or ''
+return {'claimed', next_due, before, ids, attempts, texts}

@@ -69,7 +69,24 @@ pub(super) fn claimed(reply: Value) -> Option<Option<Claimed>> {
     } else {
         Some(score(&next_due)?)
     };
-    let jobs = array(parts.next()?)?.into_iter().map(job);
+    let before = number(parts.next()?)?;
+    let mut part = || array(parts.next()?);
+    let (ids, attempts, bodies) = (part()?, part()?, part()?);
+    if ids.len() != attempts.len() || ids.len() != bodies.len() {
+        return None;
+    }
+    let jobs = (1..).zip(ids).zip(attempts.into_iter().zip(bodies));
+    let jobs = jobs.map(|((nth, id), (attempt, body))| {
+        Some(Job {
+            id: text(id)?,
+            lease: Lease(before.checked_add(nth)?),
+            attempt: match attempt {
+                Value::Int(attempt) => u32::try_from(attempt).unwrap_or(u32::MAX),
+                _ => return None,
+            },
+            body: bytes(body)?,
+        })
+    });
     let jobs = jobs.collect::<Option<_>>()?;
     Some(Some(Claimed { jobs, next_due }))
 }
@@ -115,16 +132,6 @@ fn message(entry: Value) -> Option<Message> {
         position: position_of(&text(id)?)?,
         publish_time: Timestamp(number(time)?),
         attributes,
-        body: bytes(body)?,
-    })
-}
-
-fn job(claimed: Value) -> Option<Job> {
-    let [id, lease, attempt, body] = <[Value; 4]>::try_from(array(claimed)?).ok()?;
-    Some(Job {
-        id: text(id)?,
-        lease: Lease(number(lease)?),
-        attempt: u32::try_from(number(attempt)?).unwrap_or(u32::MAX),
         body: bytes(body)?,
     })
 }

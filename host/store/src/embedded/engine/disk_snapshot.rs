@@ -11,7 +11,6 @@ use redb::{ReadOnlyTable, ReadableDatabase};
 
 use super::block::Block;
 use super::database::Database;
-use super::facts::Facts;
 use super::filter::KeyHash;
 use super::row;
 use super::run::{Run, block_key, prefix};
@@ -25,7 +24,6 @@ pub(in super::super) struct DiskSnapshot {
     _database: Arc<Database>,
     /// Newest first.
     runs: Vec<Arc<Run>>,
-    facts: Facts,
 }
 
 /// A key with its value; `None` for a tombstone.
@@ -36,7 +34,6 @@ impl DiskSnapshot {
     pub(in super::super) fn new(
         database: &Arc<Database>,
         runs: Vec<Arc<Run>>,
-        facts: Facts,
     ) -> Result<Self, redb::Error> {
         let read = database.redb()?.begin_read()?;
         let (blocks, rows) = (read.open_table(BLOCKS)?, read.open_table(ROWS)?);
@@ -45,14 +42,7 @@ impl DiskSnapshot {
             rows,
             _database: Arc::clone(database),
             runs,
-            facts,
         })
-    }
-
-    /// How many rows it has with the tag of a key.
-    pub(super) fn rows_like(&self, key: &[u8]) -> u64 {
-        let mut facts = self.facts;
-        facts.rows_like(key).copied().unwrap_or_default()
     }
 
     /// The value of a key.

@@ -104,7 +104,7 @@ impl Flusher {
 
     /// What is flushed now.
     pub(in super::super) fn snapshot(&self) -> Result<DiskSnapshot, redb::Error> {
-        DiskSnapshot::new(&self.database, self.runs.clone(), self.facts)
+        DiskSnapshot::new(&self.database, self.runs.clone())
     }
 
     /// Why the file can no longer be written, if that is so.

@@ -25,6 +25,15 @@ impl Memtable {
         }
     }
 
+    /// A memtable of changes, with room in its filter for about so many keys.
+    pub(super) fn of(changes: Changes, keys: u64) -> Self {
+        let mut filter = Filter::new(keys);
+        for key in changes.keys() {
+            filter.add(KeyHash::of(key));
+        }
+        Self { changes, filter }
+    }
+
     pub(in super::super) fn changes(&self) -> &Changes {
         &self.changes
     }

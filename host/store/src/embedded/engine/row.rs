@@ -3,9 +3,14 @@
 //! redb has checksums of its pages but verifies them only when it repairs a file. The checksum covers the key too, so
 //! that a row is not taken for another one.
 
-use bytes::Bytes;
+use std::ops::Range;
 
-use super::tables::malformed;
+use bytes::Bytes;
+use redb::ReadableDatabase;
+
+use super::database::Database;
+use super::facts::Facts;
+use super::tables::{Key, META, ROWS, malformed};
 
 /// A row with its checksum.
 pub(super) fn seal(key: &[u8], value: &[u8]) -> Vec<u8> {
@@ -20,11 +25,39 @@ pub(super) fn seal(key: &[u8], value: &[u8]) -> Vec<u8> {
 /// # Errors
 /// When it is not as it was written.
 pub(super) fn open(key: &[u8], row: &[u8]) -> Result<Bytes, redb::Error> {
-    let (value, found) = row.split_last_chunk().ok_or_else(malformed)?;
-    if *found != checksum(key, value) {
-        return Err(malformed());
+    verified(key, row).map(Bytes::copy_from_slice)
+}
+
+/// Visits all rows on disk with the tag of a row, by key.
+///
+/// # Errors
+/// When one is missing or not as it was written, or a visit fails.
+pub(in super::super) fn visit_rows(
+    database: &Database,
+    all: &Range<Key>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), redb::Error>,
+) -> Result<(), redb::Error> {
+    let read = database.redb()?.begin_read()?;
+    let mut facts = Facts::read(&read.open_table(META)?)?;
+    let mut missing = facts.rows_like(&all.start).copied().unwrap_or_default();
+    let rows = read.open_table(ROWS)?;
+    for found in rows.range(all.start.as_slice()..all.end.as_slice())? {
+        let (key, row) = found?;
+        visit(key.value(), verified(key.value(), row.value())?)?;
+        missing = missing.checked_sub(1).ok_or_else(malformed)?;
     }
-    Ok(Bytes::copy_from_slice(value))
+    match missing {
+        0 => Ok(()),
+        _ => Err(malformed()),
+    }
+}
+
+fn verified<'a>(key: &[u8], row: &'a [u8]) -> Result<&'a [u8], redb::Error> {
+    let (value, found) = row.split_last_chunk().ok_or_else(malformed)?;
+    match *found == checksum(key, value) {
+        true => Ok(value),
+        false => Err(malformed()),
+    }
 }
 
 fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {

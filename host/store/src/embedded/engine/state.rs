@@ -12,15 +12,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::disk_snapshot::{DiskRange, DiskSnapshot, RunEntry};
+use super::disk_snapshot::{DiskRange, DiskSnapshot};
 use super::filter::KeyHash;
 use super::memtable::{Changes, Memtable};
-use super::tables::{Key, malformed};
+use super::tables::Key;
 
 /// How many keys the filter of a memtable is sized for: about as many as a full file of the journal holds.
 const FILTER_KEYS: u64 = 1 << 18;
-
-static NO_CHANGES: Changes = Changes::new();
 
 /// The newest durable state.
 pub(in super::super) struct State {
@@ -41,23 +39,14 @@ pub(in super::super) struct Snapshot {
 }
 
 impl State {
-    fn new(disk: DiskSnapshot) -> Self {
-        Self {
-            last_batch: Changes::new(),
-            active: Memtable::new(FILTER_KEYS),
-            sealed: Arc::new(Memtable::new(0)),
-            disk: Arc::new(disk),
-        }
-    }
-
     /// The state of a store that was opened.
     pub(super) fn recovered(disk: DiskSnapshot, sealed: Changes, active: Changes) -> Self {
-        let mut state = Self::new(disk);
-        let mut sealed_table = Memtable::new(FILTER_KEYS);
-        sealed_table.extend(sealed);
-        state.sealed = Arc::new(sealed_table);
-        state.active.extend(active);
-        state
+        Self {
+            last_batch: Changes::new(),
+            active: Memtable::of(active, FILTER_KEYS),
+            sealed: Arc::new(Memtable::of(sealed, FILTER_KEYS)),
+            disk: Arc::new(disk),
+        }
     }
 
     /// What is being flushed, or is to be.
@@ -106,15 +95,17 @@ impl State {
         Merged::new(&[newer, last, active, sealed], &self.disk, range)
     }
 
-    /// All keys with the tag of a row.
-    ///
-    /// # Errors
-    /// The last item is one when rows are missing on disk.
-    pub(in super::super) fn rows(&self, all: &Range<Key>) -> Result<Rows<'_>, redb::Error> {
-        Ok(Rows {
-            rows: self.range(&NO_CHANGES, all)?,
-            expected: Some(self.disk.rows_like(&all.start)),
-        })
+    /// The changes of a range that are not flushed, by key.
+    pub(in super::super) fn recent_changes(
+        &self,
+        range: &Range<Key>,
+    ) -> impl Iterator<Item = (&Key, &Option<Bytes>)> {
+        MergedChanges::new(&self.unflushed(), range)
+    }
+
+    /// The value of a key on disk.
+    pub(in super::super) fn find_on_disk(&self, key: &[u8]) -> Result<Option<Bytes>, redb::Error> {
+        self.disk.find(key, KeyHash::of(key))
     }
 
     fn recent(&self, key: &[u8], hash: KeyHash) -> Option<&Option<Bytes>> {
@@ -221,26 +212,6 @@ pub(in super::super) struct Merged<'a> {
     recent: MergedChanges<'a>,
     /// Read no further than asked: behind the next key may be the tombstones of very many others.
     disk: Peekable<DiskRange>,
-    /// How many keys were found on disk.
-    on_disk: u64,
-}
-
-/// All keys with the tag of a row, by key.
-pub(in super::super) struct Rows<'a> {
-    rows: Merged<'a>,
-    /// How many of them are on disk; `None` once that is checked.
-    expected: Option<u64>,
-}
-
-impl Iterator for Rows<'_> {
-    type Item = Result<(Key, Bytes), redb::Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.rows.next().or_else(|| {
-            let expected = self.expected.take()?;
-            (expected != self.rows.on_disk).then(|| Err(malformed()))
-        })
-    }
 }
 
 impl<'a> Merged<'a> {
@@ -252,14 +223,7 @@ impl<'a> Merged<'a> {
         Ok(Self {
             recent: MergedChanges::new(sources, range),
             disk: disk.range(range)?.peekable(),
-            on_disk: 0,
         })
-    }
-
-    fn take_from_disk(&mut self) -> Result<Option<RunEntry>, redb::Error> {
-        let next = self.disk.next().transpose()?;
-        self.on_disk += u64::from(next.is_some());
-        Ok(next)
     }
 
     fn step(&mut self) -> Result<Option<(Key, Bytes)>, redb::Error> {
@@ -272,7 +236,7 @@ impl<'a> Merged<'a> {
             };
             let on_disk = match order {
                 Ordering::Less => None,
-                _ => self.take_from_disk()?,
+                _ => self.disk.next().transpose()?,
             };
             let found = match order {
                 Ordering::Greater => on_disk.and_then(|(key, value)| Some((key.into(), value?))),
