@@ -16,7 +16,7 @@ export function basketMode(session, { state, remember }) {
   const check = hostCheck(session);
   const exchange = exchangeDetails();
   const list = h("ol", { class: "lines" });
-  const customer = customerFields(decide, state ?? { age: "17" });
+  const customer = customerFields(decide, { age: "17", ...state });
   const project = h("select", { onchange: () => (offer(), decide()) });
   const head = h("div", { class: "decision-head" });
   const steps = h("ul", { class: "results" });

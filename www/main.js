@@ -1,25 +1,47 @@
 /**
  * The frame of the page: signing in and out, the view that is shown, the connection and the theme. Each view is a
- * module; those of rates and webhooks are loaded when they are first shown.
+ * module; all but Preview are loaded when they are first shown.
  */
 
 import { init } from "../js/src/browser.js";
-import { conditions } from "./conditions.js";
 import { button, confirmed, h, icon, notify } from "./dom.js";
 import { draftCount, forget } from "./memory.js";
 import { counted } from "./messages.js";
 import { preview } from "./preview.js";
-import { projects } from "./projects.js";
 import { signinView } from "./signin.js";
 
 /** Each view: its title, the view or how it is loaded, and which changes it follows. */
 const VIEWS = {
   preview: { title: "Preview", open: preview, watched: "rules" },
-  conditions: { title: "Conditions", open: conditions, watched: "rules" },
-  projects: { title: "Projects", open: projects, watched: "rules" },
-  rates: { title: "Rates", load: async () => (await import("./rates/rates.js")).rates, watched: "rates" },
-  webhooks: { title: "Webhooks", load: async () => (await import("./webhooks/webhooks.js")).webhooks, watched: "webhooks" },
+  conditions: { title: "Conditions", load: async () => (await import("./conditions.js")).conditions, watched: "rules" },
+  projects: { title: "Projects", load: async () => (await import("./projects.js")).projects, watched: "rules" },
+  rates: { title: "Rates", load: loadRates, watched: "rates" },
+  webhooks: { title: "Webhooks", load: loadWebhooks, watched: "webhooks" },
 };
+
+async function loadRates() {
+  const [{ rates }, { Topic }] = await Promise.all([import("./rates/rates.js"), import("./rates/topic.js"), style("rates/rates.css")]);
+  session?.subscribeBy(Topic);
+  return rates;
+}
+
+async function loadWebhooks() {
+  const [{ webhooks }] = await Promise.all([import("./webhooks/webhooks.js"), style("rates/rates.css"), style("webhooks/webhooks.css")]);
+  return webhooks;
+}
+
+/** Loads a stylesheet, once. */
+function style(path) {
+  const { href } = new URL(path, import.meta.url);
+  if (document.querySelector(`link[href="${href}"]`)) return undefined;
+  const link = h("link", { rel: "stylesheet", href });
+  const loaded = new Promise((resolve, reject) => {
+    link.onload = resolve;
+    link.onerror = () => (link.remove(), reject(new Error(`${path} cannot be loaded`)));
+  });
+  document.head.append(link);
+  return loaded;
+}
 
 /** Whether the user may see what a view shows. */
 const SEEN = {
@@ -109,7 +131,7 @@ async function leave() {
 /** Ends the session; `reason` says why, unless the user wanted it. Drafts are kept for when they sign in again. */
 function signOut(reason) {
   const dialogs = [...document.querySelectorAll("dialog[open]")];
-  const keepsDrafts = draftCount() > 0 || dialogs.some(({ dataset }) => dataset.keeps);
+  const keepsDrafts = draftCount() > 0 || dialogs.some(({ dataset }) => "keeps" in dataset);
   for (const dialog of dialogs) dialog.close("kept");
   if (reason && keepsDrafts) reason = `${reason} Your drafts are kept.`;
   turns += 1;

@@ -6,7 +6,6 @@
 import { Catalog } from "../js/src/browser.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
-import { copyCondition, editCondition } from "./conditions.js";
 import { customerFields } from "./customer.js";
 import { decisionCard, exchangeDetails, verdict } from "./decision.js";
 import { button, field, h, icon } from "./dom.js";
@@ -29,9 +28,9 @@ export function conditionMode(session, { id: first, state, remember }) {
   const exchange = exchangeDetails();
   const select = h("select", { onchange: () => choose(select.value) });
   const about = h("p", { class: "rule" });
-  const item = itemFields(decide, state ?? { item: "beer-0.5l" });
+  const item = itemFields(decide, { item: "beer-0.5l", ...state });
   item.offer(undefined);
-  const customer = customerFields(decide, state ?? { age: "17" });
+  const customer = customerFields(decide, { age: "17", ...state });
   const chart = ageChart((age) => customer.setAge(age));
   const fields = conditionFields({ onchange: decide, isTaken, onopen: (id) => choose((select.value = id)) });
   const summary = h("summary", {}, TRY);
@@ -39,7 +38,7 @@ export function conditionMode(session, { id: first, state, remember }) {
   const save = button("Save this rule…", { class: "primary", onclick: saveDraft });
   const actions = h("div", { class: "actions", hidden: true }, discard, save);
   const draftForm = h("details", { class: "draft" }, summary, h("div", { class: "stack" }, fields.element, actions));
-  const copy = button("Copy as my own rule", { image: "copy", onclick: () => copyCondition(session, isDraft() ? fields.value() : stored) });
+  const copy = button("Copy as my own rule", { image: "copy", onclick: copyRule });
   const globalNote = h(
     "div",
     { class: "global-note", hidden: true },
@@ -60,9 +59,15 @@ export function conditionMode(session, { id: first, state, remember }) {
   const isDraft = () => stored === undefined || fields.differs(stored);
   const mayWrite = () => session.may("ecs.condition.write");
 
+  async function copyRule() {
+    const { copyCondition } = await dialogs();
+    await copyCondition(session, isDraft() ? fields.value() : stored);
+  }
+
   /** Saves the draft; a new condition is then the one that is shown. */
   async function saveDraft() {
     const { id } = fields.value();
+    const { editCondition } = await dialogs();
     if (!(await editCondition(session, stored, { given: fields.value() }))) return refresh();
     wanted = id;
     refresh();
@@ -176,6 +181,9 @@ export function conditionMode(session, { id: first, state, remember }) {
     choose(chosen);
   }
 }
+
+/** The dialogs are loaded when they are first used. */
+const dialogs = () => import("./conditions.js");
 
 /** What tills answer for a rule that is not saved yet. */
 const notYet = { tone: "none", image: "alert", title: "No such condition", why: "Tills that ask for it get an error." };

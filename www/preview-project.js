@@ -15,7 +15,7 @@ export function projectMode(session, { id: first, state, remember }) {
   const check = hostCheck(session);
   const exchange = exchangeDetails();
   const select = h("select", { onchange: () => choose(select.value) });
-  const item = itemFields(decide, state ?? { item: "screws-4x40" });
+  const item = itemFields(decide, { item: "screws-4x40", ...state });
   const noProjects = h("p", { class: "rule" });
 
   const choose = (id) => {

@@ -3,14 +3,18 @@
  * same module as the host's. What it shows is in the address, and is kept while other views are shown.
  */
 
-import { basketMode } from "./basket.js";
-import { choice, h } from "./dom.js";
+import { choice, debounce, h, notify } from "./dom.js";
 import { previewAddress, previewState } from "./preview-address.js";
 import { conditionMode } from "./preview-condition.js";
-import { projectMode } from "./preview-project.js";
-import { guide } from "./templates.js";
 
-const MODES = { condition: conditionMode, project: projectMode, basket: basketMode };
+const ADDRESS_MS = 200;
+
+/** Each mode; those that are not shown first are loaded when they are. */
+const MODES = {
+  condition: async () => conditionMode,
+  project: async () => (await import("./preview-project.js")).projectMode,
+  basket: async () => (await import("./basket.js")).basketMode,
+};
 
 /** The view; `[kind, id]` and `query` are what it starts with. Without them, it shows what it showed last. */
 export function preview(session, [kind, id] = [], query) {
@@ -21,20 +25,30 @@ export function preview(session, [kind, id] = [], query) {
   let chosen = kind in MODES ? kind : last.mode;
   let isGuided = session.conditions().length === 0 && session.projects().length === 0;
 
+  let address;
+  let isOpen = true;
+
+  /** Browsers allow only so many changes of the address in a time. */
+  const showAddress = debounce(ADDRESS_MS, () => isOpen && history.replaceState(history.state, "", address));
+
   /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
   const remember = (name) => (shown, state) => {
     const { draft, ...rest } = state;
     last.mode = name;
     last.states[name] = { id: shown, ...rest };
     memory.set("preview", last);
-    history.replaceState(history.state, "", previewAddress(name, shown, { ...rest, draft }));
+    address = previewAddress(name, shown, { ...rest, draft });
+    showAddress();
   };
 
-  const show = (name, { id, ...given } = last.states[name] ?? {}) => {
-    mode?.close();
+  const show = async (name, { id, ...given } = last.states[name] ?? {}) => {
     chosen = name;
+    const open = await MODES[name]().catch(() => undefined);
+    if (chosen !== name || !isOpen) return;
+    if (!open) return notify("The host cannot be reached, so this cannot be loaded. Try again in a moment.");
+    mode?.close();
     const state = Object.keys(given).length > 0 ? given : undefined;
-    mode = MODES[name](session, { id, state, remember: remember(name) });
+    mode = open(session, { id, state, remember: remember(name) });
     panes.replaceChildren(...mode.panes);
     mode.refresh();
   };
@@ -46,16 +60,26 @@ export function preview(session, [kind, id] = [], query) {
     modes.hidden = isGuided = false;
   };
 
+  const showGuide = async () => {
+    const { guide } = await import("./templates.js");
+    if (isGuided) panes.replaceChildren(guide(session, begin));
+  };
+
   const refresh = () => {
-    if (!isGuided) mode.refresh();
+    if (!isGuided) mode?.refresh();
     else if (session.conditions().length > 0 || session.projects().length > 0) begin();
+  };
+
+  const close = () => {
+    isOpen = false;
+    mode?.close();
   };
 
   const options = [["condition", "A condition"], ["project", "A project"], ["basket", "A basket"]];
   const modes = choice("Decide by", options, chosen, (name) => show(name));
   const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Preview"), modes), panes);
   modes.hidden = isGuided;
-  if (isGuided) panes.replaceChildren(guide(session, begin));
+  if (isGuided) showGuide();
   else begin();
-  return { title: "Preview", element, refresh, close: () => mode?.close() };
+  return { title: "Preview", element, refresh, close };
 }

@@ -7,7 +7,6 @@ import { TillgateError } from "../js/src/browser.js";
 import { CatalogClient, Host, clientCredentials } from "../js/src/client.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
-import { Topic } from "./rates/topic.js";
 
 /** The address of the host, which also served this page. */
 const HOST = new URL("..", import.meta.url).href.replace(/\/$/, "");
@@ -28,6 +27,7 @@ export class Session extends EventTarget {
   #refused = new Set();
   #client;
   #topic;
+  #Topic;
   #polling;
   #watched = "rules";
   #isVisible = true;
@@ -115,15 +115,20 @@ export class Session extends EventTarget {
     return this.#tenant;
   }
 
-  /** The topic of rate changes; undefined when the user may not subscribe. */
+  /** The topic of rate changes; undefined when the user may not subscribe, or before the view of rates is loaded. */
   get topic() {
-    if (!this.may(SUBSCRIBE)) return undefined;
+    if (!this.may(SUBSCRIBE) || this.#Topic === undefined) return undefined;
     if (this.#topic === undefined) {
-      this.#topic = new Topic({ url: HOST, token: this.#token });
+      this.#topic = new this.#Topic({ url: HOST, token: this.#token });
       this.#topic.addEventListener("state", () => this.#emit("state", {}));
       this.#topic.addEventListener("error", ({ error }) => this.learn(error));
     }
     return this.#topic;
+  }
+
+  /** Sets the class of the topic, which is loaded with the view of rates. */
+  subscribeBy(Topic) {
+    this.#Topic = Topic;
   }
 
   #closeTopic() {
