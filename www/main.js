@@ -9,6 +9,7 @@ import { draftCount, forget } from "./memory.js";
 import { counted } from "./messages.js";
 import { preview } from "./preview.js";
 import { signinView } from "./signin.js";
+import { keepFocusUncovered } from "./uncover.js";
 
 /** Each view: its title, the view or how it is loaded, and which changes it follows. */
 const VIEWS = {
@@ -208,6 +209,7 @@ document.body.append(
   h("div", { id: "notices", "aria-live": "polite" }),
 );
 applyTheme(storedTheme());
+keepFocusUncovered();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme());
 addEventListener("hashchange", show);
 document.addEventListener("visibilitychange", () => session?.follow({ isVisible: !document.hidden }));
