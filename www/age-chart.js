@@ -15,13 +15,15 @@ export function ageChart(onage) {
   const summary = h("figcaption", { class: "hint" });
   const slider = onage && h("input", { type: "range", min: 0, max: MAX_AGE, step: 1, "aria-label": "Customer’s age, slider" });
   slider?.addEventListener("input", () => onage(Number(slider.value)));
-  const title = h("h2", {}, "Decision by the customer’s age");
+  const title = h("h2", {});
   const element = h("figure", { class: "age-chart" }, title, h("div", { class: "track" }, bars, slider), ticks, summary);
 
   return {
     element,
     /** `decide` returns the decision for an age. `age` is the customer's, or undefined while it is not known. */
-    draw(decide, age) {
+    draw(decide, age, isDraft = false) {
+      title.textContent = isDraft ? "Decision by the customer’s age, if you saved this" : "Decision by the customer’s age";
+      element.classList.toggle("of-draft", isDraft);
       const ranges = rangesOf(decide);
       bars.replaceChildren(...ranges.map(bar));
       ticks.replaceChildren(...marks(ranges));

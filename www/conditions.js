@@ -1,18 +1,21 @@
 /**
- * Conditions: the list, and the forms that create, change and delete those of the tenant. Global conditions are
+ * Conditions: the list, and the dialogs that create, change and delete those of the tenant. Global conditions are
  * read-only: they belong to the platform.
  */
 
 import { Catalog } from "../js/src/browser.js";
 import { ageChart } from "./age-chart.js";
-import { button, choice, confirmed, field, h, icon, notify } from "./dom.js";
+import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
+import { changeList, conditionChanges } from "./difference.js";
+import { button, confirmed, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";
 import { list } from "./list.js";
 import { conditionText, errorText } from "./messages.js";
 import { conditionPath } from "./session.js";
+import { conditionTemplates } from "./templates.js";
 
-/** A new condition, as the form shows it first. */
-export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
+const WRITE = "ecs.condition.write";
+const DELETE = "ecs.condition.delete";
 
 /** The view. */
 export function conditions(session) {
@@ -21,12 +24,14 @@ export function conditions(session) {
     key: ({ id }) => id,
     text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
     row: (condition) => row(session, condition),
-    create: () => editCondition(session),
+    create: () => session.may(WRITE) && (() => editCondition(session)),
+    templates: () => conditionTemplates(session),
     labels: {
       title: "Conditions",
       noun: "condition",
       empty: "No conditions yet",
       about: "A condition says who may buy: from which age, or with which license. Tills refer to it by its id.",
+      refused: `You may view conditions, but not change them. That needs the permission ${WRITE}.`,
     },
   });
 }
@@ -34,6 +39,7 @@ export function conditions(session) {
 function row(session, condition) {
   const { id, scope, enabled, rule } = condition;
   const isGlobal = scope === "GLOBAL";
+  const mayWrite = session.may(WRITE);
   return h(
     "li",
     { class: enabled ? "row" : "row off" },
@@ -42,6 +48,7 @@ function row(session, condition) {
     h(
       "div",
       { class: "tags" },
+      session.memory.get(draftKey(id)) && h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft"),
       !enabled && h("span", { class: "tag" }, "Off"),
       isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and cannot be changed here" }, icon("lock"), "Global"),
     ),
@@ -49,46 +56,105 @@ function row(session, condition) {
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
-      !isGlobal && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
-      !isGlobal && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, id) }),
+      isGlobal && mayWrite && button("Copy", { image: "copy", class: "plain", "aria-label": `Copy ${id} as my own rule`, onclick: () => copyCondition(session, condition) }),
+      !isGlobal && mayWrite && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
+      !isGlobal && session.may(DELETE) && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, id) }),
     ),
   );
 }
 
-/** Edits a condition, or creates one; `draft` is what the form starts with when a change was tried out before. */
-export async function editCondition(session, condition, draft) {
-  const chart = ageChart();
-  const fields = conditionFields(() => draw());
-  fields.show(draft ?? condition ?? newCondition(), { named: condition !== undefined });
-  const draw = () => {
-    const value = fields.value();
-    chart.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
-    if (chart.element.hidden) return;
-    try {
-      const catalog = new Catalog({ global: [], tenant: [{ ...value, id: "draft" }] });
-      const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });
-      chart.draw((age) => catalog.evaluateCondition("draft", at(age)).results[0].decision);
-      catalog.free();
-    } catch {
-      chart.element.hidden = true;
-    }
-  };
-  draw();
+/** Creates the tenant's own condition after another one, which stays as it is. */
+export function copyCondition(session, condition) {
+  const taken = new Set(session.conditions().map(({ id }) => id));
+  const base = `own-${condition.id}`.slice(0, 60);
+  const id = [base, ...Array.from({ length: taken.size }, (_, at) => `${base}-${at + 2}`)].find((each) => !taken.has(each));
+  return editCondition(session, undefined, { given: { ...condition, id }, isNew: true });
+}
+
+/**
+ * Edits a condition, or creates one. `given` is what the form starts with: a draft that Preview shows, or with `isNew` a
+ * condition to start from.
+ */
+export async function editCondition(session, condition, { given, isNew = false } = {}) {
+  const { memory } = session;
+  const key = draftKey(condition?.id);
   const read = (id) => session.read(conditionPath(id));
-  let etag;
+  const named = condition !== undefined;
+  const find = (id) => session.conditions().find((each) => each.id === id);
+  const chart = ageChart();
+  let existing;
+  const onopen = (id) => {
+    existing = id;
+    fields.element.closest("dialog").close("kept");
+  };
+  const fields = conditionFields({ onchange: () => draw(chart, fields.value()), isTaken: (id) => !named && find(id) !== undefined, onopen });
+  let stored;
   try {
-    etag = condition && (await read(condition.id)).etag;
+    stored = condition && (await read(condition.id));
   } catch (error) {
     return notify(errorText(error));
   }
-  return edit({
+  fields.show(stored?.body ?? newCondition(), { named });
+  const before = JSON.stringify(fields.value());
+  const kept = given === undefined ? memory.get(key) : undefined;
+  if (given ?? kept) fields.show(given ?? kept, { named });
+  draw(chart, fields.value());
+
+  const startOver = () => {
+    note.remove();
+    fields.show(stored?.body ?? newCondition(), { named });
+    draw(chart, fields.value());
+  };
+  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const isSaved = await edit({
     title: condition ? `Edit ${condition.id}` : "New condition",
-    fields: { ...fields, element: h("div", { class: "stack" }, fields.element, chart.element) },
-    etag,
-    save: ({ id, ...body }, version) => session.write(conditionPath(id), body, version),
+    note,
+    fields: { ...fields, showFaults: () => !fields.check(), element: h("div", { class: "stack" }, fields.element, chart.element) },
+    etag: stored?.etag,
+    base: stored?.body,
+    before,
+    draft: isNew ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key), stays: given !== undefined },
+    review(value, theirs) {
+      if (!fields.check()) return false;
+      const changes = conditionChanges(theirs ?? stored?.body, value);
+      if (changes.length === 0) return "You have not changed anything.";
+      return h("div", { class: "stack" }, h("h3", {}, named ? `What changes for ${value.id}` : `A new condition: ${value.id}`), changeList(changes, "Changes"), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
+    },
+    compare: (one, other) => changeList(conditionChanges(one, other), "Changes"),
+    async save({ id, ...body }, version) {
+      try {
+        await session.write(conditionPath(id), body, version);
+      } catch (error) {
+        if (named || !["outdated", "conflict"].includes(error.code) || !(await read(id).catch(() => undefined))) throw error;
+        throw Object.assign(error, { code: "taken" });
+      }
+    },
     latest: () => read(fields.value().id).catch(ignoreNotFound),
-    describe: (value) => `${conditionText(value)}${value.enabled ? "" : ", switched off"}.`,
+    explain: (error) => (error.code === "taken" ? (fields.showTaken(), "Choose another id, or open the condition that has it.") : errorText(error)),
   });
+  if (existing !== undefined) openExisting(session, find(existing) ?? { id: existing });
+  if (!isSaved) session.changed();
+  return isSaved;
+}
+
+/** Opens the condition that has the id that was to be a new one's. */
+function openExisting(session, condition) {
+  if (condition.scope === "GLOBAL") location.hash = `#/preview/condition/${encodeURIComponent(condition.id)}`;
+  else editCondition(session, condition);
+}
+
+/** Draws the decision by age of a condition that is being edited. */
+function draw(chart, value) {
+  chart.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
+  if (chart.element.hidden) return;
+  try {
+    const catalog = new Catalog({ global: [], tenant: [{ ...value, id: "draft", scope: "TENANT" }] });
+    const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });
+    chart.draw((age) => catalog.evaluateCondition("draft", at(age)).results[0].decision, undefined, true);
+    catalog.free();
+  } catch {
+    chart.element.hidden = true;
+  }
 }
 
 const ignoreNotFound = (error) => {
@@ -105,51 +171,4 @@ async function remove(session, id) {
   } catch (error) {
     notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
   }
-}
-
-/** The form of a condition: `show` fills it, `value` reads it, `differs` compares it with a stored condition. */
-export function conditionFields(onchange) {
-  const id = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 64, oninput: onchange });
-  const idField = field("Id", id, { hint: "Tills refer to the condition by this id. A license has the same id. Letters, digits and _ . : -" });
-  let rule = "AGE_RESTRICTION";
-  const rules = choice("Requirement", [["AGE_RESTRICTION", "Age"], ["LICENSE_REQUIREMENT", "License"]], rule, (chosen) => {
-    rule = chosen;
-    ageField.hidden = rule !== "AGE_RESTRICTION";
-    onchange();
-  });
-  const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
-  const ageField = field("Minimum age", age);
-  const enabled = h("input", { type: "checkbox", role: "switch", onchange });
-  const element = h("div", { class: "stack" }, idField, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
-
-  const value = () => ({
-    id: id.value.trim(),
-    rule,
-    enabled: enabled.checked,
-    condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
-  });
-  return {
-    element,
-    value,
-    show(condition, { named }) {
-      id.value = condition.id;
-      idField.hidden = named;
-      rule = condition.rule;
-      rules.choose(rule);
-      ageField.hidden = rule !== "AGE_RESTRICTION";
-      age.value = condition.condition_value.minimum_age ?? 18;
-      enabled.checked = condition.enabled;
-    },
-    differs({ rule, enabled, condition_value }) {
-      const now = value();
-      return JSON.stringify([now.rule, now.enabled, now.condition_value]) !== JSON.stringify([rule, enabled, condition_value]);
-    },
-    /** Shows faults at their fields; returns whether every fault has a field. */
-    showFaults(faults) {
-      const of = (path) => faults.find((fault) => fault.path === path);
-      idField.showFault(of("$.conditionId") && "Use 1 to 64 letters, digits and _ . : -");
-      ageField.showFault(of("$.condition_value.minimum_age") && "Enter a whole number from 0 to 150.");
-      return faults.every(({ path }) => path === "$.conditionId" || path === "$.condition_value.minimum_age");
-    },
-  };
 }

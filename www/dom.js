@@ -63,7 +63,7 @@ export function icon(name) {
 
 let fields = 0;
 
-/** A control with its label, a hint below it, and a line for its fault (`showFault`). */
+/** A control with its label, a hint below it, and a line for its fault (`showFault`, which takes a sentence or its parts). */
 export function field(label, control, { hint, wide } = {}) {
   control.id ||= `field-${(fields += 1)}`;
   const about = hint && h("p", { class: "hint", id: `${control.id}-hint` }, hint);
@@ -71,7 +71,7 @@ export function field(label, control, { hint, wide } = {}) {
   control.setAttribute("aria-describedby", [about?.id, fault.id].filter(Boolean).join(" "));
   const element = h("div", { class: wide ? "field wide" : "field" }, h("label", { for: control.id }, label), control, about, fault);
   element.showFault = (sentence) => {
-    fault.textContent = sentence ?? "";
+    fault.replaceChildren(...[sentence ?? ""].flat());
     fault.hidden = !sentence;
     control.toggleAttribute("aria-invalid", Boolean(sentence));
     if (sentence) control.setAttribute("aria-invalid", "true");

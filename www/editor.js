@@ -1,7 +1,7 @@
 /**
  * The dialog for editing. Saving replaces only the version that the form was opened with. If someone else has saved in
- * the meantime, both versions are shown and the user chooses. Where a change has effects elsewhere, they are shown before
- * it is saved. What was typed is discarded only after asking.
+ * the meantime, both versions are shown and the user chooses. What a change does is shown before it is saved. What was
+ * typed is discarded only after asking, or is kept as a draft.
  */
 
 import { button, confirmed, h, icon, notify, openDialog } from "./dom.js";
@@ -15,36 +15,53 @@ import { errorText } from "./messages.js";
  * not exist. `etag` is the version that is edited, undefined for something new. `describe` describes a version in a
  * sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the text of the button.
  *
- * `review` returns an element that shows what saving a value would do, or undefined when there is nothing to show. With
- * `reviewed` it is shown at once, below the form, and again whenever the form changes.
+ * `review` returns an element that shows what saving a value would do; undefined when there is nothing to show; a sentence
+ * or, where the form says it, false when it cannot be saved. With
+ * `reviewed` it is shown at once, below the form, and again whenever the form changes. It gets the value, and the version
+ * that someone else has saved in the meantime, if any. `compare` returns the element of the difference between two
+ * versions, for both sides of a collision; without it, `describe` describes each.
+ *
+ * `draft` keeps what was typed: `keep(value)` when the dialog is left without saving, `discard()` when it is not wanted.
+ * With `stays` it is kept elsewhere too, and is not discarded here. `before` is the value that the form has without it.
  */
-export async function edit({ title, fields, save, latest, etag, describe, wide, review, reviewed = false, ...words }) {
-  const { explain = errorText, saved = "Saved. The change is in force.", action = "Save" } = words;
+export async function edit({ title, fields, save, latest, etag, describe, compare, base, draft, before, wide, review, reviewed = false, ...words }) {
+  const { explain = errorText, saved = "Saved. The change is in force.", action = "Save", note } = words;
   const message = h("div", { class: "message", role: "alert" });
   const reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
   const back = button("Back", { class: "plain", hidden: true, onclick: () => showForm() });
   const submit = button(action, { type: "submit", class: "primary" });
   const actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => leave() }), back, submit);
   const typed = () => JSON.stringify(fields.typed?.() ?? fields.value());
-  const before = typed();
+  before ??= typed();
   let version = etag;
+  let theirs;
   let isReviewed = false;
   let reviews = 0;
 
   const isTyped = () => typed() !== before;
 
   const leave = async () => {
+    if (draft?.stays) return dialog.close("kept");
     const question = ["Discard what you entered?", "It has not been saved.", "Discard"];
-    if (!isTyped() || (await confirmed(...question))) dialog.close("");
+    if (!isTyped() || (await confirmed(...question))) dialog.close("discarded");
+  };
+
+  /** A draft is kept on Escape, which is pressed by mistake. */
+  const escape = () => {
+    if (!draft || !isTyped()) return leave();
+    dialog.close("kept");
+    notify("What you entered is kept as a draft.");
   };
 
   const showForm = () => {
     isReviewed = false;
     reviews += 1;
-    fields.element.hidden = false;
+    fields.element.hidden = fields.element.inert = false;
+    actions.hidden = false;
+    message.replaceChildren();
     back.hidden = reviewPane.hidden = true;
     submit.lastChild.data = review ? "Review" : action;
-    fields.element.querySelector("input, select, textarea")?.focus();
+    [...fields.element.querySelectorAll("input, select, textarea")].find((control) => control.offsetParent)?.focus();
   };
 
   const showReview = (element) => {
@@ -63,10 +80,11 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
     const turn = (reviews += 1);
     message.replaceChildren();
     try {
-      const element = await review(fields.value());
-      if (turn !== reviews) return undefined;
-      if (element === undefined) return write();
-      showReview(element);
+      const shown = await review(fields.value(), theirs?.body);
+      if (turn !== reviews || shown === false) return undefined;
+      if (shown === undefined) return write();
+      if (typeof shown === "string") return showError(shown);
+      showReview(shown);
     } catch (error) {
       if (turn === reviews) fail(error);
     }
@@ -85,13 +103,14 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
   };
 
   const fail = (error) => {
-    if (isReviewed && !reviewed) showForm();
+    if (fields.element.hidden) showForm();
+    fields.element.inert = false;
     if (!(error.code === "invalid" && fields.showFaults(error.faults))) showError(explain(error));
   };
 
   const go = async () => {
     submit.disabled = true;
-    actions.hidden = false;
+    actions.hidden = fields.element.inert = false;
     await (review && !isReviewed ? check() : write());
     submit.disabled = false;
   };
@@ -102,25 +121,40 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
   };
 
   const showConflict = async () => {
-    const theirs = await latest().catch((error) => showError(explain(error)));
+    try {
+      theirs = await latest();
+    } catch (error) {
+      return fail(error);
+    }
     version = theirs?.etag;
     isReviewed = false;
     reviewPane.hidden = true;
+    reviewPane.replaceChildren();
     const mine = fields.value();
-    const side = (name, text) => h("div", { class: "side" }, h("h3", {}, name), h("p", {}, text));
-    const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => dialog.close("") });
-    const replace = button(review ? "Review mine again" : "Save mine instead", { class: "danger", onclick: go });
+    const side = (name, content) => h("div", { class: "side" }, h("h3", {}, name), content);
+    const text = (value) => h("p", { dir: "auto" }, describe(value));
+    const sides = compare
+      ? [
+          side("What they changed", theirs ? compare(base, theirs.body) : h("p", {}, "Deleted.")),
+          side("What saving yours would change now", compare(theirs?.body, mine)),
+        ]
+      : [side("Theirs, in force now", theirs ? text(theirs.body) : h("p", {}, "Deleted")), side("Yours, not saved", text(mine))];
+    const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => dialog.close("discarded") });
+    const change = button("Change mine", { class: "plain", onclick: () => showForm() });
+    const replace = button(review && !compare ? "Review mine again" : "Save mine instead", { class: "danger", onclick: compare ? write : go });
     message.replaceChildren(
       h(
         "section",
         { class: "conflict", "aria-label": "Two versions" },
         h("h2", {}, icon("alert"), theirs ? "Someone else changed this while you were editing" : "Someone else deleted this while you were editing"),
-        h("div", { class: "sides" }, side("Theirs, in force now", theirs ? describe(theirs.body) : "Deleted"), side("Yours, not saved", describe(mine))),
-        h("div", { class: "actions" }, keep, replace),
+        h("div", { class: "sides" }, sides),
+        h("div", { class: "actions" }, keep, compare && change, replace),
       ),
     );
-    // The only choice left is between the two versions.
+    // The only choice left is between the two versions: what is shown as yours is what would be saved.
     actions.hidden = true;
+    fields.element.inert = true;
+    fields.element.hidden = compare !== undefined;
     message.scrollIntoView({ block: "nearest" });
     keep.focus();
   };
@@ -129,12 +163,13 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
     "dialog",
     {
       class: wide ? "wide" : undefined,
+      "data-keeps": draft !== undefined,
       "aria-labelledby": "editor-title",
       oncancel: (event) => {
         // A dialog inside this one is cancelled by itself.
         if (event.target !== dialog) return;
         event.preventDefault();
-        leave();
+        escape();
       },
     },
     h(
@@ -147,7 +182,8 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
           if (!submit.disabled) go();
         },
       },
-      h("h2", { id: "editor-title" }, title),
+      h("h2", { id: "editor-title", dir: "auto" }, title),
+      note,
       fields.element,
       reviewPane,
       message,
@@ -162,7 +198,10 @@ export async function edit({ title, fields, save, latest, etag, describe, wide, 
   const guard = (event) => isTyped() && event.preventDefault();
   addEventListener("beforeunload", guard);
   try {
-    return (await openDialog(dialog)) === "saved";
+    const result = await openDialog(dialog);
+    if (result === "saved" || result === "discarded" || !isTyped()) draft?.discard();
+    else draft?.keep(fields.value());
+    return result === "saved";
   } finally {
     removeEventListener("beforeunload", guard);
   }

@@ -1,70 +1,80 @@
 /**
- * The fields of the item: its id, and the properties that the rules of a project check, with the values that they name
- * as suggestions.
+ * The fields of the item: its id, and the properties that the rules of a project check, with the values that they name.
  */
 
 import { button, field, h } from "./dom.js";
+import { ITEM_FAULT } from "./faults.js";
+import { propertyValue } from "./property.js";
 
-/** The fields; `onchange` is called after each keystroke. */
-export function itemFields(onchange, id = "") {
-  const idInput = h("input", { value: id, spellcheck: "false", autocomplete: "off", oninput: onchange });
+/** The fields; `onchange` is called after each keystroke, and `given` is what they start with, as `state` returns it. */
+export function itemFields(onchange, given = {}) {
+  const idInput = h("input", { value: given.item ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
+  const idField = field("Item id", idInput);
+  const properties = propertyFields(onchange, given.properties);
+  return {
+    element: h("div", { class: "stack" }, idField, properties.element),
+    offer: properties.offer,
+    /** The item as a till would send it. */
+    value() {
+      const given = properties.value();
+      return { id: idInput.value, ...(Object.keys(given).length > 0 && { additionalProperties: given }) };
+    },
+    /** What was entered. */
+    state: () => ({ item: idInput.value, properties: properties.isOffered() ? properties.value() : undefined }),
+    showFaults: (faults = []) => idField.showFault(faults.some(({ path }) => path === "$.item.id") && ITEM_FAULT),
+  };
+}
+
+/** The properties of an item; `given` are those that it starts with. */
+export function propertyFields(onchange, given = {}) {
   const offered = h("div", { class: "properties" });
   const added = h("div", { class: "properties" });
-  const values = new Map();
+  const values = new Map(Object.entries(given));
   let offering;
-  const add = button("Add a property", { image: "plus", class: "plain", onclick: () => added.append(ownRow()) });
-  const properties = h("div", { class: "stack tight" }, offered, added, add);
+  const add = button("Add a property", { image: "plus", class: "plain", onclick: () => addRow("").focus() });
+  const element = h("div", { class: "stack tight" }, offered, added, add);
 
-  const ownRow = () => {
-    const name = h("input", { placeholder: "property", spellcheck: "false", "aria-label": "Property", oninput: onchange });
-    const value = h("input", { placeholder: "value", spellcheck: "false", "aria-label": "Value", oninput: onchange });
-    const removeProperty = button("Remove this property", {
-      image: "close",
-      iconOnly: true,
-      class: "plain",
-      onclick: () => {
-        row.remove();
-        onchange();
-      },
-    });
-    const row = h("div", { class: "own-property" }, name, value, removeProperty);
-    setTimeout(() => name.focus());
+  /** A property that no rule names. */
+  const addRow = (name, value) => {
+    const nameInput = h("input", { value: name, placeholder: "property", spellcheck: "false", dir: "auto", "aria-label": "Property", oninput: onchange });
+    const control = propertyValue({ given: value, name: "Value", onchange });
+    const remove = () => (row.remove(), onchange());
+    const removeRow = button("Remove this property", { image: "close", iconOnly: true, class: "plain", onclick: remove });
+    const row = h("div", { class: "own-property" }, nameInput, control.element, removeRow);
+    row.read = () => [nameInput.value.trim(), control.read()];
+    added.append(row);
+    return nameInput;
+  };
+
+  /** A property that rules check. */
+  const offeredRow = ([name, known]) => {
+    const keep = () => {
+      values.set(name, control.read());
+      onchange();
+    };
+    const control = propertyValue({ known, given: values.get(name), name, onchange: keep });
+    const row = h("div", { class: "field", role: "group", "aria-label": `Property ${name}` }, h("span", { class: "label", dir: "auto" }, name), control.element);
+    row.read = () => [name, control.read()];
     return row;
   };
 
+  const rows = () => (element.hidden ? [] : [...offered.children, ...added.children]);
+
   return {
-    element: h("div", { class: "stack" }, field("Item id", idInput), properties),
-    /** Offers the properties that restrictions check; values that were typed before are kept. */
+    element,
+    isOffered: () => !element.hidden,
+    /** Offers the properties that restrictions check; values that were entered before are kept. */
     offer(restrictions) {
-      const wanted = JSON.stringify([...checkedProperties(restrictions ?? [])].map(([name, { flag, values }]) => [name, flag, [...values]]));
-      if (wanted === offering) return;
-      offering = wanted;
-      properties.hidden = restrictions === undefined;
-      const rows = [...checkedProperties(restrictions ?? [])].map(([name, known]) => {
-        const keep = (event) => {
-          values.set(name, event.target.value);
-          onchange();
-        };
-        const control = known.flag ? flagInput(values.get(name), keep) : textInput(values.get(name), keep);
-        const row = field(name, control);
-        if (!known.flag) row.append(suggestions(control, known.values));
-        row.dataset.property = name;
-        return row;
-      });
-      offered.replaceChildren(...rows);
+      element.hidden = restrictions === undefined;
+      const wanted = [...checkedProperties(restrictions ?? [])];
+      if (JSON.stringify(wanted) === offering) return;
+      const isFirst = offering === undefined && restrictions !== undefined;
+      offering = restrictions && JSON.stringify(wanted);
+      offered.replaceChildren(...wanted.map(offeredRow));
+      const names = new Set(wanted.map(([name]) => name));
+      if (isFirst) for (const [name, value] of values) if (!names.has(name)) addRow(name, value);
     },
-    /** The item as a till would send it. */
-    value() {
-      const given = [...offered.children].map((row) => {
-        const control = row.querySelector("input, select");
-        return [row.dataset.property, control.dataset.flag ? JSON.parse(control.value || "null") : control.value];
-      });
-      const own = [...added.children].map((row) => [...row.querySelectorAll("input")].map(({ value }) => value));
-      const entries = [...given, ...own].filter(([name, value]) => name !== "" && value !== "" && value !== null);
-      const item = { id: idInput.value };
-      if (entries.length > 0) item.additionalProperties = Object.fromEntries(entries);
-      return item;
-    },
+    value: () => Object.fromEntries(rows().map((row) => row.read()).filter(([name, value]) => name !== "" && value !== undefined)),
   };
 }
 
@@ -73,27 +83,8 @@ function checkedProperties(restrictions) {
   const found = new Map();
   for (const { type, propertyName, allowedValues, deniedValues } of restrictions) {
     if (propertyName === undefined) continue;
-    const known = found.get(propertyName) ?? { flag: true, values: new Set() };
-    known.flag &&= type === "BOOLEAN";
-    for (const value of (allowedValues ?? deniedValues ?? []).slice(0, 200)) known.values.add(String(value));
-    found.set(propertyName, known);
+    const named = type === "BOOLEAN" ? [true, false] : (allowedValues ?? deniedValues ?? []).slice(0, 200);
+    found.set(propertyName, [...new Set([...(found.get(propertyName) ?? []), ...named])]);
   }
   return found;
-}
-
-function textInput(value, oninput) {
-  return h("input", { value: value ?? "", spellcheck: "false", placeholder: "not set", oninput });
-}
-
-function suggestions(input, known) {
-  const list = h("datalist", { id: `${input.id}-values` }, [...known].map((value) => h("option", { value })));
-  input.setAttribute("list", list.id);
-  return list;
-}
-
-function flagInput(value, onchange) {
-  const options = [["", "not set"], ["true", "yes"], ["false", "no"]];
-  const select = h("select", { onchange, "data-flag": true }, options.map(([each, text]) => h("option", { value: each }, text)));
-  select.value = value ?? "";
-  return select;
 }

@@ -6,26 +6,31 @@ import { button, h, icon } from "./dom.js";
 import { counted } from "./messages.js";
 
 /**
- * The list: `read` returns the entries and `row` the element of one. `key` identifies an entry, `text` is what the
- * filter searches, and `create` creates an entry. `labels` are `{ title, noun, empty, about }`.
+ * The list: `read` returns the entries and `row` the element of one, given what the filter seeks. `key` identifies an
+ * entry, `text` is what the filter searches, and `create` returns what creates an entry, unless the user may not.
+ * `templates` returns what an empty list offers to start from. `labels` are `{ title, noun, empty, about, refused }`.
  */
-export function list({ read, row, key, text, create, labels }) {
+export function list({ read, row, key, text, create, templates, labels }) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, spellcheck: "false", oninput: draw });
   const count = h("p", { class: "hint", role: "status" });
   const rows = h("ul", { class: "rows" });
   const emptyState = h("div", { class: "empty-state" });
-  const createButton = () => button(`New ${labels.noun}`, { image: "plus", class: "primary", onclick: create });
+  const createButton = button(`New ${labels.noun}`, { image: "plus", class: "primary", onclick: () => create()?.() });
+  const refused = h("p", { class: "hint refused" }, icon("lock"), labels.refused);
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count);
   let known = new Map();
 
   function draw() {
     const all = read();
-    const found = all.filter((entry) => text(entry).toLowerCase().includes(filter.value.trim().toLowerCase()));
+    const sought = filter.value.trim().toLowerCase();
+    const found = all.filter((entry) => text(entry).toLowerCase().includes(sought));
+    createButton.hidden = !create();
+    refused.hidden = !createButton.hidden;
     const focused = document.activeElement?.closest?.("[data-key]")?.dataset.key;
     const label = document.activeElement?.textContent;
     rows.replaceChildren(
       ...found.map((entry) => {
-        const element = row(entry);
+        const element = row(entry, sought);
         element.dataset.key = key(entry);
         if (known.size > 0 && known.get(key(entry)) !== JSON.stringify(entry)) element.classList.add("changed");
         return element;
@@ -36,7 +41,7 @@ export function list({ read, row, key, text, create, labels }) {
     count.textContent = found.length === all.length ? counted(all.length, labels.noun) : `${found.length} of ${counted(all.length, labels.noun)}`;
     emptyState.hidden = found.length > 0;
     toolbar.hidden = all.length === 0;
-    if (all.length === 0) emptyState.replaceChildren(h("h2", {}, labels.empty), h("p", {}, labels.about));
+    if (all.length === 0) emptyState.replaceChildren(h("h2", {}, labels.empty), h("p", {}, labels.about), templates() ?? "");
     else emptyState.replaceChildren(icon("search"), h("p", {}, `No ${labels.noun} matches “${filter.value}”.`));
   }
 
@@ -47,7 +52,7 @@ export function list({ read, row, key, text, create, labels }) {
     [...controls].find(({ textContent }) => textContent === label)?.focus();
   };
 
-  const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, labels.title), createButton()), toolbar, rows, emptyState);
+  const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, labels.title), createButton), refused, toolbar, rows, emptyState);
   draw();
   return { title: labels.title, element, refresh: draw };
 }

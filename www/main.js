@@ -1,25 +1,48 @@
 /**
  * The frame of the page: signing in and out, the view that is shown, the connection and the theme. Each view is a
- * module.
+ * module; all but Preview are loaded when they are first shown.
  */
 
 import { init } from "../js/src/browser.js";
-import { conditions } from "./conditions.js";
-import { button, h, icon } from "./dom.js";
+import { button, confirmed, h, icon, notify } from "./dom.js";
+import { draftCount, forget } from "./memory.js";
+import { counted } from "./messages.js";
 import { preview } from "./preview.js";
-import { projects } from "./projects.js";
-import { rates } from "./rates/rates.js";
 import { signinView } from "./signin.js";
-import { webhooks } from "./webhooks/webhooks.js";
+import { keepFocusUncovered } from "./uncover.js";
 
-/** Each view: its title, the view, and which changes it follows. */
+/** Each view: its title, the view or how it is loaded, and which changes it follows. */
 const VIEWS = {
   preview: { title: "Preview", open: preview, watched: "rules" },
-  conditions: { title: "Conditions", open: conditions, watched: "rules" },
-  projects: { title: "Projects", open: projects, watched: "rules" },
-  rates: { title: "Rates", open: rates, watched: "rates" },
-  webhooks: { title: "Webhooks", open: webhooks, watched: "webhooks" },
+  conditions: { title: "Conditions", load: async () => (await import("./conditions.js")).conditions, watched: "rules" },
+  projects: { title: "Projects", load: async () => (await import("./projects.js")).projects, watched: "rules" },
+  rates: { title: "Rates", load: loadRates, watched: "rates" },
+  webhooks: { title: "Webhooks", load: loadWebhooks, watched: "webhooks" },
 };
+
+async function loadRates() {
+  const [{ rates }, { Topic }] = await Promise.all([import("./rates/rates.js"), import("./rates/topic.js"), style("rates/rates.css")]);
+  session?.subscribeBy(Topic);
+  return rates;
+}
+
+async function loadWebhooks() {
+  const [{ webhooks }] = await Promise.all([import("./webhooks/webhooks.js"), style("rates/rates.css"), style("webhooks/webhooks.css")]);
+  return webhooks;
+}
+
+/** Loads a stylesheet, once. */
+function style(path) {
+  const { href } = new URL(path, import.meta.url);
+  if (document.querySelector(`link[href="${href}"]`)) return undefined;
+  const link = h("link", { rel: "stylesheet", href });
+  const loaded = new Promise((resolve, reject) => {
+    link.onload = resolve;
+    link.onerror = () => (link.remove(), reject(new Error(`${path} cannot be loaded`)));
+  });
+  document.head.append(link);
+  return loaded;
+}
 
 /** Whether the user may see what a view shows. */
 const SEEN = {
@@ -34,11 +57,12 @@ const STALE_AFTER_MS = 500;
 let session;
 let view;
 let shown;
+let turns = 0;
 
 const main = h("main", { id: "main", tabindex: "-1" });
 const nav = h("nav", { "aria-label": "Views", hidden: true });
 const connection = h("p", { class: "connection", role: "status" });
-const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => signOut() });
+const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => leave() });
 const themeButton = button("", { iconOnly: true, class: "plain", onclick: () => applyTheme(isDark() ? "light" : "dark") });
 
 /** The views that the user may see. */
@@ -49,15 +73,20 @@ function navLinks() {
 }
 
 /** Shows the view that the address names. A view that stays is only told the rest of the address. */
-function show() {
+async function show() {
   if (!session) return;
-  const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  const [chosen, { open, watched }] = seen().find(([each]) => each === name) ?? seen()[0];
+  const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [name, ...rest] = path.split("/").map(decoded);
+  const [chosen, { open, load, watched }] = seen().find(([each]) => each === name) ?? seen()[0];
   if (chosen === shown && view.navigate) return view.navigate(rest);
+  const turn = (turns += 1);
+  const loaded = open ?? (await load().catch(() => undefined));
+  if (turn !== turns || !session) return;
+  if (!loaded) return notify("The host cannot be reached, so this view cannot be loaded. Try again in a moment.");
   view?.close?.();
   session.follow({ watched });
   shown = chosen;
-  view = open(session, rest);
+  view = loaded(session, rest, query);
   main.replaceChildren(view.element);
   if (view.title) document.title = `${view.title} · Tillgate`;
   for (const link of nav.children) {
@@ -65,6 +94,7 @@ function show() {
     else link.removeAttribute("aria-current");
   }
   main.querySelector("h1")?.focus();
+  showConnection();
 }
 
 /** A part of the address, decoded; a malformed one is taken as it is. */
@@ -79,6 +109,7 @@ function decoded(part) {
 function signIn(opened) {
   session = opened;
   session.on("change", () => view?.refresh());
+  session.on("permissions", () => VIEWS[shown]?.watched === "rules" && view.refresh());
   session.on("state", debounceStale(showConnection));
   session.on("error", ({ error }) => {
     if (error.code === "unauthenticated" && session === opened) signOut("Your session has expired. Sign in again.");
@@ -86,23 +117,38 @@ function signIn(opened) {
   nav.replaceChildren(...navLinks());
   nav.hidden = signOutButton.hidden = false;
   show();
-  showConnection();
 }
 
+/** Signs out on demand. What was typed is forgotten then, which is asked first. */
+async function leave() {
+  const drafts = draftCount();
+  const question = [`Sign out and discard ${counted(drafts, "draft")}?`, "What you entered has not been saved.", "Sign out"];
+  if (drafts > 0 && !(await confirmed(...question))) return;
+  forget();
+  history.replaceState(history.state, "", location.pathname);
+  signOut();
+}
+
+/** Ends the session; `reason` says why, unless the user wanted it. Drafts are kept for when they sign in again. */
 function signOut(reason) {
+  const dialogs = [...document.querySelectorAll("dialog[open]")];
+  const keepsDrafts = draftCount() > 0 || dialogs.some(({ dataset }) => "keeps" in dataset);
+  for (const dialog of dialogs) dialog.close("kept");
+  if (reason && keepsDrafts) reason = `${reason} Your drafts are kept.`;
+  turns += 1;
   view?.close?.();
   session?.close();
   session = view = shown = undefined;
   nav.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
-  main.replaceChildren(signinView(signIn, reason));
+  main.replaceChildren(signinView({ signIn, ready, reason }));
   (reason ? main : main.querySelector("input:not([type=radio])")).focus();
 }
 
 /** Shows whether the rules or rates on the page are those in force. */
 function showConnection() {
-  if (!session) return;
+  if (!session || !shown) return;
   const texts = { READY: `Live · ${session.tenant}`, POLLED: `Read every 20 s · ${session.tenant}` };
   const text = texts[session.state] ?? `Not connected. Showing the last known ${VIEWS[shown].watched}`;
   const isStale = !(session.state in texts);
@@ -163,12 +209,15 @@ document.body.append(
   h("div", { id: "notices", "aria-live": "polite" }),
 );
 applyTheme(storedTheme());
+keepFocusUncovered();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme());
 addEventListener("hashchange", show);
 document.addEventListener("visibilitychange", () => session?.follow({ isVisible: !document.hidden }));
-try {
-  await init();
-  signOut();
-} catch (error) {
+addEventListener("beforeunload", (event) => draftCount() > 0 && event.preventDefault());
+
+// The form is there before the module, which is large.
+const ready = init();
+signOut();
+ready.catch((error) => {
   main.replaceChildren(h("div", { class: "empty-state" }, icon("alert"), h("h1", {}, "The page could not load its module"), h("p", {}, error.message)));
-}
+});

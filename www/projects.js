@@ -1,43 +1,70 @@
 /**
- * Projects: the list, and the forms that create, change and delete them.
+ * Projects: the list, and the dialogs that create, change and delete them.
  */
 
-import { button, confirmed, field, h, icon, notify } from "./dom.js";
+import { Catalog } from "../js/src/browser.js";
+import { changeList, projectChanges, ruleLabel } from "./difference.js";
+import { button, confirmed, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";
 import { list } from "./list.js";
-import { counted, errorText, faultText, projectName, restrictionText } from "./messages.js";
+import { counted, errorText, projectName, restrictionText, valueText } from "./messages.js";
+import { projectFields, projectKey } from "./project-fields.js";
 import { projectPath } from "./session.js";
+import { projectTemplates } from "./templates.js";
 
-const TYPES = [
-  ["WHITELIST", "A property must be one of"],
-  ["BLACKLIST", "A property must not be one of"],
-  ["BOOLEAN", "A property must be yes or no"],
-  ["WHITELISTEDITEMS", "Only these items"],
-  ["BLACKLISTEDITEMS", "Never these items"],
-];
+const WRITE = "crs.project.write";
 
 /** The view. */
 export function projects(session) {
   return list({
     read: () => session.projects(),
     key: ({ projectId }) => projectId,
-    text: (project) => `${projectName(project)} ${project.projectId} ${project.restrictions.map(restrictionText).join(" ")}`,
-    row: (project) => row(session, project),
-    create: () => editProject(session),
+    text: searched,
+    row: (project, sought) => row(session, project, sought),
+    create: () => session.may(WRITE) && (() => editProject(session)),
+    templates: () => projectTemplates(session),
     labels: {
       title: "Projects",
       noun: "project",
       empty: "No projects yet",
       about: "A project says what may be bought for it: which product groups, which items, and which items never.",
+      refused: `You may view projects, but not change them. That needs the permission ${WRITE}.`,
     },
   });
 }
 
-function row(session, project) {
+/** All values that a rule names. */
+const listed = ({ allowedValues, deniedValues, itemIds }) => allowedValues ?? deniedValues ?? itemIds ?? [];
+
+const texts = new WeakMap();
+
+/** What the filter searches: the names, the rules, and every value in their lists. */
+function searched(project) {
+  if (!texts.has(project)) {
+    const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...listed(rule)]);
+    texts.set(project, [projectName(project), project.projectId, ...values].join("\n"));
+  }
+  return texts.get(project);
+}
+
+/** Where the lists of a project have what was sought, for those that its rules do not show. */
+function findings({ restrictions }, sought) {
+  if (sought === "") return [];
+  return restrictions.flatMap((rule) => {
+    if (restrictionText(rule).toLowerCase().includes(sought)) return [];
+    const found = listed(rule).filter((value) => String(value).toLowerCase().includes(sought)).map(valueText);
+    if (found.length === 0) return [];
+    const more = found.length > 3 ? ` and ${counted(found.length - 3, "value")} more` : "";
+    return [`Found in “${ruleLabel(rule)}”: ${found.slice(0, 3).join(", ")}${more}`];
+  });
+}
+
+function row(session, project, sought = "") {
   const { projectId, restrictions } = project;
   const name = projectName(project);
-  const rules = restrictions.slice(0, 3).map((restriction) => h("li", {}, restrictionText(restriction)));
+  const rules = restrictions.slice(0, 3).map((restriction) => h("li", { dir: "auto" }, restrictionText(restriction)));
   const more = restrictions.length - rules.length;
+  const mayWrite = session.may(WRITE);
   return h(
     "li",
     { class: "row tall" },
@@ -45,41 +72,81 @@ function row(session, project) {
     h(
       "div",
       { class: "row-text" },
-      h("h2", {}, name),
+      h("h2", { dir: "auto" }, name),
       h("p", { class: "id" }, projectId),
       rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
+      findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
     ),
+    h("div", { class: "tags" }, session.memory.get(projectKey(projectId)) && h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft")),
     h(
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/project/${projectId}`, "aria-label": `Preview ${name}` }, icon("eye"), h("span", {}, "Preview")),
-      button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${name}`, onclick: () => editProject(session, project) }),
-      button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, project) }),
+      mayWrite && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${name}`, onclick: () => editProject(session, project) }),
+      mayWrite && button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, project) }),
     ),
   );
 }
 
-async function editProject(session, project) {
+/** Edits a project, or creates one; a new one starts with `given`. */
+export async function editProject(session, project, { given } = {}) {
+  const { memory } = session;
+  const key = projectKey(project?.projectId);
   const id = project?.projectId ?? newId();
   const read = () => session.read(projectPath(id));
-  let stored = { body: { restrictions: [] } };
+  let stored;
   try {
-    if (project) stored = await read();
+    stored = project && (await read());
   } catch (error) {
     return notify(errorText(error));
   }
-  return edit({
+  const fields = projectFields();
+  const begin = stored?.body ?? { restrictions: [] };
+  fields.show(begin);
+  const before = JSON.stringify(fields.value());
+  const kept = given === undefined ? memory.get(key) : undefined;
+  if (given ?? kept) fields.show(given ?? kept);
+  const startOver = () => {
+    note.remove();
+    fields.show(begin);
+  };
+  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const isSaved = await edit({
     title: project ? `Edit ${projectName(project)}` : "New project",
+    note,
     wide: true,
-    fields: projectFields(stored.body),
-    etag: stored.etag,
+    fields,
+    etag: stored?.etag,
+    base: stored?.body,
+    before,
+    draft: given ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key) },
+    review(value, theirs) {
+      checkProject(id, value);
+      const changes = projectChanges(theirs ?? stored?.body, value);
+      if (changes.length === 0 && stored !== undefined) return "You have not changed anything.";
+      const title = stored ? `What changes for ${projectName({ ...value, projectId: id })}` : "A new project";
+      const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
+      return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes, "Changes"), rules);
+    },
+    compare: (one, other) => changeList(projectChanges(one, other), "Changes"),
     save: (body, version) => session.write(projectPath(id), body, version),
     latest: () =>
       read().catch((error) => {
         if (error.code !== "not_found") throw error;
       }),
-    describe: ({ name, restrictions }) => `${name ? `${name}: ` : ""}${restrictions.map(restrictionText).join("; ") || "everything may be bought"}.`,
   });
+  if (!isSaved) session.changed();
+  return isSaved;
+}
+
+/** Fails with the faults that the host would find. */
+function checkProject(projectId, value) {
+  try {
+    new Catalog({ global: [], tenant: [], projects: [{ projectId, ...value }] }).free();
+  } catch (error) {
+    for (const fault of error.faults ?? []) fault.path = fault.path.replace("$.projects[0]", "$");
+    throw error;
+  }
 }
 
 async function remove(session, { projectId, ...project }) {
@@ -93,99 +160,6 @@ async function remove(session, { projectId, ...project }) {
   } catch (error) {
     notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
   }
-}
-
-/** The form of a project. */
-function projectFields(project) {
-  const name = h("input", { value: project.name ?? "", autocomplete: "off" });
-  const rules = h("ol", { class: "rule-list" });
-  const add = button("Add a rule", {
-    image: "plus",
-    class: "plain",
-    onclick: () => {
-      const fields = ruleFields({ type: "WHITELIST", propertyName: "", allowedValues: [] });
-      rules.append(fields);
-      fields.querySelector("select").focus();
-    },
-  });
-  rules.append(...project.restrictions.map(ruleFields));
-  return {
-    element: h("div", { class: "stack" }, field("Name", name), h("div", { class: "stack tight" }, h("h3", {}, "Rules"), rules, add)),
-    value: () => ({ ...(name.value.trim() && { name: name.value.trim() }), restrictions: [...rules.children].map((rule) => rule.read()) }),
-    /** Shows faults at their rules; returns whether every fault has a rule. */
-    showFaults(faults) {
-      let placed = 0;
-      for (const rule of rules.children) rule.showFault("");
-      for (const fault of faults) {
-        const [, at] = /^\$\.restrictions\[(\d+)\]/.exec(fault.path) ?? [];
-        if (at === undefined) continue;
-        rules.children[at]?.showFault(faultText(fault));
-        placed += 1;
-      }
-      return placed === faults.length;
-    },
-  };
-}
-
-/** The fields of one restriction, in a line of the list; `read` returns the restriction. */
-function ruleFields(restriction) {
-  const values = restriction.allowedValues ?? restriction.deniedValues ?? restriction.itemIds ?? [];
-  const type = h("select", { "aria-label": "Type of rule", onchange: show }, TYPES.map(([value, text]) => h("option", { value }, text)));
-  type.value = restriction.type;
-  const property = h("input", { value: restriction.propertyName ?? "", spellcheck: "false", autocomplete: "off" });
-  const propertyField = field("Property", property);
-  const texts = h("textarea", { rows: Math.min(8, Math.max(3, values.length)), spellcheck: "false", value: values.filter((value) => typeof value === "string").join("\n") });
-  const textsField = field("Values, one per line", texts);
-  // The values yes and no are booleans, not the texts.
-  const flags = [true, false].map((flag) =>
-    h("label", { class: "check" }, h("input", { type: "checkbox", checked: values.includes(flag), "data-flag": String(flag) }), flag ? "yes" : "no"),
-  );
-  const flagsRow = h("div", { class: "inline", role: "group", "aria-label": "And" }, h("span", { class: "hint" }, "and"), flags);
-  const wanted = h("select", {}, h("option", { value: "true" }, "yes"), h("option", { value: "false" }, "no"));
-  wanted.value = String(restriction.value ?? false);
-  const wantedField = field("Must be", wanted);
-  const exclusive = h("input", { type: "checkbox", checked: restriction.exclusive ?? false });
-  const fault = h("p", { class: "fault", hidden: true });
-  const removeRule = button("Remove this rule", { image: "trash", iconOnly: true, class: "plain", onclick: () => line.remove() });
-  const line = h(
-    "li",
-    { class: "rule-fields" },
-    h("div", { class: "rule-head" }, type, removeRule),
-    h("div", { class: "rule-body" }, propertyField, wantedField, textsField),
-    flagsRow,
-    h("label", { class: "check" }, exclusive, "Check this rule separately from others of the same kind"),
-    fault,
-  );
-
-  function show() {
-    const ofItems = type.value.endsWith("ITEMS");
-    propertyField.hidden = ofItems;
-    wantedField.hidden = type.value !== "BOOLEAN";
-    textsField.hidden = type.value === "BOOLEAN";
-    textsField.querySelector("label").textContent = ofItems ? "Item ids, one per line" : "Values, one per line";
-    flagsRow.hidden = ofItems || type.value === "BOOLEAN";
-  }
-  show();
-
-  line.read = () => {
-    const lines = texts.value.split("\n").map((text) => text.trim()).filter((text) => text !== "");
-    const chosen = flags.map((label) => label.querySelector("input")).filter(({ checked }) => checked);
-    const all = [...lines, ...chosen.map(({ dataset }) => dataset.flag === "true")];
-    const propertyName = property.value.trim();
-    const shapes = {
-      WHITELIST: { propertyName, allowedValues: all },
-      BLACKLIST: { propertyName, deniedValues: all },
-      BOOLEAN: { propertyName, value: wanted.value === "true" },
-      WHITELISTEDITEMS: { itemIds: lines },
-      BLACKLISTEDITEMS: { itemIds: lines },
-    };
-    return { type: type.value, ...shapes[type.value], exclusive: exclusive.checked };
-  };
-  line.showFault = (sentence) => {
-    fault.textContent = sentence;
-    fault.hidden = sentence === "";
-  };
-  return line;
 }
 
 /** A random UUID. `crypto.randomUUID` exists only on pages that were loaded over TLS. */

@@ -5,11 +5,14 @@
 
 import { TillgateError } from "../js/src/browser.js";
 import { CatalogClient, Host, clientCredentials } from "../js/src/client.js";
+import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
-import { Topic } from "./rates/topic.js";
 
 /** The address of the host, which also served this page. */
 const HOST = new URL("..", import.meta.url).href.replace(/\/$/, "");
+
+/** How long signing in waits for an answer to one request. */
+const ANSWER_MS = 4000;
 
 const SUBSCRIBE = "exr.rates-changed.subscribe";
 
@@ -24,6 +27,7 @@ export class Session extends EventTarget {
   #refused = new Set();
   #client;
   #topic;
+  #Topic;
   #polling;
   #watched = "rules";
   #isVisible = true;
@@ -38,7 +42,7 @@ export class Session extends EventTarget {
   static async open({ clientId, clientSecret, token }) {
     const audience = document.querySelector("meta[name=tillgate-audience]").content;
     const tokenUrl = `${HOST}/oauth2/token`;
-    const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience }));
+    const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch: fetchInTime }));
     try {
       await session.#start();
     } catch (error) {
@@ -49,7 +53,7 @@ export class Session extends EventTarget {
   }
 
   async #start() {
-    const { body } = await this.read("/api/v1/caller");
+    const { body } = await inTime(this.read("/api/v1/caller"));
     this.#tenant = body.tenantId;
     this.#permissions = new Set(body.permissions);
     if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
@@ -111,15 +115,20 @@ export class Session extends EventTarget {
     return this.#tenant;
   }
 
-  /** The topic of rate changes; undefined when the user may not subscribe. */
+  /** The topic of rate changes; undefined when the user may not subscribe, or before the view of rates is loaded. */
   get topic() {
-    if (!this.may(SUBSCRIBE)) return undefined;
+    if (!this.may(SUBSCRIBE) || this.#Topic === undefined) return undefined;
     if (this.#topic === undefined) {
-      this.#topic = new Topic({ url: HOST, token: this.#token });
+      this.#topic = new this.#Topic({ url: HOST, token: this.#token });
       this.#topic.addEventListener("state", () => this.#emit("state", {}));
       this.#topic.addEventListener("error", ({ error }) => this.learn(error));
     }
     return this.#topic;
+  }
+
+  /** Sets the class of the topic, which is loaded with the view of rates. */
+  subscribeBy(Topic) {
+    this.#Topic = Topic;
   }
 
   #closeTopic() {
@@ -151,6 +160,11 @@ export class Session extends EventTarget {
     const { global, tenant } = this.#client.document;
     const all = new Map([...global, ...tenant].filter(({ enabled }) => enabled).map((condition) => [condition.id, condition]));
     return [...all.values()].sort(byId);
+  }
+
+  /** Lets the views show what was typed and not saved. */
+  changed() {
+    this.#emit("change", {});
   }
 
   projects() {
@@ -185,25 +199,51 @@ export class Session extends EventTarget {
     this.#topic?.close();
   }
 
+  /** What was typed and not saved. */
+  get memory() {
+    return memoryOf(this.#tenant);
+  }
+
   /** Reads a resource: `{ body, etag }`. */
   async read(path) {
-    const response = await this.host.request(path);
+    const response = await this.#request(path);
     return { body: await response.json(), etag: response.headers.get("ETag") };
   }
 
   /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. */
   async write(path, body, etag) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
-    await this.host.request(path, { method: "PUT", headers, body: JSON.stringify(body) });
+    await this.#request(path, { method: "PUT", headers, body: JSON.stringify(body) });
   }
 
   async remove(path, etag) {
-    await this.host.request(path, { method: "DELETE", headers: { "If-Match": etag } });
+    await this.#request(path, { method: "DELETE", headers: { "If-Match": etag } });
+  }
+
+  async #request(path, options) {
+    try {
+      return await this.host.request(path, options);
+    } catch (error) {
+      this.learn(error);
+      throw error;
+    }
   }
 
   #emit(type, detail) {
     this.dispatchEvent(Object.assign(new Event(type), detail));
   }
+}
+
+const fetchInTime = (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_MS) });
+
+/** The result of a promise; an error if there is none in time. */
+async function inTime(promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    const error = new TillgateError({ code: "unavailable", message: "the host does not answer" });
+    timer = setTimeout(() => reject(error), ANSWER_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 export const conditionPath = (id) => `/api/v1/entity-conditions/${encodeURIComponent(id)}`;

@@ -5,8 +5,17 @@
 import { button, choice, field, h, icon } from "./dom.js";
 import { Session } from "./session.js";
 
-/** The view. `signIn` gets the session; `reason` says why the user has to sign in again. */
-export function signinView(signIn, reason) {
+/** How long to wait before the host is said to be away, and before it is asked again. */
+const LATE_MS = 3000;
+const AGAIN_MS = 1500;
+
+const AWAY = "The host cannot be reached. You will be signed in as soon as it answers.";
+
+/**
+ * The view. `signIn` gets the session, once the module is `ready`; `reason` says why the user has to sign in again. While
+ * the host is away, signing in goes on until it answers.
+ */
+export function signinView({ signIn, ready, reason }) {
   const clientId = h("input", { name: "username", autocomplete: "username", spellcheck: "false", required: true });
   const clientSecret = h("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
   const token = h("textarea", { rows: 4, spellcheck: "false", autocomplete: "off", required: true });
@@ -30,9 +39,36 @@ export function signinView(signIn, reason) {
   };
   if (reason) showError(reason);
 
+  let isStopped;
+  const stop = button("Stop", { class: "plain", hidden: true, onclick: () => (isStopped = true, stop.hidden = true, showError()) });
+  const showAway = () => {
+    showError(AWAY);
+    stop.hidden = false;
+  };
+
+  /** Opens a session, and tries again while the host is away; undefined when the user has stopped it. */
+  const open = async (credentials) => {
+    while (!isStopped) {
+      const late = setTimeout(() => isStopped || showAway(), LATE_MS);
+      try {
+        const session = await Session.open(credentials);
+        if (!isStopped) return session;
+        session.close();
+      } catch (error) {
+        if (error.code !== "unavailable") throw error;
+        if (!isStopped) showAway();
+        await new Promise((resolve) => setTimeout(resolve, error.retryAfterMs ?? AGAIN_MS));
+      } finally {
+        clearTimeout(late);
+      }
+    }
+    return undefined;
+  };
+
   const onsubmit = async (event) => {
     event.preventDefault();
     showError();
+    isStopped = false;
     submit.disabled = true;
     submit.replaceChildren("Signing in…");
     try {
@@ -40,10 +76,13 @@ export function signinView(signIn, reason) {
         method === "client"
           ? { clientId: clientId.value.trim(), clientSecret: clientSecret.value.trim() }
           : { token: token.value.trim().replace(/^Bearer /i, "") };
-      signIn(await Session.open(credentials));
+      const session = await open(credentials);
+      await ready;
+      if (session && !isStopped) signIn(session);
     } catch (error) {
       showError(refusalText(error, method));
     } finally {
+      stop.hidden = true;
       submit.disabled = false;
       submit.replaceChildren("Sign in");
     }
@@ -70,7 +109,7 @@ export function signinView(signIn, reason) {
       withClient,
       withToken,
       message,
-      submit,
+      h("div", { class: "actions" }, stop, submit),
       h("p", { class: "hint" }, "Credentials are kept in this page’s memory only. Closing or reloading the page signs you out."),
     ),
   );
@@ -84,8 +123,6 @@ function refusalText(error, method) {
         : "The host does not accept this token. It may have expired.";
     case "denied":
       return "This client may see neither rules, rates nor webhooks. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.";
-    case "unavailable":
-      return "The host cannot be reached right now. Try again in a moment.";
     default:
       return error.message;
   }

@@ -5,7 +5,7 @@
 
 import { TillgateError, convert } from "../../js/src/browser.js";
 import { button, choice, field, h } from "../dom.js";
-import { faultText } from "../messages.js";
+import { faultText } from "../faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { TYPES, rateText } from "./wording.js";
 

@@ -5,7 +5,8 @@
 
 import { TillgateError } from "../../js/src/browser.js";
 import { button, debounce, field, h, icon, notify } from "../dom.js";
-import { counted, errorText, faultText } from "../messages.js";
+import { faultText } from "../faults.js";
+import { counted, errorText } from "../messages.js";
 import { DECIMAL_HINT } from "./decimal.js";
 import { readPasted, refusal, writtenRows } from "./pasted.js";
 import { changeRates } from "./rate-change.js";

@@ -4,7 +4,7 @@
 
 import { TillgateError, calculate } from "../../js/src/browser.js";
 import { choice, field, h } from "../dom.js";
-import { faultText } from "../messages.js";
+import { faultText } from "../faults.js";
 import { DECIMAL_HINT, growthText, readDecimal } from "./decimal.js";
 import { changeRates, given } from "./rate-change.js";
 import { TYPES, identityOf, keyOf, oppositeOf, rateText } from "./wording.js";

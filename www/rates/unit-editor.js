@@ -6,7 +6,7 @@
 import { TillgateError } from "../../js/src/browser.js";
 import { button, choice, field, h, notify } from "../dom.js";
 import { edit } from "../editor.js";
-import { faultText } from "../messages.js";
+import { faultText } from "../faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { effect } from "./effect.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";

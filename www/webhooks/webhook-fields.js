@@ -4,7 +4,7 @@
 
 import { TillgateError } from "../../js/src/browser.js";
 import { choice, field, h } from "../dom.js";
-import { faultText } from "../messages.js";
+import { faultText } from "../faults.js";
 import { eventTypeFields } from "./event-types.js";
 
 const HEADER_HINT = "Only when the receiver reads the signature from a header of another name than X-Service-Signature.";

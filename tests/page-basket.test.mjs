@@ -1,0 +1,92 @@
+// Items and baskets on a project: typed properties, what is asked and what is not.
+//
+//     cargo build && node --test tests/page-basket.test.mjs
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { browser } from "./support/browser.mjs";
+import { agrees, decision, shown, visit } from "./support/page.mjs";
+import { demo } from "./support/program.mjs";
+
+const ID = "5f0f1a2b-0000-4000-8000-000000000003";
+
+let on;
+
+before(async () => {
+  on = { host: await demo(), context: await browser() };
+  const restrictions = [
+    { type: "WHITELIST", propertyName: "certified", allowedValues: ["FSC", true] },
+    { type: "BOOLEAN", propertyName: "organic", value: true },
+  ];
+  await on.host.api("PUT", `/api/v1/projects/${ID}`, { name: "Green house", restrictions });
+});
+
+after(async () => {
+  await on?.context.close();
+  await on?.host.end();
+});
+
+const property = (scope, name) => scope.getByRole("group", { name: `Property ${name}` });
+const sent = async (page) => {
+  const details = page.getByRole("group").filter({ has: page.getByText("Request and response, for developers") });
+  if (!(await page.getByLabel("Request", { exact: true }).isVisible())) await page.getByText("Request and response, for developers").click();
+  return details.getByLabel("Request", { exact: true }).innerText();
+};
+
+test("a property offers the rule's own values, and yes is sent as yes and not as a text", () => visit(on, `#/preview/project/${ID}`, async (page) => {
+  await shown(decision(page), "Must not be sold");
+  const offered = property(page, "certified").getByRole("group", { name: "Values in the rules" }).getByRole("button");
+  assert.deepEqual(await offered.allInnerTexts(), ["FSC", "yes"]);
+  await offered.getByText("yes").click();
+  await property(page, "organic").getByLabel("organic", { exact: true }).selectOption("yes");
+  await shown(decision(page), "May be sold");
+  await agrees(page);
+  assert.match(await sent(page), /"certified": true,\s+"organic": true/);
+  await offered.getByText("FSC").click();
+  await shown(decision(page), "May be sold");
+  assert.match(await sent(page), /"certified": "FSC"/);
+  // The text that looks like the value is another value.
+  await property(page, "certified").getByLabel("certified", { exact: true }).fill("true");
+  await shown(decision(page), "Must not be sold");
+  await agrees(page);
+}));
+
+test("the lines of a basket carry texts, booleans and numbers, and the project decides them", () => visit(on, "#/preview/basket", async (page) => {
+  await page.getByLabel("Project", { exact: true }).selectOption("Green house");
+  const [bread, beer, cigars] = await page.getByRole("list").filter({ has: page.getByLabel("Item id") }).getByRole("listitem").filter({ has: page.getByLabel("Item id") }).all();
+  await shown(decision(page), "Remove 3 items");
+  for (const line of [bread, beer, cigars]) {
+    await property(line, "certified").getByRole("button", { name: "yes" }).click();
+    await property(line, "organic").getByLabel("organic", { exact: true }).selectOption("yes");
+  }
+  await shown(decision(page), "Remove 1 item");
+  await bread.getByRole("button", { name: "Add a property" }).click();
+  await bread.getByLabel("Property", { exact: true }).fill("weight");
+  await bread.getByLabel("Kind of value").last().selectOption("number");
+  await bread.getByLabel("Value", { exact: true }).fill("2.5");
+  await agrees(page);
+  assert.match(await sent(page), /"weight": 2.5/);
+  await property(bread, "organic").getByLabel("organic", { exact: true }).selectOption("no");
+  await shown(decision(page), "Remove 2 items");
+  await page.getByText(/^Remove bread\./).waitFor();
+  await agrees(page);
+}));
+
+test("the license to ask for is named, and nothing is asked for an item that is out", () => visit(on, "#/preview/basket", async (page) => {
+  const license = page.locator(".results").getByText("Ask for the license “tobacco”.");
+  await license.waitFor();
+  await page.getByRole("checkbox", { name: "alcohol" }).last().check();
+  await page.getByText("Remove cigars-10. The customer is too young for this item.").waitFor();
+  assert.equal(await license.count(), 0);
+  await page.getByLabel("Customer’s age", { exact: true }).fill("30");
+  await license.waitFor();
+  await agrees(page);
+}));
+
+test("the demo's cigars need the license for tobacco", () => visit(on, "#/preview/basket", async (page) => {
+  const cigars = page.getByRole("listitem").filter({ has: page.locator("input[aria-label='Item id']") }).last();
+  assert.equal(await cigars.getByLabel("Item id").inputValue(), "cigars-10");
+  assert.equal(await cigars.getByRole("checkbox", { name: "tobacco" }).isChecked(), true);
+  assert.equal(await cigars.getByRole("checkbox", { name: "pesticide" }).isChecked(), false);
+}));

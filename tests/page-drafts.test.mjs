@@ -1,0 +1,205 @@
+// Drafts: what Preview shows of a rule that is not saved, and what becomes of what was typed.
+//
+//     cargo build && node --test tests/page-drafts.test.mjs     screenshots are kept in tests/output/
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { OUTPUT, browser, signedIn } from "./support/browser.mjs";
+import { agrees, decision, dialog, save, shown, visit } from "./support/page.mjs";
+import { clientWith, demo, until } from "./support/program.mjs";
+
+let on;
+
+before(async () => {
+  on = { host: await demo(), context: await browser() };
+});
+
+after(async () => {
+  await on?.context.close();
+  await on?.host.end();
+});
+
+const draft = async (page, age) => {
+  await page.getByText("Try a change").click();
+  await page.getByLabel("Minimum age").fill(age);
+};
+
+describe("a draft is unmistakable", () => {
+  for (const width of [360, 1280]) {
+    test(`its decision stands beside today's, at ${width} px`, () => visit(on, "#/preview/condition/energy-drink", async (page) => {
+      await page.setViewportSize({ width, height: 740 });
+      await shown(decision(page), "May be sold");
+      await draft(page, "18");
+      await shown(decision(page), "Must not be sold");
+      await page.getByText("If you saved this:", { exact: true }).waitFor();
+      await page.getByText("Today: May be sold. No rule forbids it.", { exact: true }).waitFor();
+      const card = await page.getByRole("region", { name: "Decision", exact: true }).boundingBox();
+      assert.ok(card.y >= 0 && card.y + card.height <= 740, "the decision is in view while the rule is changed");
+      await page.screenshot({ path: `${OUTPUT}draft-${width}.png` });
+      await page.getByText("Request and response of your draft, for developers").click();
+      await page.getByText("No till gets this response").waitFor();
+      await page.getByRole("heading", { name: "Response, if you saved this" }).waitFor();
+      await page.getByRole("heading", { name: "Decision by the customer’s age, if you saved this" }).waitFor();
+      await page.locator(".decision [role=status]").getByText("If you saved this: Must not be sold. The customer is too young for this item. Today: May be sold. No rule forbids it.").waitFor({ state: "attached" });
+      await page.getByRole("button", { name: "Discard" }).click();
+      await agrees(page);
+      await page.getByText("If you saved this").waitFor({ state: "detached" });
+      await page.getByText("Request and response, for developers").waitFor();
+    }));
+  }
+
+  test("what is in force stays in sight while it is changed", () => visit(on, "#/preview/condition/energy-drink", async (page) => {
+    await draft(page, "18");
+    await page.getByText("Customers must be 15 or older.", { exact: true }).waitFor();
+    await page.getByRole("switch", { name: "In force" }).uncheck();
+    await shown(decision(page), "Switched off");
+    await page.getByText("Today: May be sold.").waitFor();
+  }));
+
+  test("a new rule says that tills do not know it yet", () => visit(on, "", async (page) => {
+    await page.getByLabel("Condition", { exact: true }).selectOption("A new condition…");
+    await shown(decision(page), "Must not be sold");
+    await page.getByText("Today: No such condition. Tills that ask for it get an error.").waitFor();
+    assert.doesNotMatch(await page.locator("main").innerText(), /new-rule\s+The customer/, "no id is invented");
+  }));
+});
+
+test("a global rule says that it is global, and can be copied as an own one", () => visit(on, "#/preview/condition/alcohol", async (page) => {
+  await page.getByText("A global rule.").waitFor();
+  await draft(page, "20");
+  assert.equal(await page.getByRole("button", { name: "Save this rule…" }).count(), 0);
+  await page.getByRole("button", { name: "Copy as my own rule" }).click();
+  assert.equal(await dialog(page).getByLabel("Id", { exact: true }).inputValue(), "own-alcohol");
+  await save(page);
+  await page.getByText("Saved. The change is in force.").waitFor();
+  const stored = await (await on.host.api("GET", "/api/v1/entity-conditions/own-alcohol")).json();
+  assert.deepEqual([stored.scope, stored.condition_value], ["TENANT", { minimum_age: 20 }]);
+  const global = await (await on.host.api("GET", "/api/v1/entity-conditions/alcohol")).json();
+  assert.deepEqual([global.scope, global.condition_value], ["GLOBAL", { minimum_age: 18 }]);
+  await on.host.api("DELETE", "/api/v1/entity-conditions/own-alcohol");
+}));
+
+describe("nothing that was typed is lost silently", () => {
+  const age = (page) => page.getByLabel("Minimum age");
+
+  test("a draft survives other conditions and other views", () => visit(on, "#/preview/condition/energy-drink", async (page) => {
+    await draft(page, "17");
+    await page.getByLabel("Condition", { exact: true }).selectOption("alcohol");
+    await agrees(page);
+    await page.getByLabel("Condition", { exact: true }).selectOption("energy-drink (draft)");
+    await page.getByText("If you saved this:").waitFor();
+    assert.equal(await age(page).inputValue(), "17");
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByText("Draft", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Rates" }).click();
+    await page.getByRole("heading", { name: "Rates", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Preview", exact: true }).click();
+    await page.getByText("If you saved this:").waitFor();
+    assert.equal(await age(page).inputValue(), "17");
+    await page.getByRole("button", { name: "Discard" }).click();
+  }));
+
+  test("Escape keeps what was typed in a dialog, and Cancel asks", () => visit(on, "#/projects", async (page) => {
+    await page.getByRole("button", { name: "New project" }).click();
+    await dialog(page).getByLabel("Name").fill("Half a project");
+    await page.keyboard.press("Escape");
+    await page.getByText("What you entered is kept as a draft.").waitFor();
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByRole("link", { name: "Projects" }).click();
+    await page.getByRole("button", { name: "New project" }).click();
+    await dialog(page).getByText("This is your draft, which was not saved.").waitFor();
+    assert.equal(await dialog(page).getByLabel("Name").inputValue(), "Half a project");
+    await dialog(page).getByRole("button", { name: "Cancel" }).click();
+    await dialog(page).getByRole("button", { name: "Discard" }).click();
+    await dialog(page).first().waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "New project" }).click();
+    assert.equal(await dialog(page).getByLabel("Name").inputValue(), "");
+  }));
+
+  test("a basket survives switching, and other views", () => visit(on, "#/preview/basket", async (page) => {
+    await page.getByLabel("Item id").first().fill("salt");
+    await page.getByRole("button", { name: "Add a line" }).click();
+    await page.getByLabel("Item id").last().fill("pepper");
+    await page.getByRole("radio", { name: "A condition" }).check();
+    await page.getByRole("radio", { name: "A basket" }).check();
+    const ids = () => page.getByLabel("Item id").evaluateAll((inputs) => inputs.map(({ value }) => value));
+    assert.deepEqual(await ids(), ["salt", "beer-0.5l", "cigars-10", "pepper"]);
+    await page.getByRole("link", { name: "Projects" }).click();
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Preview", exact: true }).click();
+    await page.getByText("Lines").waitFor();
+    assert.deepEqual(await ids(), ["salt", "beer-0.5l", "cigars-10", "pepper"]);
+  }));
+
+  test("the session's end keeps a form that was open, and nothing of it is stored", async () => {
+    const client = await clientWith(on.host, ["ecs.editor", "ecs.evaluator"]);
+    const page = await signedIn(on.context, client, "#/conditions");
+    await page.getByRole("button", { name: "Edit energy-drink" }).click();
+    await dialog(page).getByLabel("Minimum age").fill("19");
+    await on.host.api("PUT", `/v1/tenants/demo/clients/${client.clientId}/revoke`);
+    await page.getByText("Your session has expired. Sign in again. Your drafts are kept.").waitFor();
+    assert.equal(await page.getByText("energy-drink").count(), 0);
+    assert.equal(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])), '[{},{},""]');
+    await page.getByLabel("Client id").fill(on.host.clientId);
+    await page.getByLabel("Secret", { exact: true }).fill(on.host.clientSecret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Draft", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Edit energy-drink" }).click();
+    assert.equal(await dialog(page).getByLabel("Minimum age").inputValue(), "19");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await dialog(page).getByText("Sign out and discard 1 draft?").waitFor();
+    await dialog(page).getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Client id").waitFor();
+    await page.close();
+  });
+
+  test("leaving the page asks while there is a draft", () => visit(on, "#/preview/condition/energy-drink", async (page) => {
+    await draft(page, "17");
+    const asked = page.waitForEvent("dialog");
+    const left = page.close({ runBeforeUnload: true });
+    const question = await asked;
+    assert.equal(question.type(), "beforeunload");
+    await question.dismiss();
+    await left;
+    assert.equal(await age(page).inputValue(), "17");
+  }));
+});
+
+test("what Preview shows is in its address, to share", () => visit(on, "#/preview/condition/tobacco", async (page) => {
+  await page.getByLabel("Item id").fill("cigars & more");
+  await page.getByRole("radio", { name: "Has these" }).check();
+  await page.getByRole("checkbox", { name: "pesticide" }).check();
+  await shown(decision(page), "Must not be sold");
+  const address = async (part) => {
+    const hash = () => page.evaluate(() => location.hash);
+    await until(async () => (await hash()).includes(part), `the address has ${part}`);
+    return hash();
+  };
+  const other = await signedIn(on.context, on.host, await address("pesticide"));
+  await shown(decision(other), "Must not be sold");
+  assert.equal(await other.getByLabel("Item id").inputValue(), "cigars & more");
+  assert.equal(await other.getByRole("checkbox", { name: "pesticide" }).isChecked(), true);
+  await other.close();
+
+  await page.getByRole("radio", { name: "A basket" }).check();
+  await page.getByLabel("Item id").first().fill("rye");
+  await page.getByLabel("Customer’s age", { exact: true }).fill("77");
+  const basket = await signedIn(on.context, on.host, await address("age=77"));
+  assert.equal(await basket.getByLabel("Item id").first().inputValue(), "rye");
+  assert.equal(await basket.getByLabel("Customer’s age", { exact: true }).inputValue(), "77");
+  await basket.close();
+
+  const shared = await signedIn(on.context, on.host, `#/preview/condition/energy-drink?age=16&draft=${encodeURIComponent(JSON.stringify({ id: "energy-drink", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } }))}`);
+  await shared.getByText("If you saved this:").waitFor();
+  await shown(decision(shared), "Must not be sold");
+  await shared.close();
+
+  for (const hash of ["#/preview/basket?lines=[{\"id\":7}]&licenses={}", "#/preview/condition/%E0%A4%A?draft={\"rule\":1}&age=x", "#/preview/project/x?properties={\"a\":{}}"]) {
+    const odd = await signedIn(on.context, on.host, hash);
+    await decision(odd).waitFor();
+    assert.deepEqual(odd.faults, [], hash);
+    await odd.close();
+  }
+}));

@@ -1,0 +1,103 @@
+// Before there is a session: what is loaded, how much it is, and signing in while the host is away.
+//
+//     cargo build && node --test tests/page-loading.test.mjs
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { browser, open } from "./support/browser.mjs";
+import { decision, shown } from "./support/page.mjs";
+import { demo } from "./support/program.mjs";
+
+/** What the page may weigh: the sum of all bytes that are sent for the first view. */
+const MAX_BYTES = 140 * 1024;
+
+let host;
+let context;
+
+before(async () => {
+  host = await demo();
+  context = await browser();
+});
+
+after(async () => {
+  await context?.close();
+  await host?.end();
+});
+
+const fill = async (page) => {
+  await page.getByLabel("Client id").fill(host.clientId);
+  await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
+};
+const signIn = (page) => page.getByRole("button", { name: "Sign in" }).click();
+
+test("the form is visible before the module arrives, and what is typed there is used then", async () => {
+  const page = await context.newPage();
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/*.wasm", async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(host.url, { waitUntil: "commit" });
+  await fill(page);
+  await signIn(page);
+  await page.getByRole("button", { name: "Signing in…" }).waitFor();
+  release();
+  await page.getByRole("heading", { name: "Preview" }).waitFor();
+  await shown(decision(page), "Must not be sold");
+  await page.close();
+});
+
+test("the page weighs at most 140 KB over the wire", async () => {
+  const own = await browser();
+  const page = await own.newPage();
+  const cdp = await own.newCDPSession(page);
+  await cdp.send("Network.enable");
+  const paths = new Map();
+  const sizes = new Map();
+  cdp.on("Network.responseReceived", ({ requestId, response }) => paths.set(requestId, new URL(response.url).pathname));
+  cdp.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(requestId, encodedDataLength));
+  await page.goto(host.url);
+  await fill(page);
+  await signIn(page);
+  await shown(decision(page), "Must not be sold");
+  const files = [...paths].filter(([, path]) => path === "/" || path.startsWith("/www/") || path.startsWith("/js/"));
+  const total = files.reduce((sum, [id]) => sum + (sizes.get(id) ?? 0), 0);
+  console.log(`# the page: ${files.length} files, ${total} bytes over the wire`);
+  assert.ok(files.some(([, path]) => path.endsWith(".wasm")));
+  assert.ok(total <= MAX_BYTES, `${total}`);
+  await own.close();
+});
+
+describe("while the host is away, signing in says so within five seconds and goes on by itself", () => {
+  const away = {
+    "and cannot be reached": (route) => route.abort(),
+    // It accepts the connection and never answers.
+    "and does not answer": () => {},
+  };
+  for (const [name, handle] of Object.entries(away)) {
+    test(name, async () => {
+      const page = await open(context, host.url);
+      await fill(page);
+      await page.route(/\/(oauth2|api)\//, handle);
+      await signIn(page);
+      await page.getByRole("alert").getByText("The host cannot be reached. You will be signed in as soon as it answers.").waitFor({ timeout: 5000 });
+      await page.unroute(/\/(oauth2|api)\//);
+      await page.getByRole("heading", { name: "Preview" }).waitFor();
+      await page.close();
+    });
+  }
+
+  test("until it is stopped", async () => {
+    const page = await open(context, host.url);
+    await fill(page);
+    await page.route("**/oauth2/token", (route) => route.abort());
+    await signIn(page);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Sign in" }).and(page.locator(":enabled")).waitFor();
+    assert.equal(await page.getByLabel("Client id").inputValue(), host.clientId);
+    assert.equal(await page.getByText("The host cannot be reached").count(), 0);
+    await page.close();
+  });
+});

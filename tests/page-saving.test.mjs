@@ -1,0 +1,263 @@
+// Saving rules: what a save changes, two people who change the same thing, ids that exist, and faults at their fields.
+//
+//     cargo build && node --test tests/page-saving.test.mjs     screenshots are kept in tests/output/
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { OUTPUT, browser, signedIn } from "./support/browser.mjs";
+import { decision, dialog, expected, save, shown, visit } from "./support/page.mjs";
+import { clientWith, demo, emptyHost } from "./support/program.mjs";
+
+const ODD = "5f0f1a2b-0000-4000-8000-000000000001";
+
+let on;
+
+before(async () => {
+  on = { host: await demo(), context: await browser() };
+});
+
+after(async () => {
+  await on?.context.close();
+  await on?.host.end();
+});
+
+const put = async (path, body, headers) => assert.ok((await on.host.api("PUT", path, body, headers)).ok, path);
+const project = (id) => `/api/v1/projects/${id}`;
+const condition = (id) => `/api/v1/entity-conditions/${id}`;
+const stored = async (path) => (await on.host.api("GET", path)).json();
+const review = (page) => dialog(page).getByRole("button", { name: "Review" }).click();
+
+/** Counts the requests of a page that write. */
+const writes = (page) => {
+  const seen = [];
+  page.on("request", (request) => ["PUT", "DELETE"].includes(request.method()) && seen.push(request.url()));
+  return seen;
+};
+
+describe("values stay as they are", () => {
+  const body = {
+    name: " Two  spaces ",
+    restrictions: [
+      { type: "WHITELIST", propertyName: " grade ", allowedValues: [true, " padded ", "two\nlines", "plain", "", "plain"], exclusive: true },
+      { type: "BLACKLISTEDITEMS", itemIds: ["b ", "a"], exclusive: false },
+    ],
+  };
+  before(() => put(project(ODD), body));
+
+  test("reviewing an unchanged project finds nothing to save", () => visit(on, "#/projects", async (page) => {
+    const sent = writes(page);
+    await page.getByRole("button", { name: "Edit Two spaces" }).click();
+    await review(page);
+    await dialog(page).getByText("You have not changed anything.").waitFor();
+    assert.deepEqual(sent, []);
+  }));
+
+  test("changing one thing keeps spaces and line breaks everywhere else", () => visit(on, "#/projects", async (page) => {
+    await page.getByRole("button", { name: "Edit Two spaces" }).click();
+    await dialog(page).getByText("2 values with a space").or(dialog(page).getByText("1 value with a space at the beginning or end: “ padded ”.")).first().waitFor();
+    await dialog(page).getByText("“two↵lines”").first().waitFor();
+    await dialog(page).getByLabel("Values, one per line").first().press("Control+End");
+    await page.keyboard.insertText("\nnew");
+    await review(page);
+    await dialog(page).getByText("added: new").waitFor();
+    assert.equal(await dialog(page).getByText(/removed: /).count(), 0, "nothing is removed");
+    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved. The change is in force.").waitFor();
+    const { name, restrictions } = await stored(project(ODD));
+    assert.equal(name, body.name);
+    assert.equal(restrictions[0].propertyName, " grade ");
+    assert.deepEqual(new Set(restrictions[0].allowedValues), new Set([true, " padded ", "two\nlines", "plain", "", "new"]));
+    assert.equal(restrictions[0].exclusive, true);
+    assert.deepEqual(restrictions[1], body.restrictions[1]);
+    await on.host.api("DELETE", project(ODD));
+  }));
+
+  test("a rule without values warns", () => visit(on, "#/projects", async (page) => {
+    await page.getByRole("button", { name: "New project" }).click();
+    await dialog(page).getByRole("button", { name: "Add a rule" }).click();
+    await dialog(page).getByText("This rule has no values: with it alone, nothing may be bought.").waitFor();
+    await dialog(page).getByLabel("Type of rule").selectOption("A property must not be one of");
+    await dialog(page).getByText("This rule has no values: it forbids nothing.").waitFor();
+    await dialog(page).getByLabel("Values, one per line").fill("x");
+    await dialog(page).getByText("This rule has no values").waitFor({ state: "detached" });
+  }));
+});
+
+describe("two people change the same thing", () => {
+  const id = "5f0f1a2b-0000-4000-8000-000000000002";
+  const rule = (values) => ({ name: "Shared", restrictions: [{ type: "WHITELIST", propertyName: "group", allowedValues: values, exclusive: false }] });
+
+  test("what was added and removed on each side is shown, and what is shown is what is saved", () => visit(on, "#/projects", async (page) => {
+    await put(project(id), rule(["timber", "glass"]));
+    await page.getByRole("button", { name: "Edit Shared" }).click();
+    await dialog(page).getByLabel("Values, one per line").fill("timber\nglass\nsteel");
+    await put(project(id), rule(["timber", "paint"]));
+    await save(page);
+    const theirs = dialog(page).locator(".side").filter({ hasText: "What they changed" });
+    const mine = dialog(page).locator(".side").filter({ hasText: "What saving yours would change now" });
+    await theirs.waitFor();
+    assert.deepEqual(await theirs.locator("ins, del").allTextContents(), ["−removed: glass", "+added: paint"]);
+    assert.deepEqual(await mine.locator("ins, del").allTextContents(), ["−removed: paint", "+added: glass", "+added: steel"]);
+    assert.equal(await dialog(page).getByLabel("Values, one per line").isVisible(), false, "the form cannot drift from what is shown");
+    await page.screenshot({ path: `${OUTPUT}collision.png` });
+    await dialog(page).getByRole("button", { name: "Save mine instead" }).click();
+    await page.getByText("Saved. The change is in force.").waitFor();
+    assert.deepEqual((await stored(project(id))).restrictions[0].allowedValues, ["timber", "glass", "steel"]);
+    expected(page, 412);
+  }));
+
+  test("mine can be changed again, against theirs", () => visit(on, "#/conditions", async (page) => {
+    await put(condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
+    await page.getByRole("button", { name: "Edit energy-drink" }).click();
+    await dialog(page).getByLabel("Minimum age").fill("14");
+    await put(condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 13 } });
+    await save(page);
+    await dialog(page).getByRole("button", { name: "Change mine" }).click();
+    await dialog(page).getByLabel("Minimum age").fill("16");
+    await review(page);
+    await dialog(page).getByText("removed: 13").waitFor();
+    await dialog(page).getByText("added: 16").waitFor();
+    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator(".row").getByText("Customers must be 16 or older").waitFor();
+    await put(condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
+    expected(page, 412);
+  }));
+});
+
+test("every save is preceded by its difference", () => visit(on, "#/conditions", async (page) => {
+  const sent = writes(page);
+  await page.getByRole("button", { name: "Edit pesticide" }).click();
+  await dialog(page).getByRole("switch", { name: "In force" }).uncheck();
+  assert.equal(await dialog(page).getByRole("button", { name: "Save", exact: true }).count(), 0);
+  await review(page);
+  await dialog(page).getByText("What changes for pesticide").waitFor();
+  await dialog(page).getByText("removed: yes").waitFor();
+  await dialog(page).getByText("added: no").waitFor();
+  assert.deepEqual(sent, []);
+  await dialog(page).getByRole("button", { name: "Back" }).click();
+  await dialog(page).getByRole("switch", { name: "In force" }).waitFor();
+}));
+
+describe("an id that exists", () => {
+  test("is opened, not overwritten", () => visit(on, "#/conditions", async (page) => {
+    const sent = writes(page);
+    await page.getByRole("button", { name: "New condition" }).click();
+    await dialog(page).getByLabel("Id", { exact: true }).fill("energy-drink");
+    await review(page);
+    await dialog(page).getByText("This id exists: open it").waitFor();
+    await dialog(page).getByRole("button", { name: "open it" }).click();
+    await dialog(page).getByRole("heading", { name: "Edit energy-drink" }).waitFor();
+    assert.equal(await dialog(page).getByLabel("Minimum age").inputValue(), "15");
+    assert.deepEqual(sent, []);
+  }));
+
+  test("is found out by the host too, when somebody was faster", () => visit(on, "#/conditions", async (page) => {
+    await page.getByRole("button", { name: "New condition" }).click();
+    await dialog(page).getByLabel("Id", { exact: true }).fill("faster");
+    await review(page);
+    // A hidden page receives no changes.
+    await page.evaluate(() => {
+      Object.defineProperty(document, "hidden", { value: true, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await put(condition("faster"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 30 } });
+    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await dialog(page).getByText("This id exists: open it").waitFor();
+    assert.equal(await dialog(page).getByText("Save mine").count(), 0);
+    assert.deepEqual((await stored(condition("faster"))).condition_value, { minimum_age: 30 });
+    await on.host.api("DELETE", condition("faster"));
+    expected(page, 412);
+  }));
+
+  test("that is global is shown in Preview", () => visit(on, "#/conditions", async (page) => {
+    await page.getByRole("button", { name: "New condition" }).click();
+    await dialog(page).getByLabel("Id", { exact: true }).fill("alcohol");
+    await review(page);
+    await dialog(page).getByRole("button", { name: "open it" }).click();
+    await page.getByText("A global rule.").waitFor();
+    assert.equal(await page.getByLabel("Condition", { exact: true }).inputValue(), "alcohol");
+  }));
+});
+
+describe("faults stand at their fields, in words of a shop", () => {
+  const NOT_SAID = /\$\.|null|byte|JSON|restrictions\[|string/;
+
+  test("of a condition that is tried out", () => visit(on, "", async (page) => {
+    await page.getByLabel("Condition", { exact: true }).selectOption("A new condition…");
+    await page.getByLabel("Id", { exact: true }).fill("no spaces");
+    const at = async (label) => page.locator(`#${await page.getByLabel(label, { exact: true }).getAttribute("aria-describedby").then((ids) => ids.split(" ").at(-1))}`);
+    assert.equal(await (await at("Id")).innerText(), "The id may hold letters, digits, . _ : and -");
+    await page.getByLabel("Id", { exact: true }).fill("x".repeat(65));
+    assert.equal(await (await at("Id")).innerText(), "The id may have at most 64 characters.");
+    await page.getByLabel("Id", { exact: true }).fill("knives");
+    await page.getByLabel("Minimum age").fill("");
+    assert.equal(await (await at("Minimum age")).innerText(), "Enter a whole number from 0 to 150.");
+    await shown(decision(page), "Cannot be decided yet");
+    assert.doesNotMatch(await page.locator("main").innerText(), NOT_SAID);
+    await page.getByLabel("Minimum age").fill("18");
+    await page.getByLabel("Item id").fill("");
+    assert.equal(await (await at("Item id")).innerText(), "Enter an item id of at most 256 characters.");
+    await page.getByLabel("Item id").fill("a");
+    await page.getByLabel("Customer’s age", { exact: true }).fill("200");
+    assert.equal(await (await at("Customer’s age")).innerText(), "Enter a whole number from 0 to 150.");
+    assert.doesNotMatch(await page.locator("main").innerText(), NOT_SAID);
+  }));
+
+  test("of a project", () => visit(on, "#/projects", async (page) => {
+    await page.getByRole("button", { name: "New project" }).click();
+    await dialog(page).getByLabel("Name").fill("n".repeat(300));
+    await dialog(page).getByRole("button", { name: "Add a rule" }).click();
+    await dialog(page).getByLabel("Values, one per line").fill("v".repeat(300));
+    await review(page);
+    for (const text of ["The name may have at most 256 characters.", "Enter the name of the property.", "A value is too long."]) await dialog(page).getByText(text).waitFor();
+    await dialog(page).getByLabel("Property").fill("p".repeat(300));
+    await review(page);
+    await dialog(page).getByText("The name of the property is too long.").waitFor();
+    assert.doesNotMatch(await dialog(page).innerText(), NOT_SAID);
+  }));
+});
+
+describe("a tenant without rules", () => {
+  test("is guided: three templates, each of which saves", async () => {
+    const host = await emptyHost();
+    const editor = await clientWith(host, ["ecs.editor", "ecs.evaluator"], "newcomer");
+    const page = await signedIn(on.context, editor);
+    await page.getByText("There are no rules yet").waitFor();
+    await page.screenshot({ path: `${OUTPUT}guide.png` });
+    assert.equal(await page.getByText("Cannot be decided yet").count(), 0);
+    await page.getByRole("button", { name: "Alcohol at 18" }).click();
+    await save(page);
+    await shown(decision(page), "Must not be sold");
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByRole("heading", { name: "alcohol" }).waitFor();
+    await page.getByRole("link", { name: "Projects" }).click();
+    await page.getByText("No projects yet").waitFor();
+    await page.getByRole("button", { name: "A project with product groups" }).click();
+    await save(page);
+    await page.getByText("productGroup must be timber or fasteners or insulation").waitFor();
+    await editor.api("DELETE", condition("alcohol"));
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByRole("button", { name: "Tobacco license" }).click();
+    await save(page);
+    await page.locator(".row").getByText("Customers need the license “tobacco”").waitFor();
+    assert.deepEqual(page.faults, []);
+    await page.close();
+    await host.end();
+  });
+
+  test("can try a rule without saving it", async () => {
+    const host = await emptyHost();
+    const page = await signedIn(on.context, host);
+    await page.getByRole("button", { name: "Try a rule without saving it" }).click();
+    await page.locator("summary").getByText("New rule").waitFor();
+    await shown(decision(page), "Must not be sold");
+    await page.getByRole("radio", { name: "A project" }).check();
+    await page.getByText("There are no projects yet.").waitFor();
+    await page.getByRole("radio", { name: "A basket" }).check();
+    await shown(decision(page), "Sell the basket");
+    assert.deepEqual(page.faults, []);
+    await page.close();
+    await host.end();
+  });
+});

@@ -1,0 +1,36 @@
+// What tests of the page's rules share: a page that is signed in, and what stands on it.
+
+import assert from "node:assert/strict";
+
+import { signedIn } from "./browser.mjs";
+import { until } from "./program.mjs";
+
+/** The demo's project. */
+export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+/** Runs a test on a page that is signed in, and fails if the page logged an error. */
+export async function visit({ context, host }, hash, work) {
+  const page = await signedIn(context, host, hash);
+  try {
+    await work(page);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.close();
+  }
+}
+
+/** Removes the refusals of the host that a test brings about from the errors of a page. */
+export const expected = (page, ...statuses) => {
+  page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
+};
+
+export const dialog = (page) => page.getByRole("dialog");
+export const decision = (page) => page.locator(".decision-title");
+export const agrees = (page) => page.getByText("The host made the same decision").waitFor();
+export const shown = (locator, text) => until(async () => (await locator.textContent()) === text, `${text} is shown`);
+
+/** Saves what is in the dialog, after its review. */
+export async function save(page) {
+  await dialog(page).getByRole("button", { name: "Review" }).click();
+  await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+}

@@ -1,0 +1,102 @@
+/**
+ * The difference between two versions of a condition or of a project: what was removed, and what was added.
+ */
+
+import { h } from "./dom.js";
+import { counted, valueText } from "./messages.js";
+
+/** So many values of each side are shown. */
+const MAX_SHOWN = 12;
+
+const REQUIRES = { AGE_RESTRICTION: "an age", LICENSE_REQUIREMENT: "a license" };
+
+/** What changes between two versions of a condition: `[{ label, removed, added }]`. Without `before`, it is new. */
+export function conditionChanges(before, after) {
+  const changes = [
+    change("Id", before?.id, after.id ?? before?.id),
+    change("Customers need", before && REQUIRES[before.rule], REQUIRES[after.rule]),
+    change("Minimum age", before?.condition_value.minimum_age, after.condition_value.minimum_age),
+    change("In force", before?.enabled, after.enabled),
+  ];
+  return changes.filter(Boolean);
+}
+
+/** What changes between two versions of a project. */
+export function projectChanges(before, after) {
+  const old = before?.restrictions ?? [];
+  const pairs = paired(old, after.restrictions);
+  const changes = [
+    change("Name", before?.name, after.name),
+    ...pairs.flatMap(([one, other]) => ruleChanges(one, other)),
+    ...old.filter((rule) => !pairs.some(([one]) => one === rule)).flatMap((rule) => ruleChanges(rule, undefined)),
+  ].filter(Boolean);
+  if (changes.length > 0 || before === undefined || JSON.stringify(old) === JSON.stringify(after.restrictions)) return changes;
+  return [{ label: "Order of the rules or values", removed: ["as it was"], added: ["as in the form"] }];
+}
+
+/** Each rule of `after` with the one of `before` that it was: the same one, or else one that checks the same thing. */
+function paired(before, after) {
+  const left = new Set(before);
+  const take = (isSame) => {
+    const found = [...left].find(isSame);
+    left.delete(found);
+    return found;
+  };
+  const text = (rule) => JSON.stringify(rule);
+  const same = after.map((rule) => take((each) => text(each) === text(rule)));
+  return after.map((rule, at) => [same[at] ?? take((each) => each.type === rule.type && each.propertyName === rule.propertyName), rule]);
+}
+
+/** What changes in one rule; without `before` it is new, without `after` it is removed. */
+function ruleChanges(before, after) {
+  const label = ruleLabel(after ?? before);
+  const [old, now] = [before, after].map((rule) => rule && listed(rule));
+  if (before === undefined || after === undefined) {
+    const values = (rule, list) => rule && (list.length > 0 ? limited(list.map(valueText)) : ["no value"]);
+    return [{ label: `Rule: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
+  }
+  const [had, has] = [new Set(old), new Set(now)];
+  const removed = old.filter((value) => !has.has(value));
+  const added = now.filter((value) => !had.has(value));
+  return [
+    (removed.length > 0 || added.length > 0) && { label, removed: limited(removed.map(valueText)), added: limited(added.map(valueText)) },
+    change(`${label}: checked separately`, Boolean(before.exclusive), Boolean(after.exclusive)),
+  ].filter(Boolean);
+}
+
+/** The values that a rule names. */
+const listed = ({ allowedValues, deniedValues, itemIds, value }) => allowedValues ?? deniedValues ?? itemIds ?? [value];
+
+/** What a rule checks, without its values. */
+export function ruleLabel({ type, propertyName }) {
+  const labels = {
+    WHITELIST: `${propertyName} must be one of`,
+    BLACKLIST: `${propertyName} must not be one of`,
+    BOOLEAN: `${propertyName} must be`,
+    WHITELISTEDITEMS: "Only these items",
+    BLACKLISTEDITEMS: "Never these items",
+  };
+  return labels[type];
+}
+
+function limited(texts) {
+  const more = texts.length - MAX_SHOWN;
+  return more > 0 ? [...texts.slice(0, MAX_SHOWN), `and ${counted(more, "value")} more`] : texts;
+}
+
+/** The change of one value, or undefined when it stays. */
+function change(label, before, after) {
+  if (before === after) return undefined;
+  const side = (value) => (value === undefined ? [] : [valueText(value)]);
+  return { label, removed: side(before), added: side(after) };
+}
+
+/** The changes as a list, for people who see colours and for those who do not. */
+export function changeList(changes, label) {
+  const side = (name, sign, said, texts) =>
+    texts.map((text) => h(name, { dir: "auto" }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "visually-hidden" }, `${said}: `), text));
+  const rows = changes.map(({ label: what, removed, added }) =>
+    h("li", {}, h("h3", { dir: "auto" }, what), h("p", {}, side("del", "−", "removed", removed), side("ins", "+", "added", added))),
+  );
+  return h("ul", { class: "changes", "aria-label": label }, rows);
+}

@@ -1,0 +1,39 @@
+/**
+ * What was typed and not saved: drafts of conditions and projects, and what Preview shows. It is in the page's memory
+ * only, one for each tenant. It outlives a session that ends by itself, but neither signing out nor the page.
+ */
+
+class Memory {
+  #kept = new Map();
+
+  get(key) {
+    return this.#kept.get(key);
+  }
+
+  set(key, value) {
+    this.#kept.set(key, value);
+  }
+
+  delete(key) {
+    this.#kept.delete(key);
+  }
+
+  /** How many drafts there are. Their keys are like `condition:alcohol`, and `condition:` for one that is new. */
+  drafts() {
+    return [...this.#kept.keys()].filter((key) => key.includes(":")).length;
+  }
+}
+
+const memories = new Map();
+
+/** The memory of a tenant. */
+export function memoryOf(tenant) {
+  if (!memories.has(tenant)) memories.set(tenant, new Memory());
+  return memories.get(tenant);
+}
+
+/** How many drafts there are. */
+export const draftCount = () => [...memories.values()].reduce((count, memory) => count + memory.drafts(), 0);
+
+/** Forgets what was typed for all tenants. */
+export const forget = () => memories.clear();
