@@ -30,7 +30,7 @@ const TENANT: &str = "acme";
 const PAGE: usize = 1_000;
 
 /// How much memory a pass over all shops may need, in MB.
-const MEMORY: f64 = 50.0;
+const MEMORY: f64 = 80.0;
 
 #[test]
 fn a_killed_fan_out_reaches_every_shop_once_on_the_embedded_store() {

@@ -17,6 +17,7 @@ mod operator;
 mod outage;
 mod output;
 mod session;
+mod signals;
 mod tail;
 
 use std::io::IsTerminal;

@@ -10,17 +10,18 @@ use serde_json::{Value, json};
 use crate::support::host::{Program, token};
 use crate::support::redis::{Cluster, Server};
 
-/// The lines of the section's code blocks.
+/// The lines of the section that call the program: from a folder to Redis, as `tests/docs.test.mjs` pastes them too, and
+/// from there to a cluster.
 fn lines() -> Vec<String> {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
     let section = readme.split("### From one machine to many").nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let blocks = section.split("```").skip(1).step_by(2);
-    blocks
-        .flat_map(|block| block.lines().skip(1))
-        .filter(|line| !line.is_empty())
-        .map(str::to_owned)
+    let lines = blocks.flat_map(str::lines);
+    let lines = lines.filter(|line| line.starts_with("tillgate "));
+    lines
+        .map(|line| line.trim_end_matches(" &").to_owned())
         .collect()
 }
 
@@ -61,19 +62,21 @@ async fn moving_from_one_machine_to_many_works_as_the_readme_says() {
     let lines = lines();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let options: Vec<&str> = lines[1].split(' ').skip(3).collect();
-    assert!(lines[1].starts_with("redis-server --port 6379 "));
-    let (redis, cluster) = (Server::with(&options), Cluster::durable());
+    let (redis, cluster) = (Server::durable(), Cluster::durable());
     let seeds = cluster.url().split_once("//").unwrap().1.to_owned();
     let here = |line: &String| {
         let line = line.replace("127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003", &seeds);
-        line.replace("127.0.0.1:6379", &format!("127.0.0.1:{}", redis.port))
+        let line = line.replace("--listen \"${URL#http://}\" ", "");
+        let url = format!("redis://127.0.0.1:{}", redis.port);
+        line.replace("redis://127.0.0.1:6379", &url)
+            .replace("\"$REDIS\"", &url)
     };
     let lines: Vec<String> = lines.iter().map(here).collect();
-    let [embedded, _, to_redis, on_redis, to_cluster, on_cluster] = lines.as_slice() else {
+    let [to_redis, on_redis, to_cluster, on_cluster] = lines.as_slice() else {
         panic!("{lines:?}")
     };
 
+    let embedded = "tillgate serve --store embedded:./tillgate-data";
     let mut program = serve(embedded, folder);
     let url = format!("{}/api/v1/global-entity-conditions/beer", program.url);
     let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });

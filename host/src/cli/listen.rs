@@ -13,12 +13,12 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::Args;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
 use self::forward::{Forwarded, Forwarder};
 use super::output::{print_on, text};
 use super::session::{Failure, HostOptions, Session, segment};
+use super::signals::Signals;
 use crate::egress::EventStream;
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
@@ -65,29 +65,6 @@ pub(super) async fn run(arguments: Listen) -> Result<(), String> {
     let listened = listener.listen(&mut signals).await;
     listener.end(&mut signals).await;
     listened
-}
-
-/// Ctrl-C and SIGTERM.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self, String> {
-        let listen_to = |kind| signal(kind).map_err(|cause| cause.to_string());
-        Ok(Self {
-            interrupt: listen_to(SignalKind::interrupt())?,
-            terminate: listen_to(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }
 
 /// The command, once it has a webhook.

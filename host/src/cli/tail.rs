@@ -8,11 +8,11 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::Args;
 use serde::Deserialize;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::changes::Changes;
 use super::output::print_on;
 use super::session::{Failure, HostOptions, Session, segment};
+use super::signals::Signals;
 use crate::egress::{Event, EventStream};
 
 /// The pauses before it connects again: the first, and the longest.
@@ -59,6 +59,8 @@ impl Tail {
 }
 
 pub(super) async fn run(arguments: Tail) -> Result<(), String> {
+    // Before anything is printed that somebody may stop it after.
+    let mut signals = Signals::new()?;
     let session = Session::open(&arguments.options).await?;
     let path = arguments.path();
     let mut tail = Follower {
@@ -70,23 +72,12 @@ pub(super) async fn run(arguments: Tail) -> Result<(), String> {
     };
     let followed = tokio::select! {
         followed = tail.follow() => followed,
-        signalled = signalled() => signalled,
+        () = signals.next() => Ok(()),
     };
     if let Some(cursor) = tail.cursor() {
         eprintln!("tillgate: to go on from here: --after {cursor}");
     }
     followed
-}
-
-/// Waits for Ctrl-C, or for SIGTERM.
-async fn signalled() -> Result<(), String> {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    Ok(())
 }
 
 struct Follower {
