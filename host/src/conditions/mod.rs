@@ -350,7 +350,7 @@ impl Conditions {
     async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
         Ok(match owner {
             Owner::Platform => Arc::clone(&self.global),
-            Owner::Tenant(id) => Arc::clone(&self.tenant(id).await?.0.own()),
+            Owner::Tenant(id) => Arc::clone(self.tenant(id).await?.0.own()),
         })
     }
 }
