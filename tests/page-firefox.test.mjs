@@ -65,7 +65,7 @@ test("a condition is previewed, and the host agrees", visit("#/preview/condition
 
 test("an item on a project is previewed, and the host agrees", visit(`#/preview/project/${PROJECT}`, async (page) => {
   await shows(page, "Must not be sold");
-  await control(page, "combobox", "productGroup").fill("fasteners");
+  await control(page, "textbox", "productGroup").fill("fasteners");
   await shows(page, "May be sold");
   await shows(page, "The host made the same decision");
 }));
