@@ -86,7 +86,9 @@ async function deliveries(query) {
 }
 
 /** The delivery of an event to a webhook, once it has a status. */
-const delivered = ({ id }, status) => until(async () => (await deliveries({ webhookId: id })).find((each) => each.status === status), `a delivery is ${status}`);
+// A receiver that has just failed is left alone for a while.
+const PATIENCE = 60_000;
+const delivered = ({ id }, status) => until(async () => (await deliveries({ webhookId: id })).find((each) => each.status === status), `a delivery is ${status}`, PATIENCE);
 
 const dialog = (page) => page.getByRole("dialog");
 const press = (page, name) => dialog(page).last().getByRole("button", { name, exact: true }).click();
