@@ -58,6 +58,12 @@ impl Whole {
     }
 }
 
+impl From<Bytes> for Encoded {
+    fn from(text: Bytes) -> Self {
+        Self::Whole(Arc::new(Whole::from(text)))
+    }
+}
+
 impl Encoded {
     /// The text of these pieces, which are so many bytes.
     #[must_use]
@@ -69,7 +75,7 @@ impl Encoded {
         for piece in pieces {
             text.extend_from_slice(&piece);
         }
-        Self::Whole(Arc::new(Whole::from(Bytes::from(text))))
+        Self::from(Bytes::from(text))
     }
 }
 

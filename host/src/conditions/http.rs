@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::http::{HeaderName, HeaderValue, Method, StatusCode};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
@@ -10,6 +11,7 @@ use uuid::Uuid;
 
 use super::{Conditions, Owner, Part, Prepared, Question, StoredProject, TenantCatalog};
 use crate::app::App;
+use crate::encoded::Encoded;
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Written};
@@ -178,30 +180,32 @@ async fn part(
     part: Part,
 ) -> Result<Reply> {
     let etag = catalog.etag().clone();
-    let reply = if request.has(&etag) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        let encoded = match catalog.encoded(part) {
-            Some(encoded) => encoded,
-            None if catalog.size_of(part) <= INLINE => catalog.encode(part),
-            None => {
-                let encode = move |_: &App| catalog.encode(part);
-                conditions.app.run_blocking(encode).await?
-            }
-        };
-        Reply::encoded(encoded)
+    if request.has(&etag) {
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
+    }
+    let encoded = match catalog.encoded(part) {
+        Some(encoded) => encoded,
+        None if catalog.size_of(part) <= INLINE => catalog.encode(part),
+        None => {
+            let encode = move |_: &App| catalog.encode(part);
+            conditions.app.run_blocking(encode).await?
+        }
     };
-    Ok(reply.tagged(etag))
+    Ok(Reply::encoded(encoded).tagged(etag))
 }
 
-/// The answer to a GET: the body, or that the caller has it already.
-fn tagged(request: &Request, etag: &Etag, body: &bytes::Bytes) -> Reply {
-    let reply = if request.has(etag) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::json(StatusCode::OK, body.clone())
+/// The answer to a GET: what `reply` makes, or that the caller has it already.
+fn tagged(request: &Request, etag: &Etag, reply: impl FnOnce() -> Reply) -> Reply {
+    let reply = match request.has(etag) {
+        true => Reply::empty(StatusCode::NOT_MODIFIED),
+        false => reply(),
     };
     reply.tagged(etag.clone())
+}
+
+/// The answer that is a stored document. It is in memory anyway.
+fn document(json: &Bytes) -> Reply {
+    Reply::encoded(Encoded::from(json.clone()))
 }
 
 /// A line in the audit log about a write.
@@ -221,7 +225,7 @@ fn audit(
 }
 
 /// The answer to a PUT.
-fn written(written: Written, etag: &Etag, body: &bytes::Bytes) -> Reply {
+fn written(written: Written, etag: &Etag, body: &Bytes) -> Reply {
     Reply::json(status_of(written), body.clone()).tagged(etag.clone())
 }
 
@@ -268,7 +272,7 @@ async fn evaluate(
 }
 
 /// What the module answered, and which module it was. A refusal is the module's answer too.
-fn decision(decided: Result<bytes::Bytes>, correlation: Uuid) -> Reply {
+fn decision(decided: Result<Bytes>, correlation: Uuid) -> Reply {
     let reply = match decided {
         Ok(decided) => Reply::json(StatusCode::OK, decided),
         Err(error) => Reply::error(&error, correlation),
@@ -287,7 +291,7 @@ async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.condition(&id);
     let found = found.ok_or_else(|| Error::NotFound("no condition has this id".to_owned()))?;
-    Ok(tagged(&request, &found.etag, &found.json).stale(staleness))
+    Ok(tagged(&request, &found.etag, || document(&found.json)).stale(staleness))
 }
 
 async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -359,7 +363,7 @@ async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Re
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
-    Ok(tagged(&request, &found.etag, found.json()).stale(staleness))
+    Ok(tagged(&request, &found.etag, || document(found.json())).stale(staleness))
 }
 
 async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -374,7 +378,8 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
         }
         false => project.restrictions()?,
     };
-    Ok(tagged(&request, &found.etag, &restrictions).stale(staleness))
+    let reply = || Reply::json(StatusCode::OK, restrictions);
+    Ok(tagged(&request, &found.etag, reply).stale(staleness))
 }
 
 fn no_project() -> Error {
