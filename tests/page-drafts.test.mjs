@@ -184,10 +184,12 @@ test("what Preview shows is in its address, to share", () => visit(on, "#/previe
   await other.close();
 
   await page.getByRole("radio", { name: "A basket" }).check();
+  // Until the basket is there, the label is that of the one item.
+  await until(async () => (await page.getByLabel("Item id").first().inputValue()) === "bread", "the basket is shown");
   await page.getByLabel("Item id").first().fill("rye");
   await page.getByLabel("Customer’s age", { exact: true }).fill("77");
   const basket = await signedIn(on.context, on.host, await address("age=77"));
-  assert.equal(await basket.getByLabel("Item id").first().inputValue(), "rye");
+  await until(async () => (await basket.getByLabel("Item id").first().inputValue()) === "rye", "the basket is as in the address");
   assert.equal(await basket.getByLabel("Customer’s age", { exact: true }).inputValue(), "77");
   await basket.close();
 
