@@ -25,7 +25,8 @@ pub async fn on_behalf_of<T>(holder: Holder, work: impl Future<Output = T>) -> T
 }
 
 /// On whose behalf the task works.
-fn holder() -> Holder {
+#[must_use]
+pub fn holder() -> Holder {
     HOLDER.try_with(Holder::clone).unwrap_or(Holder::Platform)
 }
 

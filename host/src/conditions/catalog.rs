@@ -4,6 +4,7 @@
 //! an answer, its digest) is made by the first request that needs it. Of a large catalog the module prepares only the
 //! conditions that a request names: a change of one of ten thousand has it prepare that one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
@@ -122,23 +123,23 @@ impl TenantCatalog {
     }
 
     /// What the module decides about a condition with: a document that holds all conditions with this id.
-    pub fn document_of(&self, id: &str) -> Document {
+    pub fn document_of(&self, id: &str) -> Cow<'_, Document> {
         match self.is_large() {
-            false => self.document().clone(),
+            false => Cow::Borrowed(self.document()),
             true => match self.conditions_of(id) {
-                [Some(only), None] | [None, Some(only)] => only.document().clone(),
-                both => self.document_with(both),
+                [Some(only), None] | [None, Some(only)] => Cow::Borrowed(only.document()),
+                both => Cow::Owned(self.document_with(both)),
             },
         }
     }
 
     /// The same for many conditions.
-    pub fn document_of_all<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> Document {
+    pub fn document_of_all<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> Cow<'_, Document> {
         if !self.is_large() {
-            return self.document().clone();
+            return Cow::Borrowed(self.document());
         }
         let ids: BTreeSet<_> = ids.into_iter().collect();
-        self.document_with(ids.into_iter().flat_map(|id| self.conditions_of(id)))
+        Cow::Owned(self.document_with(ids.into_iter().flat_map(|id| self.conditions_of(id))))
     }
 
     fn document_with<'a>(

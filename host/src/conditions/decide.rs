@@ -59,7 +59,7 @@ pub fn decide(
             let project = named_project(catalog, request);
             // To conditions, which have no project, every project is unreachable.
             let none = || catalog.document_of_all([]);
-            let document = project.map_or_else(none, |project| project.document.clone());
+            let document = project.map_or_else(none, |project| Cow::Borrowed(&project.document));
             engine.evaluate_within(Call::Project(&document), request, most)
         }
         Question::Basket => {
@@ -80,7 +80,7 @@ pub fn decide(
 }
 
 /// The conditions that a basket names: a document that holds all of them that the tenant sees.
-fn basket_document(catalog: &TenantCatalog, request: &[u8]) -> Document {
+fn basket_document<'a>(catalog: &'a TenantCatalog, request: &[u8]) -> Cow<'a, Document> {
     #[derive(serde::Deserialize)]
     struct Basket<'a> {
         #[serde(borrow)]
@@ -92,7 +92,7 @@ fn basket_document(catalog: &TenantCatalog, request: &[u8]) -> Document {
         condition_ids: Vec<Cow<'a, str>>,
     }
     if !catalog.is_large() {
-        return catalog.document().clone();
+        return Cow::Borrowed(catalog.document());
     }
     match serde_json::from_slice::<Basket<'_>>(request) {
         Ok(basket) => {
@@ -100,7 +100,7 @@ fn basket_document(catalog: &TenantCatalog, request: &[u8]) -> Document {
             catalog.document_of_all(ids.map(|id| &**id))
         }
         // What the module makes of it is up to the module.
-        Err(_) => catalog.document().clone(),
+        Err(_) => Cow::Borrowed(catalog.document()),
     }
 }
 

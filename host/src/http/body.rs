@@ -2,6 +2,7 @@
 //! its sender receives the answer.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -10,7 +11,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
 use super::MAX_BODY;
-use super::shares::{Share, sharing};
+use super::shares::{Share, Shares, sharing};
 use crate::identity::Holder;
 
 /// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
@@ -92,16 +93,21 @@ pub(super) enum NoBody {
     Broken,
 }
 
-/// Reads the whole body. `share` is of nothing yet; the bytes that are answered keep what it has become.
+/// Reads the whole body. A large one takes a share for its holder, which the bytes that are answered keep.
 pub(super) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    mut share: Share<Holder>,
+    (shares, holder): (&Arc<Shares<Holder>>, &Holder),
 ) -> Result<Bytes, NoBody> {
     if announced.is_some_and(|length| length > limit) {
         return Err(NoBody::TooLarge);
     }
+    if announced.is_some_and(|length| length <= SMALL) {
+        let whole = tokio::time::timeout(BODY_DEADLINE, collect(body, limit, announced, None));
+        return whole.await.unwrap_or(Err(NoBody::TooSlow));
+    }
+    let mut share = shares.nothing(Some(holder.clone()));
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {
         if !share.grow_within(length, PATIENCE).await {
@@ -111,7 +117,7 @@ pub(super) async fn read<B: Buf>(
     }
     let mebibytes = announced.unwrap_or(limit).div_ceil(MAX_BODY).max(1);
     let deadline = BODY_DEADLINE * u32::try_from(mebibytes).unwrap_or(u32::MAX);
-    let collect = collect(body, limit, announced, (&mut share, taken));
+    let collect = collect(body, limit, announced, Some((&mut share, taken)));
     let whole = tokio::time::timeout(deadline, collect).await;
     let whole = whole.unwrap_or(Err(NoBody::TooSlow))?;
     Ok(match whole.len() > SMALL {
@@ -120,12 +126,12 @@ pub(super) async fn read<B: Buf>(
     })
 }
 
-/// Reads the parts of a body, of which `taken` bytes may be read before its share must grow.
+/// Reads the parts of a body, of which `taken` bytes may be read before its share must grow; a small one has none.
 async fn collect<B: Buf>(
     mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    (share, mut taken): (&mut Share<Holder>, usize),
+    mut share: Option<(&mut Share<Holder>, usize)>,
 ) -> Result<Bytes, NoBody> {
     let mut whole = BytesMut::new();
     loop {
@@ -144,12 +150,14 @@ async fn collect<B: Buf>(
             }
             whole.reserve(announced.unwrap_or_default());
         }
-        if whole.len() + size > taken {
-            let more = size.max(taken);
+        if let Some((share, taken)) = &mut share
+            && whole.len() + size > *taken
+        {
+            let more = size.max(*taken);
             if !share.grow_within(more, PATIENCE).await {
                 return Err(NoBody::Crowded);
             }
-            taken += more;
+            *taken += more;
         }
         whole.put(chunk);
     }

@@ -50,7 +50,7 @@ use crate::feed::Staleness;
 use crate::identity::{Caller, Holder};
 use crate::metrics::Tenants;
 use crate::tokens::Tokens;
-use crate::turns::{Turns, on_behalf_of};
+use crate::turns::{self, Turns, on_behalf_of};
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
@@ -268,11 +268,10 @@ impl Server {
             Some(_) => &self.bodies,
             None => &self.strangers_bodies,
         };
-        let share = bodies.nothing(Some(holder.clone()));
         let gzip = accepts_gzip(&head.headers);
         let (body, unread) = match limit {
             0 => (Bytes::new(), unread),
-            limit => match read(body, limit, unread.announced, share).await {
+            limit => match read(body, limit, unread.announced, (bodies, &holder)).await {
                 Ok(body) => (body, Unread::NOTHING),
                 Err(NoBody::Crowded) => {
                     let error = Error::Crowded("too many large bodies are being read");
@@ -309,19 +308,19 @@ impl Server {
             if gzip && reply.takes_long_to_compress() {
                 reply = self.turns.run(|| reply.compress()).await?;
             }
-            self.bounded(reply, holder.clone())
+            self.bounded(reply)
         };
-        let answered = on_behalf_of(holder.clone(), answering).await;
+        let answered = on_behalf_of(holder, answering).await;
         let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
         (reply.stale(staleness), unread)
     }
 
     /// A large answer that was made for its request takes a share of what all may take until they are read.
-    fn bounded(&self, reply: Reply, holder: Holder) -> crate::error::Result<Reply> {
+    fn bounded(&self, reply: Reply) -> crate::error::Result<Reply> {
         let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
             return Ok(reply);
         };
-        let share = self.answers.take(Some(holder), size);
+        let share = self.answers.take(Some(turns::holder()), size);
         let share = share.ok_or(Error::Crowded("too many large answers are not read yet"))?;
         Ok(reply.holding(share))
     }
