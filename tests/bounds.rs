@@ -94,6 +94,11 @@ async fn a_body_of_more_values_than_anything_valid_has_is_refused() {
     );
     let (status, _) = put_text(&host, &token, r#"{"restrictions":[],"x":[1,]}"#.to_owned()).await;
     assert_eq!(status, 400);
+    let twice = r#"{"restrictions":[],"x":{"a":1,"b":[{"y":1,"y":2}]},"x":2}"#;
+    let (status, body) = put_text(&host, &token, twice.to_owned()).await;
+    assert_eq!(status, 400);
+    let messages = json!(["$.x appears twice", "$.x.b[0].y appears twice"]);
+    assert_eq!(body["message"], messages);
     let skipped = r#"{"restrictions":[],"x":[1.5,-1,18446744073709551615,"a",null,true,{"y":[]}]}"#;
     let (status, body) = put_text(&host, &token, skipped.to_owned()).await;
     assert_eq!(status, 201, "{body}");

@@ -3,22 +3,13 @@
 //     cargo build && node --test tests/page-drafts.test.mjs     screenshots are kept in tests/output/
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { OUTPUT, browser, signedIn } from "./support/browser.mjs";
-import { agrees, decision, dialog, save, shown, visit } from "./support/page.mjs";
+import { OUTPUT, signedIn } from "./support/browser.mjs";
+import { agrees, decision, dialog, onDemo, save, shown, visit } from "./support/page.mjs";
 import { clientWith, demo, until } from "./support/program.mjs";
 
-let on;
-
-before(async () => {
-  on = { host: await demo(), context: await browser() };
-});
-
-after(async () => {
-  await on?.context.close();
-  await on?.host.end();
-});
+const on = onDemo();
 
 const draft = async (page, age) => {
   await page.getByText("Try a change").click();

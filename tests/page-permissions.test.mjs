@@ -3,22 +3,13 @@
 //     cargo build && node --test tests/page-permissions.test.mjs
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 
 import { browser, signedIn } from "./support/browser.mjs";
-import { agrees, decision, expected, shown, visit } from "./support/page.mjs";
+import { agrees, decision, expected, onDemo, shown, visit } from "./support/page.mjs";
 import { clientWith, demo } from "./support/program.mjs";
 
-let on;
-
-before(async () => {
-  on = { host: await demo(), context: await browser() };
-});
-
-after(async () => {
-  await on?.context.close();
-  await on?.host.end();
-});
+const on = onDemo();
 
 describe("buttons know what the user may do", () => {
   test("a viewer is offered nothing that would be refused", async () => {

@@ -3,24 +3,15 @@
 //     cargo build && node --test tests/page-saving.test.mjs     screenshots are kept in tests/output/
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 
-import { OUTPUT, browser, signedIn } from "./support/browser.mjs";
-import { decision, dialog, expected, save, shown, visit } from "./support/page.mjs";
-import { clientWith, demo, emptyHost } from "./support/program.mjs";
+import { OUTPUT, signedIn } from "./support/browser.mjs";
+import { decision, dialog, expected, onDemo, save, shown, visit } from "./support/page.mjs";
+import { clientWith, emptyHost } from "./support/program.mjs";
 
 const ODD = "5f0f1a2b-0000-4000-8000-000000000001";
 
-let on;
-
-before(async () => {
-  on = { host: await demo(), context: await browser() };
-});
-
-after(async () => {
-  await on?.context.close();
-  await on?.host.end();
-});
+const on = onDemo();
 
 const put = async (path, body, headers) => assert.ok((await on.host.api("PUT", path, body, headers)).ok, path);
 const project = (id) => `/api/v1/projects/${id}`;

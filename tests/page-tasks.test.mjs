@@ -3,22 +3,11 @@
 //     cargo build && node --test tests/page-tasks.test.mjs
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { browser } from "./support/browser.mjs";
-import { visit } from "./support/page.mjs";
-import { demo } from "./support/program.mjs";
+import { onDemo, visit } from "./support/page.mjs";
 
-let on;
-
-before(async () => {
-  on = { host: await demo(), context: await browser() };
-});
-
-after(async () => {
-  await on?.context.close();
-  await on?.host.end();
-});
+const on = onDemo();
 
 const stored = async (path) => (await on.host.api("GET", path)).json();
 

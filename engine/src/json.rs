@@ -109,18 +109,23 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// The same for an object of which only these members matter: the others are checked to be JSON and not kept. The text
+    /// The same for an object of which only these members matter: the others must be as strict, and are not kept. The text
     /// of every [`Scalar::Number`] is empty.
     ///
     /// # Errors
     /// As [`Document::parse`].
     pub fn parse_members(text: &'a [u8], members: &'static [&'static str]) -> Result<Self, Error> {
-        Self::read(utf8(text)?, MAX_VALUES, Some(members))
+        let text = utf8(text)?;
+        let document = Self::read(text, MAX_VALUES, Some(members))?;
+        if document.may_have_duplicates {
+            // Of what is not kept it is not known which members there are twice, if any.
+            return Self::read(text, MAX_VALUES, None);
+        }
+        Ok(document)
     }
 
-    /// The same, but the text of every [`Scalar::Number`] is empty. A decision does not depend on it, and would take a
-    /// third longer for an item with a price.
-    /// `most` is how many values there may be.
+    /// The same, but the text of every [`Scalar::Number`] is empty: a decision does not depend on it, and would take a third
+    /// longer for an item with a price. There may be `most` values.
     pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
         Self::read(utf8(text)?, most, None)
     }
@@ -158,7 +163,7 @@ impl<'a> Document<'a> {
             return Err(Error::new(Code::Invalid, "$", message));
         }
         read.map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
-        if document.may_have_duplicates {
+        if document.may_have_duplicates && members.is_none() {
             document.reject_duplicates()?;
         }
         Ok(document)

@@ -1,12 +1,27 @@
 // What tests of the page's rules share: a page that is signed in, and what stands on it.
 
 import assert from "node:assert/strict";
+import { after, before } from "node:test";
 
-import { signedIn } from "./browser.mjs";
-import { until } from "./program.mjs";
+import { browser, signedIn } from "./browser.mjs";
+import { demo, until } from "./program.mjs";
 
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+/** The demo and a browser, `{ host, context }`, for as long as the tests of a file run. */
+export function onDemo() {
+  const on = {};
+  before(async () => {
+    on.host = await demo();
+    on.context = await browser();
+  });
+  after(async () => {
+    await on.context?.close();
+    await on.host?.end();
+  });
+  return on;
+}
 
 /** Runs a test on a page that is signed in, and fails if the page logged an error. */
 export async function visit({ context, host }, hash, work) {

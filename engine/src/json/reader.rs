@@ -176,6 +176,7 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
             {
                 access.next_value_seed(Skipped {
                     is_too_deep: &mut self.document.is_too_deep,
+                    may_have_duplicates: &mut self.document.may_have_duplicates,
                     depth: 1,
                 })?;
                 continue;
@@ -219,6 +220,7 @@ impl<'a> Visitor<'a> for Key {
 /// Reads past a value, which must be JSON that is not too deep.
 struct Skipped<'r> {
     is_too_deep: &'r mut bool,
+    may_have_duplicates: &'r mut bool,
     depth: usize,
 }
 
@@ -273,7 +275,11 @@ impl<'a> Visitor<'a> for Skipped<'_> {
         if !self.opens() {
             return Ok(());
         }
-        while access.next_key_seed(Key)?.is_some() {
+        let mut seen = 0;
+        while let Some(key) = access.next_key_seed(Key)? {
+            let bit = bloom_bit(&key);
+            *self.may_have_duplicates |= seen & bit != 0;
+            seen |= bit;
             access.next_value_seed(self.inside())?;
         }
         Ok(())
@@ -290,6 +296,7 @@ impl Skipped<'_> {
     fn inside(&mut self) -> Skipped<'_> {
         Skipped {
             is_too_deep: self.is_too_deep,
+            may_have_duplicates: self.may_have_duplicates,
             depth: self.depth + 1,
         }
     }

@@ -28,11 +28,11 @@ pub enum Question {
 
 /// What a decision may prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prepared {
+pub enum MayPrepare {
     /// What keeps nobody waiting.
     Short,
     /// Anything.
-    Any,
+    Anything,
 }
 
 /// Decides; `None` when it would keep others waiting and may not.
@@ -44,11 +44,11 @@ pub fn decide(
     catalog: &TenantCatalog,
     question: &Question,
     request: &[u8],
-    prepared: Prepared,
+    may_prepare: MayPrepare,
 ) -> Option<Result<Bytes>> {
-    let most = match prepared {
-        Prepared::Short => MAX_PREPARED,
-        Prepared::Any => usize::MAX,
+    let most = match may_prepare {
+        MayPrepare::Short => MAX_PREPARED,
+        MayPrepare::Anything => usize::MAX,
     };
     let decided = match question {
         Question::Condition(id) => {
@@ -66,7 +66,7 @@ pub fn decide(
             let project = named_project(catalog, request);
             let project = project.map(|project| &project.document);
             let work = project.map_or(0, |project| project.text().len() * request.len());
-            if prepared == Prepared::Short && work > MAX_BASKET {
+            if may_prepare == MayPrepare::Short && work > MAX_BASKET {
                 return None;
             }
             let document = basket_document(catalog, request);

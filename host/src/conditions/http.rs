@@ -9,9 +9,9 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use super::{Conditions, Owner, Part, Prepared, Question, StoredProject, TenantCatalog};
+use super::{Conditions, MayPrepare, Owner, Part, Question, StoredProject, TenantCatalog};
 use crate::app::App;
-use crate::encoded::Encoded;
+use crate::encoded::{Encoded, MAX_WHOLE};
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
 use crate::etag::{Etag, Written};
@@ -203,9 +203,12 @@ fn tagged(request: &Request, etag: &Etag, reply: impl FnOnce() -> Reply) -> Repl
     reply.tagged(etag.clone())
 }
 
-/// The answer that is a stored document. It is in memory anyway.
+/// The answer that is a stored document. One that is too long to be compressed is in memory anyway.
 fn document(json: &Bytes) -> Reply {
-    Reply::encoded(Encoded::from(json.clone()))
+    match json.len() > MAX_WHOLE {
+        true => Reply::encoded(Encoded::from(json.clone())),
+        false => Reply::json(StatusCode::OK, json.clone()),
+    }
 }
 
 /// A line in the audit log about a write.
@@ -256,14 +259,15 @@ async fn evaluate(
     let correlation = request.correlation;
     let here = match request.body.len() > INLINE {
         true => None,
-        false => conditions.decide(&catalog, &question, &request.body, Prepared::Short),
+        false => conditions.decide(&catalog, &question, &request.body, MayPrepare::Short),
     };
     let decided = match here {
         Some(decided) => decided,
         None => {
             let app = Arc::clone(&conditions.app);
-            let decide =
-                move |_: &App| conditions.decide(&catalog, &question, &request.body, Prepared::Any);
+            let decide = move |_: &App| {
+                conditions.decide(&catalog, &question, &request.body, MayPrepare::Anything)
+            };
             let decided = app.run_blocking(decide).await?;
             decided.unwrap_or_else(|| Err(Error::Bug("nothing was decided".to_owned())))
         }

@@ -23,7 +23,7 @@ use tillgate_engine::restriction::ProjectId;
 use self::cache::{PartitionCache, condition_key, project_key};
 pub use self::cache::{StoredCondition, StoredProject};
 pub use self::catalog::{Part, TenantCatalog};
-pub use self::decide::{Prepared, Question, decide};
+pub use self::decide::{MayPrepare, Question, decide};
 use self::outcomes::Outcomes;
 pub use self::tenants::Tenant;
 use self::tenants::Tenants;
@@ -247,9 +247,9 @@ impl Conditions {
         catalog: &TenantCatalog,
         question: &Question,
         request: &[u8],
-        prepared: Prepared,
+        may_prepare: MayPrepare,
     ) -> Option<Result<Bytes>> {
-        let decide = || decide(&self.app.engine, catalog, question, request, prepared);
+        let decide = || decide(&self.app.engine, catalog, question, request, may_prepare);
         self.outcomes.measure(question, catalog.tenant(), decide)
     }
 

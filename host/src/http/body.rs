@@ -135,7 +135,11 @@ async fn collect<B: Buf>(
 ) -> Result<Bytes, NoBody> {
     let mut whole = BytesMut::new();
     loop {
-        let next = tokio::time::timeout(BODY_DEADLINE, body.next()).await;
+        let next = match share {
+            Some(_) => tokio::time::timeout(BODY_DEADLINE, body.next()).await,
+            // All of it has no longer.
+            None => Ok(body.next().await),
+        };
         let Some(chunk) = next.map_err(|_| NoBody::TooSlow)? else {
             return Ok(whole.freeze());
         };
