@@ -238,37 +238,48 @@ pub trait Subscriber: Send + Sync + 'static {
         async move {
             let subscription = self.subscription();
             subscription.note_asked();
-            let mut age = subscription.age(now);
+            let age = subscription.age(now);
             if age <= MAX_AGE {
                 return Ok(Staleness::default());
             }
-            // The background task goes on trying; not every request has to wait for that.
-            if !subscription.failing.load(Ordering::Relaxed) {
-                if age > max_stale || subscription.is_store_here(now) {
-                    let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };
-                    let caught_up = tokio::time::timeout(patience, self.catch_up()).await;
-                    // What is wrong with a record is no matter of age.
-                    if let Ok(Err(cause @ Error::Bug(_))) = caught_up {
-                        return Err(cause);
-                    }
-                    age = subscription.age(now);
-                    if age <= MAX_AGE {
-                        return Ok(Staleness::default());
-                    }
-                }
-                subscription.leave_to_background();
-            }
-            if age <= max_stale {
-                return Ok(Staleness(age));
-            }
-            let partition = &subscription.partition;
-            let why = format!(
-                "{partition:?}: what is in memory is {} s old",
-                age.as_secs()
-            );
-            Err(Unavailable(why).into())
+            // Boxed: usually memory is fresh, and a request need not carry what it would take to refresh it.
+            Box::pin(refresh_within(self, (now, age), max_stale)).await
         }
     }
+}
+
+/// Brings memory of an age up to date, unless it may be served as it is while the store is away.
+async fn refresh_within<S: Subscriber + ?Sized>(
+    subscriber: &S,
+    (now, mut age): (Timestamp, Duration),
+    max_stale: Duration,
+) -> Result<Staleness> {
+    let subscription = subscriber.subscription();
+    // The background task goes on trying; not every request has to wait for that.
+    if !subscription.failing.load(Ordering::Relaxed) {
+        if age > max_stale || subscription.is_store_here(now) {
+            let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };
+            let caught_up = tokio::time::timeout(patience, subscriber.catch_up()).await;
+            // What is wrong with a record is no matter of age.
+            if let Ok(Err(cause @ Error::Bug(_))) = caught_up {
+                return Err(cause);
+            }
+            age = subscription.age(now);
+            if age <= MAX_AGE {
+                return Ok(Staleness::default());
+            }
+        }
+        subscription.leave_to_background();
+    }
+    if age <= max_stale {
+        return Ok(Staleness(age));
+    }
+    let partition = &subscription.partition;
+    let why = format!(
+        "{partition:?}: what is in memory is {} s old",
+        age.as_secs()
+    );
+    Err(Unavailable(why).into())
 }
 
 /// Applies everything that has changed; answers when the store was asked and had nothing more.

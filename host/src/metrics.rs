@@ -12,6 +12,7 @@ mod memory;
 mod process;
 mod requests;
 mod store;
+mod striped;
 mod tenants;
 
 use std::borrow::Cow;
@@ -33,8 +34,8 @@ pub use self::store::Observed;
 pub use self::tenants::{MAX_TENANTS, Tenants};
 use crate::error::{Error, Result};
 
-/// A number that only increases; recording is an atomic operation.
-pub use prometheus_client::metrics::counter::Counter;
+/// A number that only increases; recording is an atomic operation that no other thread waits for.
+pub type Counter = prometheus_client::metrics::counter::Counter<u64, self::striped::Striped>;
 
 /// The media type of a scrape: OpenMetrics, which Prometheus asks for.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text";

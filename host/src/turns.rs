@@ -20,8 +20,8 @@ tokio::task_local! {
 }
 
 /// Does work on somebody's behalf.
-pub async fn on_behalf_of<T>(holder: Holder, work: impl Future<Output = T>) -> T {
-    HOLDER.scope(holder, work).await
+pub fn on_behalf_of<T>(holder: Holder, work: impl Future<Output = T>) -> impl Future<Output = T> {
+    HOLDER.scope(holder, work)
 }
 
 /// On whose behalf the task works.

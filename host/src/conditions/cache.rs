@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
 use rpds::RedBlackTreeMapSync;
 use tillgate_engine::condition::{EntityCondition, Scope};
@@ -231,6 +231,11 @@ impl PartitionCache {
     /// What the partition holds.
     pub(super) fn content(&self) -> Arc<Content> {
         self.content.load_full()
+    }
+
+    /// The same, for a moment.
+    pub(super) fn current(&self) -> Guard<Arc<Content>> {
+        self.content.load()
     }
 
     /// Changes when the content does.

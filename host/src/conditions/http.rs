@@ -268,7 +268,7 @@ async fn evaluate(
             let decide = move |_: &App| {
                 conditions.decide(&catalog, &question, &request.body, MayPrepare::Anything)
             };
-            let decided = app.run_blocking(decide).await?;
+            let decided = Box::pin(app.run_blocking(decide)).await?;
             decided.unwrap_or_else(|| Err(Error::Bug("nothing was decided".to_owned())))
         }
     };

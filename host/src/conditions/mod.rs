@@ -149,6 +149,11 @@ impl Conditions {
             let own = known.own().ensure_within(now, max_stale).await?;
             return Ok((known, own.max(global)));
         }
+        Ok((Box::pin(self.load(id)).await?, global))
+    }
+
+    /// A tenant that is not in memory yet.
+    async fn load(&self, id: &TenantId) -> Result<Arc<Tenant>> {
         let records = self.app.records(id.partition());
         let own = PartitionCache::new(records, Arc::clone(&self.app.clock), Scope::Tenant);
         let own = Arc::new(own);
@@ -160,7 +165,7 @@ impl Conditions {
         });
         drop(tenants);
         self.keep(&tenant);
-        Ok((tenant, global))
+        Ok(tenant)
     }
 
     /// A tenant that has data is kept in the snapshot, if there is one.

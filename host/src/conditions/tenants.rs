@@ -103,11 +103,11 @@ impl Tenant {
     /// What the tenant sees now.
     #[must_use]
     pub fn catalog(&self) -> Arc<TenantCatalog> {
-        let catalog = self.catalog.load_full();
-        let (global, own) = (self.global.content(), self.own.content());
-        if catalog.is_of(&global, &own) {
-            return catalog;
+        let catalog = self.catalog.load();
+        if catalog.is_of(&self.global.current(), &self.own.current()) {
+            return Arc::clone(&catalog);
         }
+        let (global, own) = (self.global.content(), self.own.content());
         let catalog = Arc::new(TenantCatalog::new(&self.id, global, own));
         self.catalog.store(Arc::clone(&catalog));
         catalog

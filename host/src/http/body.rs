@@ -1,12 +1,12 @@
 //! Request bodies: read within bounds of size, time and memory. A body that is refused is read on for a while, so that
 //! its sender receives the answer.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
@@ -98,15 +98,30 @@ pub(super) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    (shares, holder): (&Arc<Shares<Holder>>, &Holder),
+    shared: (&Arc<Shares<Holder>>, &Holder),
 ) -> Result<Bytes, NoBody> {
     if announced.is_some_and(|length| length > limit) {
         return Err(NoBody::TooLarge);
     }
     if announced.is_some_and(|length| length <= SMALL) {
-        let whole = tokio::time::timeout(BODY_DEADLINE, collect(body, limit, announced, None));
+        let mut whole = pin!(collect(body, limit, announced, None));
+        // Usually it has arrived with its head, and needs no timer.
+        if let Some(whole) = whole.as_mut().now_or_never() {
+            return whole;
+        }
+        let whole = tokio::time::timeout(BODY_DEADLINE, whole);
         return whole.await.unwrap_or(Err(NoBody::TooSlow));
     }
+    Box::pin(read_shared(body, limit, announced, shared)).await
+}
+
+/// Reads a body that takes a share.
+async fn read_shared<B: Buf>(
+    body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
+    limit: usize,
+    announced: Option<usize>,
+    (shares, holder): (&Arc<Shares<Holder>>, &Holder),
+) -> Result<Bytes, NoBody> {
     let mut share = shares.nothing(Some(holder.clone()));
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {

@@ -2,6 +2,8 @@
 //!
 //! The order is that of `tokens.md`, "Verifying a caller": the header's shape here, the token in `tokens/verify.rs`.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -20,7 +22,10 @@ const MALFORMED: &str = "the Authorization header must hold one bearer token";
 ///
 /// # Errors
 /// [`Error::Unauthenticated`] when they name none.
-pub(super) async fn caller_of(tokens: &Tokens, headers: &HeaderMap) -> Result<(Caller, Staleness)> {
+pub(super) async fn caller_of(
+    tokens: &Tokens,
+    headers: &HeaderMap,
+) -> Result<(Arc<Caller>, Staleness)> {
     tokens.verify(bearer_token(headers)?).await
 }
 

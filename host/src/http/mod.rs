@@ -42,7 +42,8 @@ pub use self::reply::Reply;
 pub use self::request::Request;
 use self::route::Measured;
 pub use self::route::{Route, Table};
-pub use self::server::{Listener, Peer};
+use self::server::Head;
+pub use self::server::Listener;
 use self::shares::{Most, Shares};
 use crate::app::App;
 use crate::error::Error;
@@ -126,39 +127,19 @@ pub fn filter(
 + Sync
 + 'static {
     let current = server.into();
-    let query = warp::query::raw().or(warp::any().map(String::new)).unify();
-    warp::method()
-        .and(warp::path::full())
-        .and(query)
-        .and(warp::header::headers_cloned())
-        .and(warp::ext::get::<Peer>())
+    warp::ext::get::<Arc<Head>>()
         .and(warp::body::stream())
-        .then(move |method, path, query, headers, peer: Peer, body| {
+        .then(move |head, body| {
             let server = current.0.load_full();
-            let head = Head {
-                method,
-                path,
-                query,
-                headers,
-                peer,
-            };
-            async move { server.answer(head, body).await }
+            // Boxed, it is not copied each time that a filter hands it on.
+            Box::pin(async move { server.answer(head, body).await })
         })
-}
-
-/// A request without its body.
-struct Head {
-    method: Method,
-    path: warp::path::FullPath,
-    query: String,
-    headers: HeaderMap,
-    peer: Peer,
 }
 
 impl Server {
     async fn answer<B: Buf>(
         self: Arc<Self>,
-        head: Head,
+        head: Arc<Head>,
         body: impl Stream<Item = Result<B, warp::Error>> + Send,
     ) -> warp::reply::Response {
         let begin = Instant::now();
@@ -187,16 +168,17 @@ impl Server {
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
     fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Measured, Vec<String>), Box<Reply>> {
-        if !head.peer.names_host {
+        if !head.names_host {
             let detail = "the request must have one Host header";
             let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
             return Err(Box::new(reply));
         }
-        let Some((methods, params)) = self.table.at(head.path.as_str()) else {
+        let Some(found) = self.table.at(head.uri.path()) else {
             let detail = "there is nothing at this path";
             let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
             return Err(Box::new(reply));
         };
+        let methods = found.value;
         let method = match head.method {
             Method::HEAD => &Method::GET,
             ref other => other,
@@ -215,11 +197,11 @@ impl Server {
             let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
             return Err(Box::new(reply.with(ALLOW, allow)));
         };
-        let decode = |param: &String| {
+        let decode = |(_, param)| {
             let decoded = percent_decode_str(param).decode_utf8();
             decoded.map(|param| param.into_owned())
         };
-        let params: Result<Vec<_>, _> = params.iter().map(decode).collect();
+        let params: Result<Vec<_>, _> = found.params.iter().map(decode).collect();
         let params = params.map_err(|_| {
             let detail = "the path must be percent-encoded UTF-8";
             Box::new((measured.route.write_error)(
@@ -237,7 +219,7 @@ impl Server {
         self: &Arc<Self>,
         route: &Route,
         params: Vec<String>,
-        head: Head,
+        head: Arc<Head>,
         correlation: Uuid,
         body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
         unread: Unread,
@@ -262,13 +244,12 @@ impl Server {
                 limit
             }
         };
-        let peer = behind_proxies(head.peer.address, &head.headers, &self.trusted_proxies);
-        let holder = Holder::of(caller.as_ref(), peer);
+        let peer = behind_proxies(head.peer, &head.headers, &self.trusted_proxies);
+        let holder = Holder::of(caller.as_deref(), peer);
         let bodies = match caller {
             Some(_) => &self.bodies,
             None => &self.strangers_bodies,
         };
-        let gzip = accepts_gzip(&head.headers);
         let (body, unread) = match limit {
             0 => (Bytes::new(), unread),
             limit => match read(body, limit, unread.announced, (bodies, &holder)).await {
@@ -291,11 +272,9 @@ impl Server {
                 }
             },
         };
-        let Head { query, headers, .. } = head;
         let request = Request {
             params,
-            query,
-            headers,
+            head: Arc::clone(&head),
             peer,
             correlation,
             body,
@@ -305,8 +284,8 @@ impl Server {
         };
         let answering = async {
             let mut reply = route.answer(request).await?;
-            if gzip && reply.takes_long_to_compress() {
-                reply = self.turns.run(|| reply.compress()).await?;
+            if reply.takes_long_to_compress() && accepts_gzip(&head.headers) {
+                reply = Box::pin(self.turns.run(|| reply.compress())).await?;
             }
             self.bounded(reply)
         };
@@ -331,7 +310,7 @@ impl Server {
         &self,
         access: Access,
         headers: &HeaderMap,
-    ) -> crate::error::Result<(Option<Caller>, Staleness)> {
+    ) -> crate::error::Result<(Option<Arc<Caller>>, Staleness)> {
         if matches!(access, Access::Public) {
             return Ok((None, Staleness::default()));
         }

@@ -15,6 +15,7 @@ use super::access::Access;
 use super::events::{Authorization, Event, Followed};
 use super::headers::accepts_gzip;
 use super::reply::Reply;
+use super::server::Head;
 use super::{Server, caller};
 use crate::error::{Error, Result};
 use crate::etag::{self, EntityTags, Etag, Preconditions};
@@ -26,17 +27,14 @@ use crate::quota::Usage;
 pub struct Request {
     /// The path's parameters, percent-decoded, in order.
     pub params: Vec<String>,
-    /// The query, as sent.
-    pub query: String,
-    /// All headers.
-    pub headers: HeaderMap,
+    pub(super) head: Arc<Head>,
     /// The address it came from, our own proxies aside.
     pub peer: IpAddr,
     /// Its correlation id.
     pub correlation: Uuid,
     /// The body.
     pub body: Bytes,
-    pub(super) caller: Option<Caller>,
+    pub(super) caller: Option<Arc<Caller>>,
     pub(super) access: Access,
     pub(super) server: Arc<Server>,
 }
@@ -48,8 +46,14 @@ impl Request {
     /// [`Error::Bug`] on a public route.
     pub fn caller(&self) -> Result<&Caller> {
         self.caller
-            .as_ref()
+            .as_deref()
             .ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
+    }
+
+    /// All headers.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.head.headers
     }
 
     /// A parameter of the path.
@@ -64,7 +68,8 @@ impl Request {
     /// The first parameter of the query with this name, decoded.
     #[must_use]
     pub fn query_param(&self, name: &str) -> Option<String> {
-        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        let query = self.head.uri.query().unwrap_or_default();
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
         let found = pairs.find(|(key, _)| key == name);
         found.map(|(_, value)| value.into_owned())
     }
@@ -72,23 +77,23 @@ impl Request {
     /// Whether the caller has this version already (`If-None-Match`, weak comparison).
     #[must_use]
     pub fn has(&self, etag: &Etag) -> bool {
-        let tags = entity_tags(&self.headers, &IF_NONE_MATCH);
+        let tags = entity_tags(self.headers(), &IF_NONE_MATCH);
         tags.is_some_and(|tags| tags.contain(etag))
     }
 
     /// Whether a compressed answer is accepted.
     #[must_use]
     pub fn accepts_gzip(&self) -> bool {
-        accepts_gzip(&self.headers)
+        accepts_gzip(self.headers())
     }
 
     /// What must hold before something is changed.
     #[must_use]
     pub fn preconditions(&self) -> Preconditions {
         Preconditions {
-            tags: entity_tags(&self.headers, &IF_MATCH),
+            tags: entity_tags(self.headers(), &IF_MATCH),
             absent: self
-                .headers
+                .headers()
                 .get(IF_NONE_MATCH)
                 .is_some_and(|value| value == "*"),
         }
@@ -142,7 +147,7 @@ impl Request {
     }
 
     fn holder(&self) -> Holder {
-        Holder::of(self.caller.as_ref(), self.peer)
+        Holder::of(self.caller.as_deref(), self.peer)
     }
 
     /// Whether the caller may still call this route, whenever it is asked.
@@ -150,7 +155,7 @@ impl Request {
         let (server, access) = (&self.server, self.access);
         // A listener may stay for days: nothing else of its request is kept.
         let mut headers = HeaderMap::new();
-        for value in self.headers.get_all(AUTHORIZATION) {
+        for value in self.headers().get_all(AUTHORIZATION) {
             headers.append(AUTHORIZATION, value.clone());
         }
         let headers = Arc::new(headers);

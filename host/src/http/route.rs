@@ -164,9 +164,10 @@ impl Table {
     }
 
     /// The routes of a path, and the values of its parameters, percent-encoded.
-    pub(super) fn at<'t>(&'t self, path: &str) -> Option<(&'t Methods, Vec<String>)> {
-        let found = self.paths.at(path).ok()?;
-        let params = found.params.iter().map(|(_, value)| value.to_owned());
-        Some((found.value, params.collect()))
+    pub(super) fn at<'t, 'p>(
+        &'t self,
+        path: &'p str,
+    ) -> Option<matchit::Match<'t, 'p, &'t Methods>> {
+        self.paths.at(path).ok()
     }
 }

@@ -3,10 +3,11 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::Version;
 use http::header::HOST;
+use http::{HeaderMap, Method, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -33,13 +34,16 @@ const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 /// that do not read would make it keep for each of them.
 const SEND_BUFFER: usize = 128 << 10;
 
-/// The other end of a connection, and what its request's head lacks.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Its address.
-    pub address: IpAddr,
-    /// Whether the request names one host, as it must (RFC 9112, section 3.2).
-    pub names_host: bool,
+/// A request without its body, as it arrived. The filters hand it on as one.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) method: Method,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    /// The address of the other end of the connection.
+    pub(super) peer: IpAddr,
+    /// Whether it names one host, as it must (RFC 9112, section 3.2).
+    pub(super) names_host: bool,
 }
 
 /// A socket that is open and not served yet.
@@ -132,7 +136,7 @@ fn connect<F>(
         + Sync
         + 'static,
 {
-    let service = WithPeer {
+    let service = WithHead {
         inner: warp::service(filter.clone()),
         peer,
     };
@@ -142,7 +146,6 @@ fn connect<F>(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
         .max_buf_size(MAX_HEAD)
-        .max_headers(128)
         .half_close(true)
         .serve_connection(
             TokioIo::new(Box::pin(socket)),
@@ -157,14 +160,14 @@ fn connect<F>(
     });
 }
 
-/// Hands the peer's address to the filters.
+/// Hands the head of each request to the filters.
 #[derive(Clone)]
-struct WithPeer<S> {
+struct WithHead<S> {
     inner: S,
     peer: IpAddr,
 }
 
-impl<S, B> tower_service::Service<http::Request<B>> for WithPeer<S>
+impl<S, B> tower_service::Service<http::Request<B>> for WithHead<S>
 where
     S: tower_service::Service<http::Request<B>, Error = Infallible>,
 {
@@ -179,17 +182,18 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        let hosts = request.headers().get_all(HOST).iter().count();
-        let peer = Peer {
-            address: self.peer,
-            names_host: hosts == 1 || hosts == 0 && request.version() < Version::HTTP_11,
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let (parts, body) = request.into_parts();
+        let hosts = parts.headers.get_all(HOST).iter().count();
+        let head = Head {
+            names_host: hosts == 1 || hosts == 0 && parts.version < Version::HTTP_11,
+            method: parts.method,
+            uri: parts.uri,
+            headers: parts.headers,
+            peer: self.peer,
         };
-        request.extensions_mut().insert(peer);
-        // CONNECT and its like name an authority and no path, which warp's filters cannot take.
-        if request.uri().path_and_query().is_none() {
-            *request.uri_mut() = http::Uri::from_static("*");
-        }
+        let mut request = http::Request::new(body);
+        request.extensions_mut().insert(Arc::new(head));
         self.inner.call(request)
     }
 }

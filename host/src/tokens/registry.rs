@@ -15,7 +15,7 @@ use super::{CLIENT, ROLE, client_key};
 use crate::clock::{Clock, Timestamp};
 use crate::error::Result;
 use crate::feed::{Changed, Subscriber, Subscription};
-use crate::identity::{OPERATOR, Permission, Permissions, TenantId, built_in};
+use crate::identity::{Caller, OPERATOR, Permission, Permissions, TenantId, built_in};
 use crate::keys::Keys;
 use crate::records::{PAGE, Records, decode_entry};
 use crate::store::Entry;
@@ -77,11 +77,9 @@ impl Roles {
 /// What a client may do now.
 #[derive(Debug)]
 pub(super) struct ClientAccess {
-    pub(super) id: Arc<str>,
-    pub(super) tenant: TenantId,
+    /// As requests with its tokens see it.
+    pub(super) caller: Arc<Caller>,
     pub(super) authorized: bool,
-    pub(super) platform: bool,
-    pub(super) permissions: Permissions,
     pub(super) registered: Timestamp,
     roles: Vec<String>,
 }
@@ -174,11 +172,14 @@ impl Registry {
     }
 
     fn access(&self, client: Client) -> ClientAccess {
-        ClientAccess {
+        let caller = Caller {
             permissions: self.permissions_of(&client),
-            id: client.id.into(),
+            subject: client.id.into(),
             platform: self.is_platform(&client.tenant),
             tenant: client.tenant,
+        };
+        ClientAccess {
+            caller: Arc::new(caller),
             authorized: client.status == Status::Authorized,
             registered: client.registered,
             roles: client.roles,
@@ -197,7 +198,7 @@ impl Registry {
         clients.generation = clients.generation.wrapping_add(1);
         for cell in clients.cells.values() {
             if let Some(access) = cell.load_full() {
-                let permissions = roles.of(&access.roles, access.platform);
+                let permissions = roles.of(&access.roles, access.caller.platform);
                 cell.store(Some(Arc::new(access.with(permissions))));
             }
         }
@@ -267,11 +268,13 @@ impl Registry {
 
 impl ClientAccess {
     fn with(&self, permissions: Permissions) -> Self {
-        Self {
-            id: Arc::clone(&self.id),
-            tenant: self.tenant.clone(),
-            roles: self.roles.clone(),
+        let caller = Caller {
             permissions,
+            ..Caller::clone(&self.caller)
+        };
+        Self {
+            caller: Arc::new(caller),
+            roles: self.roles.clone(),
             ..*self
         }
     }

@@ -20,12 +20,17 @@ pub(super) struct VerifiedTokens {
 type Shard = HashMap<Box<str>, Verified, foldhash::quality::RandomState>;
 
 impl VerifiedTokens {
-    pub(super) fn get(&self, token: &str) -> Option<Verified> {
+    /// What `find` finds in a token that is cached.
+    pub(super) fn find<T>(
+        &self,
+        token: &str,
+        find: impl FnOnce(&Verified) -> Option<T>,
+    ) -> Option<T> {
         let shard = self
             .shard(token)?
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        shard.get(token).cloned()
+        shard.get(token).and_then(find)
     }
 
     pub(super) fn insert(&self, token: &str, verified: Verified, now: Timestamp) {

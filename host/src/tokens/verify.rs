@@ -45,11 +45,11 @@ enum Holder {
 }
 
 impl Verified {
-    fn caller(&self, registry: &Registry, now: Timestamp) -> Result<Caller> {
+    fn caller(&self, registry: &Registry, now: Timestamp) -> Result<Arc<Caller>> {
         self.validity.check(now)?;
         match &self.holder {
             Holder::Client(cell) => caller(cell.load().as_deref()),
-            Holder::User(user) => Ok(user.caller(registry)),
+            Holder::User(user) => Ok(Arc::new(user.caller(registry))),
         }
     }
 
@@ -59,19 +59,14 @@ impl Verified {
     }
 }
 
-fn caller(access: Option<&ClientAccess>) -> Result<Caller> {
+fn caller(access: Option<&ClientAccess>) -> Result<Arc<Caller>> {
     let Some(access) = access else {
         return refuse("the token's client no longer exists");
     };
     if !access.authorized {
         return refuse("the token's client is not authorized");
     }
-    Ok(Caller {
-        tenant: access.tenant.clone(),
-        subject: Arc::clone(&access.id),
-        permissions: access.permissions,
-        platform: access.platform,
-    })
+    Ok(Arc::clone(&access.caller))
 }
 
 impl Tokens {
@@ -81,18 +76,20 @@ impl Tokens {
     /// [`Unauthenticated`](crate::error::Error::Unauthenticated) saying why it names none;
     /// [`Unavailable`](crate::error::Error::Unavailable) when the store is away and the client is not in memory, or what
     /// is in memory is older than `max_stale_callers`.
-    pub async fn verify(&self, token: &str) -> Result<(Caller, Staleness)> {
+    pub async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Staleness)> {
         let now = self.clock.now();
         let staleness = self
             .registry
             .ensure_within(now, self.max_stale_callers)
             .await?;
-        if let Some(verified) = self.verified.get(token)
-            && now < verified.until
-        {
-            return Ok((verified.caller(&self.registry, now)?, staleness));
+        let known = self.verified.find(token, |verified| {
+            let is_current = now < verified.until;
+            is_current.then(|| verified.caller(&self.registry, now))
+        });
+        if let Some(caller) = known {
+            return Ok((caller?, staleness));
         }
-        let verified = self.check(token, now).await?;
+        let verified = Box::pin(self.check(token, now)).await?;
         let caller = verified.caller(&self.registry, now)?;
         self.verified.insert(token, verified, now);
         Ok((caller, staleness))

@@ -43,7 +43,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
 }
 
 async fn import(rates: Arc<Rates>, request: Request) -> Result<Reply> {
-    let media = request.headers.get(CONTENT_TYPE);
+    let media = request.headers().get(CONTENT_TYPE);
     let media = media.and_then(|value| value.to_str().ok()).unwrap_or("");
     let (fields, document, document_type) = if let Ok(boundary) = multer::parse_boundary(media) {
         let (fields, document) = form(&request.body, boundary).await?;

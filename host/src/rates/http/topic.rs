@@ -71,7 +71,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 /// Where a subscriber begins: where it was when its connection ended, or where it asks to.
 fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
-    let resumed = request.headers.get("last-event-id");
+    let resumed = request.headers().get("last-event-id");
     let resumed = resumed.and_then(|value| Some(value.to_str().ok()?.to_owned()));
     let (name, text) = match resumed.filter(|text| !text.is_empty()) {
         Some(text) => ("Last-Event-ID", Some(text)),

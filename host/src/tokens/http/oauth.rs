@@ -29,10 +29,10 @@ pub(super) fn route() -> Route<Arc<Tokens>> {
 }
 
 async fn issue_token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    let is_form = content_type(&request.headers) == ContentType::Is(FORM.to_owned());
+    let is_form = content_type(request.headers()) == ContentType::Is(FORM.to_owned());
     let answer = if is_form {
         tokens
-            .issue(credentials(&request.headers), &request.body, request.peer)
+            .issue(credentials(request.headers()), &request.body, request.peer)
             .await
     } else {
         let detail = "the body must be application/x-www-form-urlencoded";
