@@ -118,6 +118,14 @@ test("the history of a rate is a chart that is read with the keyboard", visit("#
   const last = await value();
   await page.keyboard.press("Home");
   assert.notEqual(await value(), last);
+  // A click picks a value, and the arrow keys go on from there.
+  await page.evaluate(() => document.activeElement.blur());
+  const plot = await page.$(".plot-area").then((area) => area.boundingBox());
+  await page.mouse.click(plot.x + plot.width / 2, plot.y + plot.height / 2);
+  assert.equal(await page.evaluate(() => document.activeElement.type), "range", "the chart has the focus");
+  const picked = await value();
+  await page.keyboard.press("ArrowLeft");
+  assert.notEqual(await value(), picked);
 }));
 
 test("the messages of a unit are read", visit("#/rates/FI-001/messages", async (page) => {

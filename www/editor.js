@@ -7,6 +7,9 @@
 import { button, confirmed, h, icon, notify, openDialog } from "./dom.js";
 import { errorText } from "./messages.js";
 
+/** What is typed in a form, as a text. */
+export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.value());
+
 /**
  * Opens the dialog and returns whether something was saved.
  *
@@ -31,14 +34,13 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
   const back = button("Back", { class: "plain", hidden: true, onclick: () => showForm() });
   const submit = button(action, { type: "submit", class: "primary" });
   const actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => leave() }), back, submit);
-  const typed = () => JSON.stringify(fields.typed?.() ?? fields.value());
-  before ??= typed();
+  before ??= typedIn(fields);
   let version = etag;
   let theirs;
   let isReviewed = false;
   let reviews = 0;
 
-  const isTyped = () => typed() !== before;
+  const isTyped = () => typedIn(fields) !== before;
 
   const leave = async () => {
     if (draft?.stays) return dialog.close("kept");
