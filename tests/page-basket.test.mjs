@@ -3,20 +3,18 @@
 //     cargo build && node --test tests/page-basket.test.mjs
 
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 
 import { agrees, decision, onDemo, shown, visit } from "./support/page.mjs";
 
 const ID = "5f0f1a2b-0000-4000-8000-000000000003";
 
-const on = onDemo();
-
-before(async () => {
+const on = onDemo(async (host) => {
   const restrictions = [
     { type: "WHITELIST", propertyName: "certified", allowedValues: ["FSC", true] },
     { type: "BOOLEAN", propertyName: "organic", value: true },
   ];
-  await on.host.api("PUT", `/api/v1/projects/${ID}`, { name: "Green house", restrictions });
+  await host.api("PUT", `/api/v1/projects/${ID}`, { name: "Green house", restrictions });
 });
 
 const property = (scope, name) => scope.getByRole("group", { name: `Property ${name}` });

@@ -119,7 +119,7 @@ export async function editCondition(session, condition, { given, isNew = false }
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
-      return h("div", { class: "stack" }, h("h3", {}, named ? `What changes for ${value.id}` : `A new condition: ${value.id}`), changeList(changes), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
+      return h("div", { class: "stack" }, h("h3", {}, named ? "What changes" : `A new condition: ${value.id}`), changeList(changes), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
     },
     compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, ...body }, version) {

@@ -125,7 +125,7 @@ export async function editProject(session, project, { given } = {}) {
       checkProject(id, value);
       const changes = projectChanges(theirs ?? stored?.body, value);
       if (changes.length === 0 && stored !== undefined) return "You have not changed anything.";
-      const title = stored ? `What changes for ${projectName({ ...value, projectId: id })}` : "A new project";
+      const title = stored ? "What changes" : "A new project";
       const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
       return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules);
     },

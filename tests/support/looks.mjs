@@ -32,7 +32,7 @@ export async function looksRight(page, name) {
     for (const [width, height] of SIZES) {
       await page.setViewportSize({ width, height });
       // What is drawn to measure, as charts are, is drawn in the next frame.
-      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: !hasDialog });
       assert.deepEqual(await tooWide(page), [], `${name} at ${width} px`);
       if (width === axeWidth) assert.deepEqual(await violations(page), [], `${name}, ${theme}`);

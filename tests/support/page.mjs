@@ -9,8 +9,13 @@ import { demo, until } from "./program.mjs";
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-/** The demo and a browser, `{ host, context }`, for as long as the tests of a file run. */
-export const onDemo = () => onHost(demo);
+/** The demo and a browser, `{ host, context }`, for as long as the tests of a file run. `prepare` adds to the demo. */
+export const onDemo = (prepare) =>
+  onHost(async () => {
+    const host = await demo();
+    await prepare?.(host);
+    return host;
+  });
 
 /** The same with another host, and with options of the browser. */
 export function onHost(start, options) {

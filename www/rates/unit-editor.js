@@ -57,7 +57,7 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
         if (!isNew && changes.length === 0) return "You have not changed anything.";
         const dryRun = await desk.host.tryUnit(id, unit);
         const name = unit.name ?? id;
-        const heading = h("h3", { dir: "auto" }, isNew ? `A new ${KINDS[unit.type].word.toLowerCase()}: ${name}` : `What changes for ${name}`);
+        const heading = h("h3", { dir: "auto" }, isNew ? `A new ${KINDS[unit.type].word.toLowerCase()}: ${name}` : "What changes");
         const isFelt = Number(dryRun.businessUnits.affected) > 0 || isMoved(desk, id, unit);
         return h("div", { class: "stack" }, heading, changeList(changes), isFelt && effect({ dryRun, kind: unit.type, units: desk.units }));
       },
@@ -196,9 +196,9 @@ function unitFields(desk, unit, { isNew, stored }) {
 function markupFields({ exchangeRateType, currencyIdFrom, currencyIdTo, markupPercentage }) {
   const type = h("select", { "aria-label": "Type" }, Object.entries(TYPES).map(([value, text]) => h("option", { value }, text)));
   type.value = exchangeRateType;
-  const code = (value, label) => h("input", { value, class: "code", maxlength: 3, "aria-label": label, spellcheck: "false", autocomplete: "off" });
-  const [one, other] = [code(currencyIdTo, "One currency"), code(currencyIdFrom, "The other currency")];
-  const percentage = h("input", { value: markupPercentage, inputmode: "decimal", "aria-label": "Markup in percent", autocomplete: "off" });
+  const code = (value, label, placeholder) => h("input", { value, class: "code", maxlength: 3, "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
+  const [one, other] = [code(currencyIdTo, "One currency", "EUR"), code(currencyIdFrom, "The other currency", "SEK")];
+  const percentage = h("input", { value: markupPercentage, inputmode: "decimal", "aria-label": "Markup in percent", placeholder: "2.5", autocomplete: "off" });
   const fault = h("p", { class: "fault", hidden: true });
   const remove = button("Remove this markup", { image: "trash", iconOnly: true, class: "plain", onclick: () => line.remove() });
   const line = h("li", { class: "markup-fields" }, type, one, other, percentage, h("span", {}, "%"), remove, fault);

@@ -25,8 +25,9 @@ export function webhookChanges(before, after) {
 export function webhookReview(before, after) {
   const changes = webhookChanges(before, after);
   if (changes.length === 0) return "You have not changed anything.";
-  const title = before ? `What changes for ${after.name}` : `A new webhook: ${after.name}`;
-  return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), notesOf(before, after).map((note) => h("p", { class: "hint" }, note)));
+  const title = before ? "What changes" : `A new webhook: ${after.name}`;
+  const notes = notesOf(before, after).map((note) => h("p", { class: "hint" }, note));
+  return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), h("div", { class: "stack tight" }, notes));
 }
 
 const eventText = (type) => (type === ALL ? "all events" : (OWN_EVENTS[type] ?? type));

@@ -95,7 +95,7 @@ function webhookRow(desk, webhook, health, isChanged) {
       h("p", { class: "hint" }, about.replace(/^all /, "All ")),
       state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
     ),
-    health && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, countsText(health)), healthChart(health)),
+    health?.delivered + health?.failed > 0 && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, countsText(health)), healthChart(health)),
     h("div", { class: "row-actions" }, actionsOf(desk, webhook)),
   );
 }
