@@ -119,7 +119,10 @@ describe("every state of rules looks right, and axe finds nothing", () => {
   after(() => newcomers?.end());
   const editor = () => clientWith(newcomers, ["ecs.editor"], "newcomer");
   const viewer = () => clientWith(on.host, ["ecs.viewer"]);
-  const edit = async (page, name) => page.getByRole("button", { name }).click();
+  const edit = async (page, name) => {
+    await page.getByRole("button", { name }).click();
+    await dialog(page).waitFor();
+  };
   const review = (page) => dialog(page).getByRole("button", { name: "Review" }).click();
 
   const states = [

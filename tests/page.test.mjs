@@ -256,6 +256,7 @@ describe("previewing a project and a basket", () => {
     await agrees(page);
     for (const _ of [1, 2, 3]) await page.getByRole("button", { name: "Remove this line" }).first().click();
     await page.getByText("The basket is empty").waitFor();
+    assert.equal(await page.getByText("Request and response").isVisible(), false, "nothing is asked of the host");
   }));
 });
 

@@ -40,6 +40,8 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
   let isReviewed = false;
   let reviews = 0;
 
+  const firstControl = () => [...fields.element.querySelectorAll("input, select, textarea")].find((control) => !control.closest("[hidden]"));
+
   const isTyped = () => typedIn(fields) !== before;
 
   const leave = async () => {
@@ -63,7 +65,7 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
     message.replaceChildren();
     back.hidden = reviewPane.hidden = true;
     submit.lastChild.data = review ? "Review" : action;
-    [...fields.element.querySelectorAll("input, select, textarea")].find((control) => control.offsetParent)?.focus();
+    firstControl()?.focus();
   };
 
   const showReview = (element) => {
@@ -193,6 +195,8 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
     ),
   );
   if (review) submit.lastChild.data = "Review";
+  // Otherwise what discards a draft would have the focus.
+  if (note) firstControl()?.setAttribute("autofocus", "");
   if (reviewed) {
     fields.element.addEventListener("change", () => ((isReviewed = false), go()));
     go();

@@ -25,7 +25,6 @@ export async function still(page) {
 
 /** Asserts that a state looks right, and keeps its screenshots under this name. */
 export async function looksRight(page, name) {
-  const hasDialog = (await page.locator("dialog[open]").count()) > 0;
   await page.evaluate(AXE);
   for (const [theme, axeWidth] of Object.entries(THEMES)) {
     await page.emulateMedia({ colorScheme: theme });
@@ -33,6 +32,7 @@ export async function looksRight(page, name) {
       await page.setViewportSize({ width, height });
       // What is drawn to measure, as charts are, is drawn in the next frame.
       await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      const hasDialog = (await page.locator("dialog[open]").count()) > 0;
       await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: !hasDialog });
       assert.deepEqual(await tooWide(page), [], `${name} at ${width} px`);
       if (width === axeWidth) assert.deepEqual(await violations(page), [], `${name}, ${theme}`);
