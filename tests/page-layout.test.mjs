@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { OUTPUT, open, signedIn } from "./support/browser.mjs";
+import { OUTPUT, open } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
 import { PROJECT, agrees, dialog, expected, onDemo, save, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";

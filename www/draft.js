@@ -5,9 +5,6 @@
 import { button, h } from "./dom.js";
 import { typedIn } from "./editor.js";
 
-/** The mark of something that has a draft. */
-export const draftTag = () => h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft");
-
 /**
  * Opens a form with the draft that is kept under a key, if any. `formOf` makes the form with a draft, or without one; `open`
  * gives what it gets to `edit`. A form from which something must not be kept returns the rest as `kept`, and says in

@@ -5,9 +5,8 @@
 import { Catalog } from "../js/src/browser.js";
 import { changeList, projectChanges, ruleLabel } from "./difference.js";
 import { button, confirmed, h, icon, notify } from "./dom.js";
-import { draftTag } from "./draft.js";
 import { edit } from "./editor.js";
-import { list } from "./list.js";
+import { draftTag, list } from "./list.js";
 import { counted, errorText, projectName, restrictionText, valueText } from "./messages.js";
 import { projectFields, projectKey } from "./project-fields.js";
 import { projectPath } from "./session.js";

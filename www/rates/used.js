@@ -3,7 +3,7 @@
  */
 
 import { button, h, icon, keepFocus } from "../dom.js";
-import { draftTag } from "../draft.js";
+import { draftTag } from "../list.js";
 import { counted } from "../messages.js";
 import { dayText, secondText, timeText } from "../time.js";
 import { hrefOf } from "./address.js";

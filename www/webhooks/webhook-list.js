@@ -4,7 +4,7 @@
  */
 
 import { arrange, button, h, icon, keepFocus } from "../dom.js";
-import { draftTag } from "../draft.js";
+import { draftTag } from "../list.js";
 import { counted } from "../messages.js";
 import { deliveriesHref, deliveryHref } from "./address.js";
 import { healthChart } from "./health-chart.js";
