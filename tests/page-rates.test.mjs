@@ -166,6 +166,8 @@ describe("changing rates", () => {
     const one = await signedIn(on.context, on.host, "#/rates/SE");
     const other = await signedIn(on.context, on.host, "#/rates/SE-002");
     await row(other, `1 EUR = ${before.rateValue} SEK`).waitFor();
+    // A page in the background is drawn once a second, and waits as long for a click.
+    await one.bringToFront();
     await row(one, `1 EUR = ${before.rateValue} SEK`).getByRole("button", { name: "Set Sales, 1 EUR in SEK here" }).click();
     const value = String(Number(before.rateValue) + 0.25);
     await enter(one, { rate: value.replace(".", ",") });
