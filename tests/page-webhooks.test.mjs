@@ -51,7 +51,12 @@ async function webhook(changes = {}) {
   return answer.json();
 }
 
-const publish = async (type, data) => assert.equal((await on.host.api("POST", "/api/v1/events", { type, data })).status, 202);
+/** Publishes an event that a webhook gets. */
+async function publish(type, data) {
+  const answer = await on.host.api("POST", "/api/v1/events", { type, data });
+  assert.equal(answer.status, 202);
+  assert.ok((await answer.json()).deliveries > 0, `nobody gets ${type}`);
+}
 
 /** All deliveries that a filter finds. */
 async function deliveries(query) {
