@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
+import { browser, signedIn } from "./support/browser.mjs";
 import { PROGRAM } from "./support/program.mjs";
 import { pasted } from "./support/pasted.mjs";
 
@@ -27,14 +28,31 @@ function blocks(document) {
 /** A sample without what is different each time. */
 const lasting = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").replace(/\d+ ms/g, "N ms").trim();
 
+/** Signs in to the page with what a block has printed, as its reader does, and returns what they see. */
+async function seen([, url, clientId, clientSecret]) {
+  const context = await browser();
+  try {
+    const page = await signedIn(context, { url: url.replace(/\/$/, ""), clientId, clientSecret });
+    await page.locator("header").getByText(/^Live · /).waitFor();
+    const shown = await page.locator("header, main").allInnerTexts();
+    assert.deepEqual(page.faults, []);
+    return shown.join("\n");
+  } finally {
+    await context.close();
+  }
+}
+
 test("all lines of the README can be pasted into one shell, and print what it says", { timeout: 3 * MINUTE_MS }, async () => {
   const shell = await pasted(PROGRAM);
   const counts = { bash: 0, json: 0, text: 0 };
   let printed;
+  let page;
   try {
     for (const { language, text } of blocks(README)) {
       if (language in counts) counts[language] += 1;
       if (language === "sh" || language === "bash") printed = await shell.paste(text);
+      const credentials = language === "bash" && /^Open (\S+) and sign in with the client id (\S+) and the secret (\S+)$/m.exec(printed);
+      if (credentials) page = await seen(credentials);
       if (language === "json") assert.deepEqual(JSON.parse(printed), JSON.parse(text));
       // What a program of the background prints. Other samples are not of this shell.
       if (language === "text" && /^\d{4}-/.test(text)) await shell.said((said) => lasting(said).includes(lasting(text)), text);
@@ -43,6 +61,7 @@ test("all lines of the README can be pasted into one shell, and print what it sa
   } finally {
     await shell.end();
   }
+  assert.match(page, /Live · acme\n[^]*There are no rules yet/, "the page that the README leads to is that of the new tenant");
   assert.ok(counts.bash > 25 && counts.json > 12 && counts.text > 2, JSON.stringify(counts));
 });
 

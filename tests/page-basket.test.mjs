@@ -3,28 +3,18 @@
 //     cargo build && node --test tests/page-basket.test.mjs
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { browser } from "./support/browser.mjs";
-import { agrees, decision, shown, visit } from "./support/page.mjs";
-import { demo } from "./support/program.mjs";
+import { agrees, decision, onDemo, shown, visit } from "./support/page.mjs";
 
 const ID = "5f0f1a2b-0000-4000-8000-000000000003";
 
-let on;
-
-before(async () => {
-  on = { host: await demo(), context: await browser() };
+const on = onDemo(async (host) => {
   const restrictions = [
     { type: "WHITELIST", propertyName: "certified", allowedValues: ["FSC", true] },
     { type: "BOOLEAN", propertyName: "organic", value: true },
   ];
-  await on.host.api("PUT", `/api/v1/projects/${ID}`, { name: "Green house", restrictions });
-});
-
-after(async () => {
-  await on?.context.close();
-  await on?.host.end();
+  await host.api("PUT", `/api/v1/projects/${ID}`, { name: "Green house", restrictions });
 });
 
 const property = (scope, name) => scope.getByRole("group", { name: `Property ${name}` });

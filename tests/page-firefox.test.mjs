@@ -16,10 +16,14 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 let host;
 let browser;
+/** The page that all views are shown on: signing in takes most of the time. */
+let signed;
 
 before(async () => {
   host = await demo();
   browser = await firefox();
+  signed = await signedIn(browser, host, "");
+  await shows(signed, "Preview");
 });
 
 after(async () => {
@@ -41,14 +45,12 @@ test("every vector is answered as expected", async () => {
 
 /** Runs a test on a view, and fails if the page logged an error. */
 const visit = (hash, work) => async () => {
-  const page = await signedIn(browser, host, hash);
-  try {
-    await work(page);
-    assert.deepEqual(page.faults, []);
-    await page.screenshot({ path: `${OUTPUT}firefox-${hash.replace(/\W+/g, "-").replace(/^-/, "")}.png`, fullPage: true });
-  } finally {
-    await page.close();
-  }
+  signed.faults = [];
+  const go = (to) => new Promise((resolve) => (addEventListener("hashchange", () => resolve(), { once: true }), (location.hash = to)));
+  await signed.evaluate(go, hash);
+  await work(signed);
+  assert.deepEqual(signed.faults, []);
+  await signed.screenshot({ path: `${OUTPUT}firefox-${hash.replace(/\W+/g, "-").replace(/^-/, "")}.png`, fullPage: true });
 };
 
 test("a condition is previewed, and the host agrees", visit("#/preview/condition/alcohol", async (page) => {
@@ -118,6 +120,14 @@ test("the history of a rate is a chart that is read with the keyboard", visit("#
   const last = await value();
   await page.keyboard.press("Home");
   assert.notEqual(await value(), last);
+  // A click picks a value, and the arrow keys go on from there.
+  await page.evaluate(() => document.activeElement.blur());
+  const plot = await page.$(".plot-area").then((area) => area.boundingBox());
+  await page.mouse.click(plot.x + plot.width / 2, plot.y + plot.height / 2);
+  assert.equal(await page.evaluate(() => document.activeElement.type), "range", "the chart has the focus");
+  const picked = await value();
+  await page.keyboard.press("ArrowLeft");
+  assert.notEqual(await value(), picked);
 }));
 
 test("the messages of a unit are read", visit("#/rates/FI-001/messages", async (page) => {

@@ -3,43 +3,28 @@
 //     cargo build && node --test tests/page-loading.test.mjs
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { browser, open } from "./support/browser.mjs";
-import { decision, shown } from "./support/page.mjs";
-import { demo } from "./support/program.mjs";
+import { browser, fillIn, open } from "./support/browser.mjs";
+import { decision, onDemo, shown } from "./support/page.mjs";
 
 /** What the page may weigh: the sum of all bytes that are sent for the first view. */
 const MAX_BYTES = 140 * 1024;
 
-let host;
-let context;
+const on = onDemo();
 
-before(async () => {
-  host = await demo();
-  context = await browser();
-});
-
-after(async () => {
-  await context?.close();
-  await host?.end();
-});
-
-const fill = async (page) => {
-  await page.getByLabel("Client id").fill(host.clientId);
-  await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
-};
+const fill = (page) => fillIn(page, on.host);
 const signIn = (page) => page.getByRole("button", { name: "Sign in" }).click();
 
 test("the form is visible before the module arrives, and what is typed there is used then", async () => {
-  const page = await context.newPage();
+  const page = await on.context.newPage();
   let release;
   const released = new Promise((resolve) => (release = resolve));
   await page.route("**/*.wasm", async (route) => {
     await released;
     await route.continue();
   });
-  await page.goto(host.url, { waitUntil: "commit" });
+  await page.goto(on.host.url, { waitUntil: "commit" });
   await fill(page);
   await signIn(page);
   await page.getByRole("button", { name: "Signing in…" }).waitFor();
@@ -58,7 +43,7 @@ test("the page weighs at most 140 KB over the wire", async () => {
   const sizes = new Map();
   cdp.on("Network.responseReceived", ({ requestId, response }) => paths.set(requestId, new URL(response.url).pathname));
   cdp.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(requestId, encodedDataLength));
-  await page.goto(host.url);
+  await page.goto(on.host.url);
   await fill(page);
   await signIn(page);
   await shown(decision(page), "Must not be sold");
@@ -78,7 +63,7 @@ describe("while the host is away, signing in says so within five seconds and goe
   };
   for (const [name, handle] of Object.entries(away)) {
     test(name, async () => {
-      const page = await open(context, host.url);
+      const page = await open(on.context, on.host.url);
       await fill(page);
       await page.route(/\/(oauth2|api)\//, handle);
       await signIn(page);
@@ -90,13 +75,13 @@ describe("while the host is away, signing in says so within five seconds and goe
   }
 
   test("until it is stopped", async () => {
-    const page = await open(context, host.url);
+    const page = await open(on.context, on.host.url);
     await fill(page);
     await page.route("**/oauth2/token", (route) => route.abort());
     await signIn(page);
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("button", { name: "Sign in" }).and(page.locator(":enabled")).waitFor();
-    assert.equal(await page.getByLabel("Client id").inputValue(), host.clientId);
+    assert.equal(await page.getByLabel("Client id").inputValue(), on.host.clientId);
     assert.equal(await page.getByText("The host cannot be reached").count(), 0);
     await page.close();
   });

@@ -122,7 +122,7 @@ test("every save is preceded by its difference", () => visit(on, "#/conditions",
   await dialog(page).getByRole("switch", { name: "In force" }).uncheck();
   assert.equal(await dialog(page).getByRole("button", { name: "Save", exact: true }).count(), 0);
   await review(page);
-  await dialog(page).getByText("What changes for pesticide").waitFor();
+  await dialog(page).getByText("What changes", { exact: true }).waitFor();
   await dialog(page).getByText("removed: yes").waitFor();
   await dialog(page).getByText("added: no").waitFor();
   assert.deepEqual(sent, []);

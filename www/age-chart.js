@@ -58,7 +58,7 @@ function bar({ from, to, decision }) {
 /** The labels of the axis: a few ages, and those at which the decision changes. */
 function marks(ranges) {
   const changes = ranges.slice(1).map(({ from }) => from);
-  const hasRoom = (age) => changes.every((change) => Math.abs(change - age) > 6);
+  const hasRoom = (age) => changes.every((change) => Math.abs(change - age) > 9);
   return [0, 25, 50, 75, MAX_AGE].filter(hasRoom).concat(changes).map((age) => {
     const mark = h("span", { class: changes.includes(age) ? "change" : undefined }, String(age));
     mark.style.insetInlineStart = `${((age + (changes.includes(age) ? 0 : 0.5)) / (MAX_AGE + 1)) * 100}%`;

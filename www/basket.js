@@ -51,8 +51,9 @@ export function basketMode(session, { state, remember }) {
 
   function decide() {
     remember(undefined, { lines: lines.map((line) => line.state()), project: project.value || undefined, ...customer.state() });
-    check.element.hidden = lines.length === 0;
-    if (lines.length === 0) return draw("none", "basket", "The basket is empty", "Add a line to see the decision.", []);
+    const isEmpty = lines.length === 0;
+    check.element.hidden = exchange.element.hidden = isEmpty;
+    if (isEmpty) return draw("none", "basket", "The basket is empty", "Add a line to see the decision.", []);
     const request = { items: lines.map((line) => line.read()), context: { customer: customer.value() } };
     if (project.value !== "") request.projectId = project.value;
     const answer = attempt(() => session.catalog.evaluateBasket(request));

@@ -9,7 +9,7 @@ import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { changeList, conditionChanges } from "./difference.js";
 import { button, confirmed, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";
-import { list } from "./list.js";
+import { draftTag, list } from "./list.js";
 import { conditionText, errorText } from "./messages.js";
 import { conditionPath } from "./session.js";
 import { conditionTemplates } from "./templates.js";
@@ -48,7 +48,7 @@ function row(session, condition) {
     h(
       "div",
       { class: "tags" },
-      session.memory.get(draftKey(id)) && h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft"),
+      session.memory.get(draftKey(id)) && draftTag(),
       !enabled && h("span", { class: "tag" }, "Off"),
       isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and cannot be changed here" }, icon("lock"), "Global"),
     ),
@@ -118,9 +118,9 @@ export async function editCondition(session, condition, { given, isNew = false }
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
-      return h("div", { class: "stack" }, h("h3", {}, named ? `What changes for ${value.id}` : `A new condition: ${value.id}`), changeList(changes, "Changes"), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
+      return h("div", { class: "stack" }, h("h3", {}, named ? "What changes" : `A new condition: ${value.id}`), changeList(changes), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
     },
-    compare: (one, other) => changeList(conditionChanges(one, other), "Changes"),
+    compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, ...body }, version) {
       try {
         await session.write(conditionPath(id), body, version);

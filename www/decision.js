@@ -88,10 +88,11 @@ export function exchangeDetails() {
   const summary = h("summary", {});
   const responseTitle = h("h3", {});
   const note = h("p", { class: "hint" }, "No till gets this response: the rule is a draft, which only this page knows.");
-  const element = h("details", { class: "exchange" }, summary, note, h("h3", {}, "Request"), sent, responseTitle, received);
+  const element = h("details", { class: "exchange", hidden: true }, summary, note, h("h3", {}, "Request"), sent, responseTitle, received);
   return {
     element,
     show(path, request, answer, { isDraft = false } = {}) {
+      element.hidden = false;
       element.classList.toggle("of-draft", isDraft);
       summary.textContent = isDraft ? "Request and response of your draft, for developers" : "Request and response, for developers";
       responseTitle.textContent = isDraft ? "Response, if you saved this" : "Response";

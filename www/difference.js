@@ -1,5 +1,5 @@
 /**
- * The difference between two versions of a condition or of a project: what was removed, and what was added.
+ * The difference between two versions: what was removed, and what was added. Conditions and projects are compared here.
  */
 
 import { h } from "./dom.js";
@@ -55,11 +55,8 @@ function ruleChanges(before, after) {
     const values = (rule, list) => rule && (list.length > 0 ? limited(list.map(valueText)) : ["no value"]);
     return [{ label: `Rule: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
   }
-  const [had, has] = [new Set(old), new Set(now)];
-  const removed = old.filter((value) => !has.has(value));
-  const added = now.filter((value) => !had.has(value));
   return [
-    (removed.length > 0 || added.length > 0) && { label, removed: limited(removed.map(valueText)), added: limited(added.map(valueText)) },
+    listChange(label, old, now),
     change(`${label}: checked separately`, Boolean(before.exclusive), Boolean(after.exclusive)),
   ].filter(Boolean);
 }
@@ -85,14 +82,22 @@ function limited(texts) {
 }
 
 /** The change of one value, or undefined when it stays. */
-function change(label, before, after) {
+export function change(label, before, after) {
   if (before === after) return undefined;
   const side = (value) => (value === undefined ? [] : [valueText(value)]);
   return { label, removed: side(before), added: side(after) };
 }
 
+/** The change of a list, or undefined when it stays. */
+export function listChange(label, before, after) {
+  const [had, has] = [new Set(before), new Set(after)];
+  const [removed, added] = [before.filter((value) => !has.has(value)), after.filter((value) => !had.has(value))];
+  if (removed.length === 0 && added.length === 0) return undefined;
+  return { label, removed: limited(removed.map(valueText)), added: limited(added.map(valueText)) };
+}
+
 /** The changes as a list, for people who see colours and for those who do not. */
-export function changeList(changes, label) {
+export function changeList(changes, label = "Changes") {
   const side = (name, sign, said, texts) =>
     texts.map((text) => h(name, { dir: "auto" }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "visually-hidden" }, `${said}: `), text));
   const rows = changes.map(({ label: what, removed, added }) =>

@@ -7,6 +7,9 @@
 import { button, confirmed, h, icon, notify, openDialog } from "./dom.js";
 import { errorText } from "./messages.js";
 
+/** What is typed in a form, as a text. */
+export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.value());
+
 /**
  * Opens the dialog and returns whether something was saved.
  *
@@ -31,14 +34,15 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
   const back = button("Back", { class: "plain", hidden: true, onclick: () => showForm() });
   const submit = button(action, { type: "submit", class: "primary" });
   const actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => leave() }), back, submit);
-  const typed = () => JSON.stringify(fields.typed?.() ?? fields.value());
-  before ??= typed();
+  before ??= typedIn(fields);
   let version = etag;
   let theirs;
   let isReviewed = false;
   let reviews = 0;
 
-  const isTyped = () => typed() !== before;
+  const firstControl = () => [...fields.element.querySelectorAll("input, select, textarea")].find((control) => !control.closest("[hidden]"));
+
+  const isTyped = () => typedIn(fields) !== before;
 
   const leave = async () => {
     if (draft?.stays) return dialog.close("kept");
@@ -61,7 +65,7 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
     message.replaceChildren();
     back.hidden = reviewPane.hidden = true;
     submit.lastChild.data = review ? "Review" : action;
-    [...fields.element.querySelectorAll("input, select, textarea")].find((control) => control.offsetParent)?.focus();
+    firstControl()?.focus();
   };
 
   const showReview = (element) => {
@@ -191,6 +195,8 @@ export async function edit({ title, fields, save, latest, etag, describe, compar
     ),
   );
   if (review) submit.lastChild.data = "Review";
+  // Otherwise what discards a draft would have the focus.
+  if (note) firstControl()?.setAttribute("autofocus", "");
   if (reviewed) {
     fields.element.addEventListener("change", () => ((isReviewed = false), go()));
     go();

@@ -5,6 +5,9 @@
 import { button, h, icon } from "./dom.js";
 import { counted } from "./messages.js";
 
+/** The mark of something that has a draft. */
+export const draftTag = () => h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft");
+
 /**
  * The list: `read` returns the entries and `row` the element of one, given what the filter seeks. `key` identifies an
  * entry, `text` is what the filter searches, and `create` returns what creates an entry, unless the user may not.

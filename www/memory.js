@@ -1,6 +1,6 @@
 /**
- * What was typed and not saved: drafts of conditions and projects, and what Preview shows. It is in the page's memory
- * only, one for each tenant. It outlives a session that ends by itself, but neither signing out nor the page.
+ * What was typed and not saved: drafts of all that is edited, and what Preview shows. It is in the page's memory only, one
+ * for each tenant. It outlives a session that ends by itself, but neither signing out nor the page.
  */
 
 class Memory {

@@ -6,7 +6,7 @@ import { Catalog } from "../js/src/browser.js";
 import { changeList, projectChanges, ruleLabel } from "./difference.js";
 import { button, confirmed, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";
-import { list } from "./list.js";
+import { draftTag, list } from "./list.js";
 import { counted, errorText, projectName, restrictionText, valueText } from "./messages.js";
 import { projectFields, projectKey } from "./project-fields.js";
 import { projectPath } from "./session.js";
@@ -77,7 +77,7 @@ function row(session, project, sought = "") {
       rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
       findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
     ),
-    h("div", { class: "tags" }, session.memory.get(projectKey(projectId)) && h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft")),
+    h("div", { class: "tags" }, session.memory.get(projectKey(projectId)) && draftTag()),
     h(
       "div",
       { class: "row-actions" },
@@ -124,11 +124,11 @@ export async function editProject(session, project, { given } = {}) {
       checkProject(id, value);
       const changes = projectChanges(theirs ?? stored?.body, value);
       if (changes.length === 0 && stored !== undefined) return "You have not changed anything.";
-      const title = stored ? `What changes for ${projectName({ ...value, projectId: id })}` : "A new project";
+      const title = stored ? "What changes" : "A new project";
       const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
-      return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes, "Changes"), rules);
+      return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules);
     },
-    compare: (one, other) => changeList(projectChanges(one, other), "Changes"),
+    compare: (one, other) => changeList(projectChanges(one, other)),
     save: (body, version) => session.write(projectPath(id), body, version),
     latest: () =>
       read().catch((error) => {

@@ -49,12 +49,22 @@ export async function open(context, url) {
   return page;
 }
 
+/** Fills in the form for signing in. */
+export async function fillIn(page, { clientId, clientSecret }) {
+  await page.getByLabel("Client id").fill(clientId);
+  await page.getByLabel("Secret", { exact: true }).fill(clientSecret);
+}
+
+/** Signs in on a page that asks for it. */
+export async function signIn(page, client) {
+  await fillIn(page, client);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
 /** Opens a page and signs in. */
 export async function signedIn(context, host, hash = "") {
   const page = await open(context, `${host.url}/${hash}`);
-  await page.getByLabel("Client id").fill(host.clientId);
-  await page.getByLabel("Secret", { exact: true }).fill(host.clientSecret);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signIn(page, host);
   await page.getByRole("heading", { level: 1 }).and(page.locator("main h1:not(.signin h1)")).waitFor();
   return page;
 }

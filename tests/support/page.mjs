@@ -1,4 +1,4 @@
-// What tests of the page's rules share: a page that is signed in, and what stands on it.
+// What tests of the page share: a page that is signed in, and what stands on it.
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
@@ -9,12 +9,20 @@ import { demo, until } from "./program.mjs";
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-/** The demo and a browser, `{ host, context }`, for as long as the tests of a file run. */
-export function onDemo() {
+/** The demo and a browser, `{ host, context }`, for as long as the tests of a file run. `prepare` adds to the demo. */
+export const onDemo = (prepare) =>
+  onHost(async () => {
+    const host = await demo();
+    await prepare?.(host);
+    return host;
+  });
+
+/** The same with another host, and with options of the browser. */
+export function onHost(start, options) {
   const on = {};
   before(async () => {
-    on.host = await demo();
-    on.context = await browser();
+    on.host = await start();
+    on.context = await browser(options);
   });
   after(async () => {
     await on.context?.close();
@@ -38,6 +46,18 @@ export async function visit({ context, host }, hash, work) {
 export const expected = (page, ...statuses) => {
   page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
 };
+
+/** The name of the control that has the focus. */
+export const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+
+/** Presses Tab until a control has the focus. */
+export async function tabTo(page, name) {
+  for (let presses = 0; presses < 200; presses += 1) {
+    if ((await focused(page)) === name) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`the keyboard does not reach ${name}`);
+}
 
 export const dialog = (page) => page.getByRole("dialog");
 export const decision = (page) => page.locator(".decision-title");

@@ -118,13 +118,13 @@ function api({ url, clientId, clientSecret }) {
   };
 }
 
-/** Waits until a condition holds; fails after the deadline. */
+/** Waits until a condition holds, and asks less often the longer it takes; fails after the deadline. */
 export async function until(holds, what, deadlineMs = 10_000) {
   const end = Date.now() + deadlineMs;
-  for (;;) {
+  for (let pause = 10; ; pause = Math.min(pause * 1.1, 200)) {
     const held = await holds();
     if (held) return held;
     if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

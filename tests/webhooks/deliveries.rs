@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tillgate::clock::Timestamp;
 use tillgate::identity::TenantId;
 use tillgate::records::Change;
@@ -449,6 +449,31 @@ async fn what_is_published_while_a_webhook_is_switched_off_is_held_and_not_lost(
     assert_eq!(receiver.wait_for(1).await[0].id(), event);
     shop.run().await;
     assert_eq!(shop.delivery().await["status"], "DELIVERED");
+}
+
+#[tokio::test]
+async fn what_is_held_is_sent_by_a_host_that_has_not_heard_yet_that_the_webhook_is_enabled() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let id = shop
+        .webhook(&receiver.url, json!({ "enabled": false }))
+        .await;
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    assert_eq!(shop.delivery().await["status"], "HELD");
+    // What another host stores, and tells nobody of.
+    let records = shop
+        .host
+        .app
+        .records(TenantId::new("acme").unwrap().partition());
+    let key = format!("webhook/{id}");
+    let mut webhook = records.get::<Value>(&key).await.unwrap().unwrap();
+    webhook.record["enabled"] = json!(true);
+    let mut change = Change::default();
+    change.put(&key, &webhook.record).unwrap();
+    change.enqueue("webhook-releases", &id, Timestamp(0), Default::default());
+    records.commit(change).await.unwrap();
+    shop.run().await;
+    assert_ne!(shop.delivery().await["status"], "HELD");
 }
 
 #[tokio::test]

@@ -79,7 +79,9 @@ export function timeChart({ lines, readingOf }) {
     pick((next < 0 ? drawn.points.length : next) - 1);
   };
   area.addEventListener("pointermove", onpointer);
-  area.addEventListener("pointerdown", (event) => (onpointer(event), slider.focus({ preventScroll: true })));
+  area.addEventListener("pointerdown", onpointer);
+  // By default the mouse gives the focus to what it is pressed on, after `pointerdown`.
+  area.addEventListener("mousedown", (event) => (event.preventDefault(), slider.focus({ preventScroll: true })));
   new ResizeObserver(render).observe(plot);
 
   return {

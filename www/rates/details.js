@@ -4,7 +4,7 @@
 
 import { button, confirmed, h, keepFocus, notify } from "../dom.js";
 import { hrefOf } from "./address.js";
-import { createUnit, editUnit } from "./unit-editor.js";
+import { createUnit, draftKey, editUnit } from "./unit-editor.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";
 
 const MAY_NOT = "You may not see business units. That needs the permission exr.business-unit.read, for example by the role exr.editor.";
@@ -28,7 +28,7 @@ export function unitDetails(desk) {
       const below = units.children(id).length;
       const mayWrite = desk.may("exr.business-unit.write");
       const offered = mayWrite && [
-        button("Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
+        button(desk.memory.get(draftKey(id)) ? "Edit or move (draft)" : "Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
         unit.type !== "STORE" && button("New unit below", { image: "plus", onclick: () => createUnit(desk, id) }),
         below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
       ];

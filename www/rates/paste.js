@@ -9,7 +9,7 @@ import { faultText } from "../faults.js";
 import { counted, errorText } from "../messages.js";
 import { DECIMAL_HINT } from "./decimal.js";
 import { readPasted, refusal, writtenRows } from "./pasted.js";
-import { changeRates } from "./rate-change.js";
+import { typeRates } from "./rate-change.js";
 import { TYPES, pairText, rateText } from "./wording.js";
 
 const EXAMPLE = "Sales\tSEK\tEUR\t11.05\nSales\tNOK\tEUR\t11,71";
@@ -21,11 +21,15 @@ const HINT =
 /** The most rows that are read back. */
 const MAX_SHOWN = 200;
 
-/** Opens the dialog. */
-export const pasteRates = (desk, id) => changeRates(desk, { id, title: `Paste rates for ${desk.name(id)}`, fields: pasteFields(desk, id), wide: true });
+/** Where the rows that were pasted for a unit are kept. */
+export const draftKey = (id) => `rates:${id}`;
 
-function pasteFields(desk, id) {
-  const text = h("textarea", { rows: 6, spellcheck: "false", autocomplete: "off", placeholder: EXAMPLE, class: "pasted", wrap: "off" });
+/** Opens the dialog. */
+export const pasteRates = (desk, id) =>
+  typeRates(desk, { id, title: `Paste rates for ${desk.name(id)}`, key: draftKey(id), formOf: (draft) => pasteFields(desk, id, draft), wide: true });
+
+function pasteFields(desk, id, draft) {
+  const text = h("textarea", { rows: 6, spellcheck: "false", autocomplete: "off", placeholder: EXAMPLE, class: "pasted", wrap: "off", value: draft });
   const textField = field("Rows", text, { hint: `${HINT} ${DECIMAL_HINT}` });
   const summary = h("p", { class: "hint", role: "status" });
   const rows = h("ol", { class: "pasted-rows", tabindex: "0", "aria-label": "The rows as they are read" });
@@ -72,6 +76,7 @@ function pasteFields(desk, id) {
     element,
     value: () => read.change,
     typed: () => text.value,
+    kept: () => text.value,
     /** Throws when the rows cannot be reviewed. */
     check() {
       draw();

@@ -5,16 +5,24 @@
 
 import { TillgateError, calculate, oppositeRate } from "../../js/src/browser.js";
 import { h } from "../dom.js";
+import { editWithDraft } from "../draft.js";
 import { edit } from "../editor.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";
 
+/** Opens a form whose draft is kept under a key, `formOf` makes it with a draft or without; returns whether something was saved. */
+export async function typeRates(desk, { key, formOf, ...rest }) {
+  const isSaved = await editWithDraft(desk.memory, key, formOf, (form) => changeRates(desk, { ...rest, ...form }));
+  desk.redraw();
+  return isSaved;
+}
+
 /**
  * Opens the dialog and returns whether something was saved. `fields` is a form whose value is a change, `{ set?, delete? }`,
  * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once.
  */
-export async function changeRates(desk, { id, title, fields, reviewed, wide }) {
+export async function changeRates(desk, { id, title, fields, ...rest }) {
   const kind = desk.units?.get(id)?.type;
   let seen;
 
@@ -46,7 +54,7 @@ export async function changeRates(desk, { id, title, fields, reviewed, wide }) {
   };
 
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
-  return edit({ title, fields, review, reviewed, save: (change) => save(change), latest, describe, explain, wide, saved: savedText(kind) });
+  return edit({ ...rest, title, fields, review, save: (change) => save(change), latest, describe, explain, saved: savedText(kind) });
 }
 
 /** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */

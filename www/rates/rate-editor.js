@@ -6,14 +6,17 @@ import { TillgateError, calculate } from "../../js/src/browser.js";
 import { choice, field, h } from "../dom.js";
 import { faultText } from "../faults.js";
 import { DECIMAL_HINT, growthText, readDecimal } from "./decimal.js";
-import { changeRates, given } from "./rate-change.js";
+import { changeRates, given, typeRates } from "./rate-change.js";
 import { TYPES, identityOf, keyOf, oppositeOf, rateText } from "./wording.js";
+
+/** Where the draft of a rate of a unit is kept; without a pair, that of a new one. */
+export const draftKey = (id, pair) => `rate:${id}/${pair?.key ?? ""}`;
 
 /** Sets a rate at a unit, or changes that of a pair. `pairs` are those of the unit, to know what a new one replaces. */
 export function editRate(desk, { id, pair, pairs = [] }) {
   const name = desk.name(id);
   const title = pair ? `${pair.isOwn ? "Change a rate" : "Set a rate"} for ${name}` : `Set a rate for ${name}`;
-  return changeRates(desk, { id, title, fields: rateFields(desk, { pair, pairs }) });
+  return typeRates(desk, { id, title, key: draftKey(id, pair), formOf: (draft) => rateFields(desk, { pair, pairs, draft }) });
 }
 
 /** Deletes the rates that are set at a unit for a pair. */
@@ -22,8 +25,8 @@ export async function deleteRate(desk, { main, other, areBothSet }) {
   return changeRates(desk, { id: desk.id, title: `Delete the rate of ${desk.name(desk.id)}`, fields: given(change), reviewed: true });
 }
 
-function rateFields(desk, { pair, pairs }) {
-  const first = pair?.main;
+function rateFields(desk, { pair, pairs, draft }) {
+  const first = draft?.set[0] ?? pair?.main;
   let type = first?.exchangeRateType ?? "SALES";
   const text = (value, properties) => h("input", { value, spellcheck: "false", autocomplete: "off", oninput: draw, ...properties });
   const target = text(first?.currencyIdTo ?? "EUR", { class: "code", maxlength: 3, list: "currencies", disabled: Boolean(pair) });

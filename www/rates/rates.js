@@ -31,6 +31,7 @@ export function rates(session, rest) {
   /** What the parts of the view share: what is known, and what the others can be asked for. */
   const desk = {
     host,
+    memory: session.memory,
     get id() {
       return place.id;
     },
@@ -46,6 +47,8 @@ export function rates(session, rest) {
     concerns,
     go,
     reread: () => reading.now(),
+    /** Draws what is shown again, with its drafts. */
+    redraw: () => ((drawn = []), reading.now()),
     track: (correlationId, title) => progress.track(correlationId, title),
   };
 
@@ -175,7 +178,7 @@ export function rates(session, rest) {
     listen(session.topic, "message", onmessage),
     listen(session.topic, "reset", () => reading.soon()),
     listen(session, "state", () => session.state === "READY" && reading.soon()),
-    listen(session, "permissions", () => ((drawn = []), reading.now())),
+    listen(session, "permissions", desk.redraw),
   ];
   navigate(rest);
 

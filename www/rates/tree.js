@@ -52,11 +52,13 @@ export function unitTree({ onchoose, oncreate }) {
     if (!all.some(({ id }) => id === current)) current = (all.find(({ id }) => id === chosen) ?? all[0])?.id;
     items.replaceChildren(...all.map(item));
     items.hidden = all.length === 0;
+    search.parentElement.hidden = units.size === 0;
     status.textContent = statusText(search.value.trim());
     if (hadFocus) focus(current);
   }
 
   function statusText(text) {
+    if (units.size === 0) return "Nothing here yet: create a company.";
     if (text === "") return "";
     const found = units.search(text).length;
     if (found === 0) return "Nothing matches";

@@ -4,65 +4,94 @@
  */
 
 import { TillgateError } from "../../js/src/browser.js";
+import { change, changeList } from "../difference.js";
 import { button, choice, field, h, notify } from "../dom.js";
+import { editWithDraft } from "../draft.js";
 import { edit } from "../editor.js";
 import { faultText } from "../faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { effect } from "./effect.js";
-import { KINDS, TYPES, explain, pairText } from "./wording.js";
+import { KINDS, TYPES, explain, keyOf, pairText } from "./wording.js";
 
 const PARENT_HINT = "The id of a company or group. Another one moves the unit.";
 const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none.";
 const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
 
+/** Where the draft of a unit is kept; without an id, that of a new one. */
+export const draftKey = (id = "") => `unit:${id}`;
+
 /** Creates a unit below another, or a company. */
 export async function createUnit(desk, parentId) {
   const type = parentId === undefined ? "COMPANY" : "STORE";
-  const fields = unitFields(desk, { type, parentId });
-  if (await openEditor(desk, { title: "New business unit", fields })) desk.go({ id: fields.id(), tab: "details" });
+  const id = await openEditor(desk, { title: "New business unit", unit: { type, parentId } });
+  if (id !== undefined) desk.go({ id, tab: "details" });
 }
 
 /** Edits a unit. */
 export async function editUnit(desk, id) {
   try {
     const { body, etag } = await desk.host.unit(id);
-    await openEditor(desk, { title: `Edit ${desk.name(id)}`, fields: unitFields(desk, body, { isNew: false }), etag });
+    await openEditor(desk, { title: `Edit ${desk.name(id)}`, key: draftKey(id), unit: body, etag });
   } catch (error) {
     notify(explain(error));
   }
 }
 
-function openEditor(desk, { title, fields, etag }) {
-  const id = () => fields.id();
-  return edit({
-    title,
-    wide: true,
-    fields,
-    etag,
-    explain,
-    saved: "Saved.",
-    review: async () => {
-      fields.check();
-      const unit = fields.value();
-      const dryRun = await desk.host.tryUnit(id(), unit);
-      if (Number(dryRun.businessUnits.affected) === 0 && !isMoved(desk, id(), unit)) return undefined;
-      const name = unit.name ?? id();
-      const notes = isMoved(desk, id(), unit) ? [`${name} moves from ${desk.name(desk.units.get(id()).parentId)} to ${desk.name(unit.parentId)}.`] : [];
-      return effect({ notes, dryRun, kind: unit.type, units: desk.units });
-    },
-    save: async (unit, version) => {
-      desk.track(await desk.host.writeUnit(id(), unit, version), title);
-      await desk.reread();
-    },
-    latest: () =>
-      desk.host.unit(id()).catch((error) => {
-        if (error.code !== "not_found") throw error;
-      }),
-    describe: (unit) => describe(desk, unit),
-  });
+/** Opens the form, and returns the id of the unit that was saved. */
+async function openEditor(desk, { title, key = draftKey(), unit: stored, etag }) {
+  const isNew = etag === undefined;
+  let id;
+  const open = ({ fields, ...form }) =>
+    edit({
+      ...form,
+      title,
+      wide: true,
+      fields,
+      etag,
+      explain,
+      saved: "Saved.",
+      review: async (unit, theirs) => {
+        fields.check();
+        id = fields.id();
+        const changes = unitChanges(desk, theirs ?? (isNew ? undefined : stored), unit);
+        if (!isNew && changes.length === 0) return "You have not changed anything.";
+        const dryRun = await desk.host.tryUnit(id, unit);
+        const name = unit.name ?? id;
+        const heading = h("h3", { dir: "auto" }, isNew ? `A new ${KINDS[unit.type].word.toLowerCase()}: ${name}` : "What changes");
+        const isFelt = Number(dryRun.businessUnits.affected) > 0 || isMoved(desk, id, unit);
+        return h("div", { class: "stack" }, heading, changeList(changes), isFelt && effect({ dryRun, kind: unit.type, units: desk.units }));
+      },
+      save: async (unit, version) => {
+        desk.track(await desk.host.writeUnit(id, unit, version), title);
+        await desk.reread();
+      },
+      latest: () =>
+        desk.host.unit(id).catch((error) => {
+          if (error.code !== "not_found") throw error;
+        }),
+      describe: (unit) => describe(desk, unit),
+    });
+  const isSaved = await editWithDraft(desk.memory, key, (draft) => unitFields(desk, draft ?? stored, { isNew, stored }), open);
+  desk.redraw();
+  return isSaved ? id : undefined;
 }
 
 const isMoved = (desk, id, { parentId }) => desk.units?.get(id) !== undefined && desk.units.get(id).parentId !== parentId;
+
+/** What changes between two versions of a unit. Without `before`, it is new. */
+function unitChanges(desk, before, after) {
+  const percent = (value) => value && `${value} %`;
+  const named = ({ parentId }) => parentId && desk.name(parentId);
+  const keys = new Map([before, after].flatMap((unit) => unit?.markups ?? []).map((entry) => [keyOf(entry), entry]));
+  const markup = (unit, key) => percent((unit?.markups ?? []).find((entry) => keyOf(entry) === key)?.markupPercentage);
+  return [
+    change("Name", before?.name, after.name),
+    change("Kind", before && KINDS[before.type].word, KINDS[after.type].word),
+    change("Below", before && named(before), named(after)),
+    change("General markup", percent(before?.markupPercentage), percent(after.markupPercentage)),
+    ...[...keys].map(([key, entry]) => change(`Markup, ${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back`, markup(before, key), markup(after, key))),
+  ].filter(Boolean);
+}
 
 /** A unit in a sentence. */
 function describe(desk, { name, type, parentId, markupPercentage, markups = [] }) {
@@ -75,7 +104,8 @@ function describe(desk, { name, type, parentId, markupPercentage, markups = [] }
   return `${parts.filter(Boolean).join("; ")}.`;
 }
 
-function unitFields(desk, unit, { isNew = true } = {}) {
+/** The fields, with what they hold first; `stored` is the unit that is edited. */
+function unitFields(desk, unit, { isNew, stored }) {
   const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", ...properties });
   let { type } = unit;
   const id = text(unit.id, { maxlength: 128 });
@@ -91,7 +121,7 @@ function unitFields(desk, unit, { isNew = true } = {}) {
     type = chosen;
     parentField.hidden = type === "COMPANY";
   });
-  const above = (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, unit.id)));
+  const above = (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
   const parents = h("datalist", { id: "parents" }, above.map((other) => h("option", { value: other.id }, other.name ?? "")));
   const entries = h("ol", { class: "rule-list" }, (unit.markups ?? []).map(markupFields));
   const add = button("Add a markup for a pair", {
@@ -143,7 +173,8 @@ function unitFields(desk, unit, { isNew = true } = {}) {
     element,
     value,
     typed: () => ({ ...value(), id: id.value }),
-    id: () => (isNew ? id.value.trim() : unit.id),
+    kept: () => ({ ...value(), id: id.value }),
+    id: () => (isNew ? id.value.trim() : stored.id),
     check() {
       const found = faults();
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
@@ -165,9 +196,9 @@ function unitFields(desk, unit, { isNew = true } = {}) {
 function markupFields({ exchangeRateType, currencyIdFrom, currencyIdTo, markupPercentage }) {
   const type = h("select", { "aria-label": "Type" }, Object.entries(TYPES).map(([value, text]) => h("option", { value }, text)));
   type.value = exchangeRateType;
-  const code = (value, label) => h("input", { value, class: "code", maxlength: 3, "aria-label": label, spellcheck: "false", autocomplete: "off" });
-  const [one, other] = [code(currencyIdTo, "One currency"), code(currencyIdFrom, "The other currency")];
-  const percentage = h("input", { value: markupPercentage, inputmode: "decimal", "aria-label": "Markup in percent", autocomplete: "off" });
+  const code = (value, label, placeholder) => h("input", { value, class: "code", maxlength: 3, "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
+  const [one, other] = [code(currencyIdTo, "One currency", "EUR"), code(currencyIdFrom, "The other currency", "SEK")];
+  const percentage = h("input", { value: markupPercentage, inputmode: "decimal", "aria-label": "Markup in percent", placeholder: "2.5", autocomplete: "off" });
   const fault = h("p", { class: "fault", hidden: true });
   const remove = button("Remove this markup", { image: "trash", iconOnly: true, class: "plain", onclick: () => line.remove() });
   const line = h("li", { class: "markup-fields" }, type, one, other, percentage, h("span", {}, "%"), remove, fault);

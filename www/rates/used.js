@@ -3,12 +3,13 @@
  */
 
 import { button, h, icon, keepFocus } from "../dom.js";
+import { draftTag } from "../list.js";
 import { counted } from "../messages.js";
 import { dayText, secondText, timeText } from "../time.js";
 import { hrefOf } from "./address.js";
 import { pairsOf } from "./pairs.js";
-import { pasteRates } from "./paste.js";
-import { deleteRate, editRate } from "./rate-editor.js";
+import { draftKey as pastedKey, pasteRates } from "./paste.js";
+import { deleteRate, draftKey, editRate } from "./rate-editor.js";
 import { TYPES, keyOf, levelsText, pairText, rateText, whoText } from "./wording.js";
 
 const NO_RATES = "Neither this unit nor one above it has rates. Those that are set here are used by every shop below.";
@@ -37,6 +38,8 @@ export function usedRates(desk) {
     const flashing = new Set([...changed, ...added].map(({ key }) => key));
     const sections = Object.keys(TYPES).map((type) => typeTable(desk, type, found.filter((pair) => pair.type === type), flashing));
     keepFocus(tables, () => tables.replaceChildren(...sections.filter(Boolean), ...(found.length === 0 ? [emptyState(pairs.length, filter.value)] : [])));
+    setButton.lastChild.data = desk.memory.get(draftKey(shown.id)) ? "Set a rate (draft)" : "Set a rate";
+    pasteButton.lastChild.data = desk.memory.get(pastedKey(shown.id)) ? "Paste rates (draft)" : "Paste rates";
     setButton.hidden = pasteButton.hidden = !desk.may("exr.rate.write");
     count.textContent = flashing.size > 0 ? `${counted(flashing.size, "rate")} changed at ${secondText(Date.now())}` : countText(pairs, found);
     known = new Map(pairs.map(({ key, main, other }) => [key, valuesText(main, other)]));
@@ -113,11 +116,13 @@ function markupLines(desk, { main, other, markup }) {
 
 const fromText = (desk, at) => (at === desk.id ? "set here" : `from ${desk.name(at)}`);
 
-function origin(desk, { setAt, isOwn, levels, reference, changed, changedBy }) {
+function origin(desk, pair) {
+  const { setAt, isOwn, levels, reference, changed, changedBy } = pair;
   const link = h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt));
   return [
     isOwn ? h("span", { class: "tag own" }, "Set here") : h("span", {}, "from ", link, levels === undefined ? "" : `, ${levelsText(levels)}`),
     reference ? referenceTag(reference) : h("small", {}, h("time", { datetime: changed }, timeText(changed)), changedBy && `, by ${whoText(changedBy)}`),
+    desk.memory.get(draftKey(desk.id, pair)) && draftTag(),
   ];
 }
 

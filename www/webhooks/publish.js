@@ -4,6 +4,7 @@
 
 import { TillgateError } from "../../js/src/browser.js";
 import { field, h, notify } from "../dom.js";
+import { editWithDraft } from "../draft.js";
 import { edit } from "../editor.js";
 import { explain } from "./wording.js";
 
@@ -12,21 +13,28 @@ const TAKEN = "Another event was published with this id.";
 
 /** Opens the dialog. */
 export async function publishEvent(desk) {
-  const fields = eventFields(desk);
   let answer;
-  const save = async () => {
-    answer = await desk.host.publish(fields.event());
-  };
-  const isSent = await edit({ title: "Send an event", fields, save, latest: async () => undefined, describe: () => "", saved: "", action: "Send", explain: (error) => explain(error, TAKEN) });
+  const open = (form) =>
+    edit({
+      ...form,
+      title: "Send an event",
+      action: "Send",
+      saved: "",
+      async save() {
+        answer = await desk.host.publish(form.fields.event());
+      },
+      explain: (error) => explain(error, TAKEN),
+    });
+  const isSent = await editWithDraft(desk.memory, "event:", (draft) => eventFields(desk, draft), open);
   if (!isSent) return;
   if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so nobody gets it.");
   else notify(answer.deliveries === 1 ? "One webhook gets it." : `${answer.deliveries.toLocaleString("en")} webhooks get it.`);
   desk.reread();
 }
 
-function eventFields(desk) {
-  const type = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 256, list: "published-types" });
-  const data = h("textarea", { rows: 8, spellcheck: "false", class: "pasted", value: '{\n  "orderId": "1001"\n}' });
+function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}' }) {
+  const type = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 256, list: "published-types", value: draft.type });
+  const data = h("textarea", { rows: 8, spellcheck: "false", class: "pasted", value: draft.data });
   const types = h("datalist", { id: "published-types" }, desk.eventTypes().map((each) => h("option", { value: each })));
   const fields = { type: field("Event type", type, { hint: TYPE_HINT }), data: field("Data", data, { hint: "JSON." }) };
 

@@ -32,7 +32,7 @@ export function signatureCheck(desk) {
   };
   const certificates = h("textarea", { rows: 4, spellcheck: "false", autocomplete: "off", class: "pasted", oninput: () => later(), placeholder: '{"<key id>":"-----BEGIN CERTIFICATE-----…"}' });
   const addresses = h("datalist", { id: "addresses" });
-  const take = button("Take this host’s", { class: "plain", onclick: () => takeCertificates() });
+  const take = button("Use this host’s certificates", { class: "plain", onclick: () => takeCertificates() });
   let time = "now";
   const times = choice("Checked as of", [["now", "Now"], ["then", "When it was sent"]], time, (chosen) => ((time = chosen), later()));
   const headField = field("Headers, or the whole request", head);

@@ -3,29 +3,21 @@
  */
 
 import { TillgateError } from "../../js/src/browser.js";
+import { changeList } from "../difference.js";
 import { h, notify } from "../dom.js";
+import { editWithDraft } from "../draft.js";
 import { edit } from "../editor.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
+import { webhookChanges, webhookReview } from "./webhook-changes.js";
 import { webhookFields } from "./webhook-fields.js";
-import { explain, webhookText } from "./wording.js";
+import { explain } from "./wording.js";
 
-/** A new webhook, as the form shows it first. */
-const newWebhook = () => ({ name: "", callbackUrl: "", eventTypes: ["*"], authentication: { type: "BEARER" }, hasSharedKey: false, enabled: true });
+/** Where the draft of a webhook is kept; without an id, that of a new one. */
+export const draftKey = (id = "") => `webhook:${id}`;
 
 /** Creates a webhook. */
-export async function createWebhook(desk) {
-  const fields = webhookFields(desk, newWebhook(), { isNew: true });
-  let made;
-  const save = async (webhook) => {
-    fields.check();
-    made = await desk.host.create(webhook);
-  };
-  const isSaved = await editFields(desk, { title: "New webhook", fields, save, latest: async () => undefined });
-  if (!isSaved) return;
-  desk.reread();
-  if (made.sharedKey !== undefined) await showSharedKey(made.name, made.sharedKey);
-}
+export const createWebhook = (desk) => openEditor(desk, { title: "New webhook", write: (webhook) => desk.host.create(webhook), latest: async () => undefined });
 
 /** Changes a webhook. */
 export async function editWebhook(desk, id) {
@@ -35,22 +27,38 @@ export async function editWebhook(desk, id) {
   } catch (error) {
     return notify(explain(error));
   }
-  const fields = webhookFields(desk, read.body, { isNew: false });
-  let saved;
-  const save = async (webhook, version) => {
-    fields.check();
-    saved = await desk.host.replace(id, webhook, required(version));
-  };
-  const isSaved = await editFields(desk, { title: `Edit ${read.body.name}`, fields, save, etag: read.etag, id, latest: () => desk.host.webhook(id).catch(ignoreNotFound) });
-  desk.reread();
-  if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved.sharedKey);
+  const write = (webhook, version) => desk.host.replace(id, webhook, required(version));
+  const latest = () => desk.host.webhook(id).catch(ignoreNotFound);
+  await openEditor(desk, { title: `Edit ${read.body.name}`, id, base: read.body, etag: read.etag, write, latest });
 }
 
-/** Opens the form with a ping below it. */
-function editFields(desk, { fields, id, ...rest }) {
-  const ping = pingCheck(desk, { fields, id });
-  const describe = (webhook) => webhookText({ hasSharedKey: fields.hasSharedKey(), ...webhook });
-  return edit({ ...rest, fields: { ...fields, element: h("div", { class: "stack" }, fields.element, ping) }, describe, wide: true, saved: "Saved.", explain });
+/** Opens the form with a ping below it. `write` saves a webhook over a version and returns it. */
+async function openEditor(desk, { title, id, base, etag, write, latest }) {
+  const formOf = (draft) => webhookFields(desk, base, draft);
+  let saved;
+  const open = ({ fields, ...form }) =>
+    edit({
+      ...form,
+      title,
+      etag,
+      base,
+      latest,
+      explain,
+      wide: true,
+      saved: "Saved.",
+      fields: { ...fields, element: h("div", { class: "stack" }, fields.element, pingCheck(desk, { fields, id })) },
+      review(webhook, theirs) {
+        fields.check();
+        return webhookReview(theirs ?? base, webhook);
+      },
+      compare: (one, other) => changeList(webhookChanges(one, other)),
+      async save(webhook, version) {
+        saved = await write(webhook, version);
+      },
+    });
+  const isSaved = await editWithDraft(desk.memory, draftKey(id), formOf, open);
+  desk.reread();
+  if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved.sharedKey);
 }
 
 /** Someone has deleted the webhook, so there is no version to replace. */

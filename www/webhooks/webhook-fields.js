@@ -15,8 +15,14 @@ const KEY_HINTS = {
   none: "Deliveries are not signed: the receiver can only check how they sign in.",
 };
 
-/** The fields; `isNew` says whether the webhook is about to be created. */
-export function webhookFields(desk, webhook, { isNew }) {
+/** A new webhook, as the form shows it first. */
+const NEW = { name: "", callbackUrl: "", eventTypes: ["*"], authentication: { type: "BEARER" }, hasSharedKey: false, enabled: true };
+
+/** The fields of a webhook that is stored, or else of a new one; `draft` is what they hold first. */
+export function webhookFields(desk, stored, draft) {
+  const isNew = stored === undefined;
+  const { hasSharedKey, authentication: { type: storedScheme }, enabled: wasEnabled } = stored ?? NEW;
+  const webhook = draft ?? stored ?? NEW;
   const { authentication } = webhook;
   const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", ...properties });
   const secret = () => text("", { type: "password", autocomplete: "new-password", maxlength: 128 });
@@ -29,9 +35,9 @@ export function webhookFields(desk, webhook, { isNew }) {
   const limit = text(webhook.maxPerSecond, { inputmode: "numeric" });
   const enabled = h("input", { type: "checkbox", role: "switch", checked: webhook.enabled });
   const types = eventTypeFields(desk, webhook.eventTypes);
-  const isBasic = authentication.type === "BASIC";
+  const isBasic = !isNew && storedScheme === "BASIC";
   let scheme = authentication.type;
-  let key = isNew ? "generate" : webhook.hasSharedKey ? "keep" : "none";
+  let key = draft ? draft.key : isNew ? "generate" : hasSharedKey ? "keep" : "none";
 
   const fields = {
     name: field("Name", name),
@@ -45,9 +51,9 @@ export function webhookFields(desk, webhook, { isNew }) {
   const basic = h("div", { class: "pair-fields" }, fields.username, fields.password);
   const schemes = choice("Signing in", [["BEARER", "Bearer token"], ["BASIC", "User name and password"]], scheme, (chosen) => ((scheme = chosen), show()));
   const keyHint = h("p", { class: "hint" });
-  const keys = choice("Shared key for signatures", keyOptions(webhook, isNew), key, (chosen) => ((key = chosen), show()));
+  const keys = choice("Shared key for signatures", keyOptions(hasSharedKey, isNew), key, (chosen) => ((key = chosen), show()));
   keys.append(keyHint);
-  const off = webhook.enabled ? undefined : h("p", { class: "hint" }, "Once it is switched on, the deliveries that were held are sent.");
+  const off = wasEnabled ? undefined : h("p", { class: "hint" }, "Once it is switched on, the deliveries that were held are sent.");
   const element = h(
     "div",
     { class: "stack" },
@@ -75,7 +81,7 @@ export function webhookFields(desk, webhook, { isNew }) {
     keep: () => ({}),
     generate: () => ({ sharedKey: "generate" }),
     own: () => ({ sharedKey: ownKey.value }),
-    none: () => (webhook.hasSharedKey ? { sharedKey: null } : {}),
+    none: () => (hasSharedKey ? { sharedKey: null } : {}),
   };
   const credentials = () => ({ type: "BASIC", username: username.value, ...(password.value !== "" && { password: password.value }) });
 
@@ -119,8 +125,12 @@ export function webhookFields(desk, webhook, { isNew }) {
   return {
     element,
     value,
-    /** Whether deliveries would be signed. */
-    hasSharedKey: () => key !== "none",
+    /** What is kept as a draft: all but secrets. */
+    kept() {
+      const { authentication: { password: entered, ...signIn }, sharedKey, ...rest } = value();
+      return { ...rest, authentication: signIn, key, isMissing: Boolean(entered || ownKey.value) };
+    },
+    missing: draft?.isMissing && "Passwords and keys were not kept: enter them again. ",
     check() {
       const found = faults();
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
@@ -138,7 +148,7 @@ export function webhookFields(desk, webhook, { isNew }) {
   };
 }
 
-function keyOptions({ hasSharedKey }, isNew) {
+function keyOptions(hasSharedKey, isNew) {
   const options = [["generate", hasSharedKey ? "Generate a new one" : "Generate"], ["own", "My own"], ["none", "None"]];
   return isNew || !hasSharedKey ? options : [["keep", "Keep"], ...options];
 }

@@ -4,10 +4,11 @@
  */
 
 import { arrange, button, h, icon, keepFocus } from "../dom.js";
+import { draftTag } from "../list.js";
 import { counted } from "../messages.js";
 import { deliveriesHref, deliveryHref } from "./address.js";
 import { healthChart } from "./health-chart.js";
-import { createWebhook, editWebhook } from "./webhook-editor.js";
+import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
 import { pingNow, remove, rotate } from "./webhook-actions.js";
 import { countsText, eventTypesText, securityText, stateOf } from "./wording.js";
 
@@ -43,7 +44,7 @@ export function webhookList(desk) {
 
   function rowOf(webhook) {
     const before = drawn.get(webhook.id);
-    const text = JSON.stringify([webhook, health.get(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read")]);
+    const text = JSON.stringify([webhook, health.get(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read"), hasDraft(desk, webhook)]);
     if (before?.text === text) return before;
     const isChanged = drawn.size > 0 && before?.version !== JSON.stringify(webhook);
     return { row: webhookRow(desk, webhook, health.get(webhook.id), isChanged), text, version: JSON.stringify(webhook) };
@@ -75,6 +76,8 @@ export function webhookList(desk) {
   };
 }
 
+const hasDraft = (desk, { id }) => desk.memory.get(draftKey(id)) !== undefined;
+
 const textOf = ({ name, callbackUrl, eventTypes }) => [name, callbackUrl, ...eventTypes].join(" ");
 
 function webhookRow(desk, webhook, health, isChanged) {
@@ -87,12 +90,12 @@ function webhookRow(desk, webhook, health, isChanged) {
     h(
       "div",
       { class: "webhook-text" },
-      h("div", { class: "webhook-name" }, h("h2", {}, name), !enabled && h("span", { class: "tag" }, "Off")),
+      h("div", { class: "webhook-name" }, h("h2", {}, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag()),
       h("p", { class: "id" }, callbackUrl),
       h("p", { class: "hint" }, about.replace(/^all /, "All ")),
       state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
     ),
-    health && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, countsText(health)), healthChart(health)),
+    health?.delivered + health?.failed > 0 && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, countsText(health)), healthChart(health)),
     h("div", { class: "row-actions" }, actionsOf(desk, webhook)),
   );
 }

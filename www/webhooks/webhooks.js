@@ -37,6 +37,7 @@ export function webhooks(session, rest) {
   /** What the parts of the view share: what is known, and what the others can be asked for. */
   const desk = {
     host,
+    memory: session.memory,
     /** The webhooks; undefined before they are read. */
     get webhooks() {
       return known;

@@ -128,18 +128,14 @@ export function eventTypesText(types) {
   return types.length > 3 ? `${types.slice(0, 2).join(", ")} and ${types.length - 2} more` : types.join(", ");
 }
 
-/** How deliveries sign in, and whether they are signed. */
-export function securityText({ authentication, hasSharedKey, signatureHeader }) {
-  const how = authentication.type === "BASIC" ? `user name “${authentication.username ?? ""}” and password` : "bearer token";
-  const signed = signatureHeader && hasSharedKey ? `signed, as ${signatureHeader}` : hasSharedKey ? "signed with a shared key" : "not signed";
-  return `${how}, ${signed}`;
-}
+/** How deliveries sign in. */
+export const signInText = ({ authentication: { type, username = "" } }) => (type === "BASIC" ? `user name “${username}” and password` : "bearer token");
 
-/** A webhook as a sentence, to compare two versions. */
-export function webhookText(webhook) {
-  const { name, callbackUrl, eventTypes, maxPerSecond, enabled } = webhook;
-  const limit = maxPerSecond ? `, at most ${maxPerSecond} a second` : "";
-  return `“${name}” at ${callbackUrl}: ${eventTypesText(eventTypes)}, ${securityText(webhook)}${limit}${enabled === false ? ", switched off" : ""}.`;
+/** How deliveries sign in, and whether they are signed. */
+export function securityText(webhook) {
+  const { hasSharedKey, signatureHeader } = webhook;
+  const signed = signatureHeader && hasSharedKey ? `signed, as ${signatureHeader}` : hasSharedKey ? "signed with a shared key" : "not signed";
+  return `${signInText(webhook)}, ${signed}`;
 }
 
 /** A filter of deliveries as a person says it: `Failed deliveries of “ERP”, of the last 24 hours`. */

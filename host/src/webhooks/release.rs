@@ -8,8 +8,8 @@ use super::Webhooks;
 use super::deliver::{HELD, held_key};
 use super::delivery::{Delivery, DeliveryId, Status};
 use super::replay::again;
+use super::webhook::{Webhook, webhook_key};
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
 use crate::records::Change;
 use crate::runner::Work;
 
@@ -25,17 +25,15 @@ const PAGE: usize = 200;
 /// When the store is away; [`Error::Conflict`] when another host goes on with it.
 pub(super) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
-    let tenant = TenantId::of_partition(&work.partition);
-    let (Some(tenant), Ok(webhook)) = (tenant, Uuid::try_parse(&work.job.id)) else {
+    let Ok(webhook) = Uuid::try_parse(&work.job.id) else {
         return Err(Error::Bug(format!("{} is not a webhook", work.job.id)));
     };
     let prefix = format!("{HELD}{webhook}/");
     let plan = async || {
         let mut change = Change::default();
-        let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
-        let is_open = all
-            .get(&webhook)
-            .is_some_and(|webhook| webhook.is_enabled());
+        // This host's memory may not have heard yet that it is enabled, and what is held would stay so.
+        let stored = records.get::<Webhook>(&webhook_key(webhook)).await?;
+        let is_open = stored.is_some_and(|stored| stored.record.is_enabled());
         let read = records.scan(&prefix, None, PAGE).await?;
         if !is_open || read.entries.is_empty() {
             work.settle(&mut change);

@@ -1,0 +1,53 @@
+// How a state of the page looks, in each theme and at each width: screenshots are kept, nothing is too wide, and axe finds
+// nothing.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+import { OUTPUT } from "./browser.mjs";
+
+const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const SIZES = [[360, 740], [768, 1024], [1440, 900]];
+/** Each theme with the width at which axe looks at it: what it finds depends on colours more than on widths. */
+const THEMES = { light: 360, dark: 1440 };
+
+/** Makes a page narrow, where everything has to be within reach, and still, so that colours are not in between. */
+export async function still(page) {
+  const [[width, height]] = SIZES;
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.evaluate(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("*, ::before, ::after { transition: none !important; animation: none !important; }");
+    document.adoptedStyleSheets.push(sheet);
+  });
+}
+
+/** Asserts that a state looks right, and keeps its screenshots under this name. */
+export async function looksRight(page, name) {
+  await page.evaluate(AXE);
+  for (const [theme, axeWidth] of Object.entries(THEMES)) {
+    await page.emulateMedia({ colorScheme: theme });
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      // What is drawn to measure, as charts are, is drawn in the next frame.
+      await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      const hasDialog = (await page.locator("dialog[open]").count()) > 0;
+      await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: !hasDialog });
+      assert.deepEqual(await tooWide(page), [], `${name} at ${width} px`);
+      if (width === axeWidth) assert.deepEqual(await violations(page), [], `${name}, ${theme}`);
+    }
+  }
+}
+
+/** What is wider than its place: the page, and dialogs. */
+const tooWide = (page) =>
+  page.evaluate(() => {
+    const places = [document.documentElement, ...document.querySelectorAll("dialog[open]")];
+    return places.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ tagName, scrollWidth, clientWidth }) => `${tagName}: ${scrollWidth} in ${clientWidth}`);
+  });
+
+async function violations(page) {
+  const found = await page.evaluate(() => window.axe.run());
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
+}

@@ -1,0 +1,26 @@
+/**
+ * The draft of a form: what was typed and not saved, for when the form is opened again.
+ */
+
+import { button, h } from "./dom.js";
+import { typedIn } from "./editor.js";
+
+/**
+ * Opens a form with the draft that is kept under a key, if any. `formOf` makes the form with a draft, or without one; `open`
+ * gives what it gets to `edit`. A form from which something must not be kept returns the rest as `kept`, and says in
+ * `missing` what is to be entered again.
+ */
+export async function editWithDraft(memory, key, formOf, open) {
+  const kept = memory.get(key);
+  const fields = formOf(kept);
+  let isOver = false;
+  const startOver = () => {
+    isOver = true;
+    note.closest("dialog").close("discarded");
+  };
+  const again = button("Start over", { class: "link", onclick: startOver });
+  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", fields.missing, again);
+  const draft = { keep: () => memory.set(key, fields.kept?.() ?? fields.value()), discard: () => memory.delete(key) };
+  const isSaved = await open({ fields, note, draft, before: kept && typedIn(formOf()) });
+  return isOver ? editWithDraft(memory, key, formOf, open) : isSaved;
+}

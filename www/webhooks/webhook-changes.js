@@ -1,0 +1,55 @@
+/**
+ * What saving a webhook would change, and what follows from it. Secrets are never shown, only that they change.
+ */
+
+import { change, changeList, listChange } from "../difference.js";
+import { h } from "../dom.js";
+import { ALL, OWN_EVENTS, signInText } from "./wording.js";
+
+/** The difference between a version that is stored, if any, and one that is stored or from the form: `[{ label, removed, added }]`. */
+export function webhookChanges(before, after) {
+  return [
+    change("Name", before?.name, after.name),
+    change("Address", before?.callbackUrl, after.callbackUrl),
+    listChange("Events", before?.eventTypes.map(eventText) ?? [], after.eventTypes.map(eventText)),
+    change("Signing in", before && signInText(before), signInText(after)),
+    before?.authentication.type === "BASIC" && after.authentication.password !== undefined && replaced("Password"),
+    keyChange(before?.hasSharedKey === true, after),
+    change("Header of the signature", before?.signatureHeader, after.signatureHeader),
+    change("At most per second", before?.maxPerSecond, after.maxPerSecond),
+    change("Switched on", before?.enabled, after.enabled),
+  ].filter(Boolean);
+}
+
+/** The differences as the form shows them before saving; a sentence when there are none. */
+export function webhookReview(before, after) {
+  const changes = webhookChanges(before, after);
+  if (changes.length === 0) return "You have not changed anything.";
+  const title = before ? "What changes" : `A new webhook: ${after.name}`;
+  const notes = notesOf(before, after).map((note) => h("p", { class: "hint" }, note));
+  return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), h("div", { class: "stack tight" }, notes));
+}
+
+const eventText = (type) => (type === ALL ? "all events" : (OWN_EVENTS[type] ?? type));
+
+const replaced = (label) => ({ label, removed: ["the present one"], added: ["a new one"] });
+
+/** The change of the shared key. A version that is stored says whether it has one, the form what becomes of it. */
+function keyChange(had, { hasSharedKey, sharedKey }) {
+  const label = "Shared key";
+  if (typeof sharedKey === "string") return had ? replaced(label) : { label, removed: [], added: [sharedKey === "generate" ? "a generated one" : "your own"] };
+  const has = sharedKey === null ? false : (hasSharedKey ?? had);
+  if (had === has) return undefined;
+  return { label, removed: had ? ["the present one"] : [], added: has ? ["a new one"] : [] };
+}
+
+function notesOf(before, { sharedKey, enabled }) {
+  const isSigned = typeof sharedKey === "string" || (sharedKey === undefined && before?.hasSharedKey);
+  return [
+    typeof sharedKey === "string" && before?.hasSharedKey && "Until the receiver knows the new key, it will reject deliveries.",
+    sharedKey === "generate" && "The key is shown once, after saving.",
+    !isSigned && "Deliveries are not signed.",
+    before && enabled && !before.enabled && "The deliveries that were held are sent then.",
+    !enabled && "While it is switched off, deliveries are held for seven days.",
+  ].filter(Boolean);
+}
