@@ -22,6 +22,7 @@ use crate::identity::Permission as P;
 
 /// `Tillgate-Engine`: the SHA-256 of the module that decided.
 const ENGINE: HeaderName = HeaderName::from_static("tillgate-engine");
+const MODULE: HeaderValue = HeaderValue::from_static(MODULE_SHA256);
 
 /// The largest body of a project: room for as many values of as many bytes as it may have.
 const MAX_PROJECT: usize = 32 << 20;
@@ -281,7 +282,7 @@ fn decision(decided: Result<Bytes>, correlation: Uuid) -> Reply {
         Ok(decided) => Reply::json(StatusCode::OK, decided),
         Err(error) => Reply::error(&error, correlation),
     };
-    reply.with(ENGINE, HeaderValue::from_static(MODULE_SHA256))
+    reply.with(ENGINE, MODULE)
 }
 
 async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
+use foldhash::quality::RandomState;
 use futures_util::{Stream, stream};
 
 use super::cache::PartitionCache;
@@ -18,7 +19,7 @@ const MAX_EMPTY: usize = 1_000;
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
-    by_id: HashMap<TenantId, Arc<Tenant>>,
+    by_id: HashMap<TenantId, Arc<Tenant>, RandomState>,
     /// How many of them had data, or were in use, when that was last looked at.
     lasting: usize,
 }

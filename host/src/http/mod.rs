@@ -132,7 +132,7 @@ pub fn filter(
         .then(move |head, body| {
             let server = current.0.load_full();
             // Boxed, it is not copied each time that a filter hands it on.
-            Box::pin(async move { server.answer(head, body).await })
+            Box::pin(server.answer(head, body))
         })
 }
 

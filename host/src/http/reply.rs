@@ -39,6 +39,8 @@ const MAX_MESSAGE: usize = 1 << 10;
 const MAX_MESSAGES: usize = 24 << 10;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
 /// Shorter bodies are not worth compressing.
@@ -294,7 +296,7 @@ impl Reply {
         }
         response
             .headers_mut()
-            .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            .insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
         let mut text = Uuid::encode_buffer();
         let text = correlation.hyphenated().encode_lower(&mut text);
         if let Ok(value) = HeaderValue::from_str(text) {
@@ -305,9 +307,7 @@ impl Reply {
 
     /// Keeps the answer to a request with a token out of caches.
     pub fn keep_private(&mut self) {
-        self.headers
-            .entry(CACHE_CONTROL)
-            .or_insert(HeaderValue::from_static("no-store"));
+        self.headers.entry(CACHE_CONTROL).or_insert(NO_STORE);
     }
 }
 
