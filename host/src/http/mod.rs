@@ -9,6 +9,7 @@ mod body;
 mod caller;
 mod connections;
 mod events;
+mod fair;
 mod headers;
 pub mod reply;
 mod request;

@@ -17,6 +17,7 @@ use tokio_io_timeout::TimeoutWriter;
 use warp::Filter;
 
 use super::connections::{Admitted, ConnectionLimits, Connections};
+use super::fair::Fair;
 
 /// How long a request's head may take to arrive, and how long a connection may be idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
@@ -148,7 +149,7 @@ fn connect<F>(
         .max_buf_size(MAX_HEAD)
         .half_close(true)
         .serve_connection(
-            TokioIo::new(Box::pin(socket)),
+            TokioIo::new(Fair::new(Box::pin(socket))),
             TowerToHyperService::new(service),
         );
     let connection = connections.watch(connection);
