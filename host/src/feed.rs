@@ -242,20 +242,24 @@ pub trait Subscriber: Send + Sync + 'static {
             if age <= MAX_AGE {
                 return Ok(Staleness::default());
             }
-            // Boxed: usually memory is fresh, and a request need not carry what it would take to refresh it.
+            // While the store is away, the background task goes on trying, and not every request has to wait for that.
+            let is_failing = subscription.failing.load(Ordering::Relaxed);
+            if is_failing && age <= max_stale {
+                return Ok(Staleness(age));
+            }
+            // Boxed: it is seldom needed, and a request need not carry what it would take.
             Box::pin(refresh_within(self, (now, age), max_stale)).await
         }
     }
 }
 
-/// Brings memory of an age up to date, unless it may be served as it is while the store is away.
+/// Brings memory of an age up to date. When that fails, it may still be young enough to be served.
 async fn refresh_within<S: Subscriber + ?Sized>(
     subscriber: &S,
     (now, mut age): (Timestamp, Duration),
     max_stale: Duration,
 ) -> Result<Staleness> {
     let subscription = subscriber.subscription();
-    // The background task goes on trying; not every request has to wait for that.
     if !subscription.failing.load(Ordering::Relaxed) {
         if age > max_stale || subscription.is_store_here(now) {
             let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };

@@ -233,7 +233,7 @@ impl PartitionCache {
         self.content.load_full()
     }
 
-    /// The same, for a moment.
+    /// The same, to be looked at and not kept.
     pub(super) fn current(&self) -> Guard<Arc<Content>> {
         self.content.load()
     }
