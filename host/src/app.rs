@@ -20,7 +20,7 @@ use crate::records::Records;
 use crate::runner::{Background, QueueStatus, Runner};
 use crate::snapshot::{Contents, Keeper};
 use crate::store::{Partition, Store, StoreUrl};
-use crate::turns::Turns;
+use crate::turns::{self, Turns};
 
 /// The shared parts.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl App {
         let instances = 2 * threads.get() + 2;
         let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, instances));
         let engine = engine.await.map_err(|cause| bug(&cause))??;
-        let background = Background::start(threads)?;
+        let background = Background::start("background", threads)?;
         let metrics = Metrics::new(config.metrics.tenants);
         let store: Arc<dyn Store> = Observed::new(store, &metrics);
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
@@ -285,7 +285,8 @@ impl App {
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T> {
         let app = Arc::clone(self);
-        if Handle::current().id() != self.background.handle().id() {
+        let is_job = Handle::current().id() == self.background.handle().id();
+        if !is_job || turns::has_holder() {
             return self.turns.run(move || work(&app)).await;
         }
         let permit = Arc::clone(&self.background_blocking).acquire_owned().await;

@@ -26,6 +26,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,6 +39,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, Flags, Loaded, Log};
 use crate::error::Error;
 use crate::http::{ConnectionLimits, Current, Listener};
+use crate::memory::give_back;
 use crate::routes::Features;
 use crate::store::{self, Store, StoreUrl};
 use crate::tokens::Credentials;
@@ -186,8 +188,12 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// How often the threads that serve requests give back memory at most.
+const GIVE_BACK: Duration = Duration::from_secs(4);
+
 fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .on_thread_park(|| give_back(GIVE_BACK))
         .enable_all()
         .build();
     runtime

@@ -345,8 +345,9 @@ pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
                 continue;
             }
             reads = reads.wrapping_add(1);
-            let is_fresh =
-                read_feed(subscriber.as_ref(), reads.is_multiple_of(READS_PER_TRIM)).await;
+            let trims = reads.is_multiple_of(READS_PER_TRIM);
+            // Boxed: there is a task for each tenant, which has nothing to do most of the time.
+            let is_fresh = Box::pin(read_feed(subscriber.as_ref(), trims)).await;
             let [first, longest] = BACKOFF;
             backoff = match is_fresh {
                 true => None,

@@ -21,11 +21,13 @@ pub mod feed;
 pub mod http;
 pub mod identity;
 pub mod keys;
+mod memory;
 pub mod metrics;
 pub mod operations;
 pub mod outbox;
 pub mod page;
 pub mod peer;
+mod per_tenant;
 pub mod quota;
 pub mod rates;
 pub mod readiness;
@@ -40,9 +42,3 @@ pub mod webhooks;
 
 pub use tillgate_store as store;
 pub use tillgate_store::clock;
-
-/// What a commit allocates on a caller's thread is freed on the store's, which glibc's allocator makes wait for each
-/// other: with this one 64 committers get a fifth more done. Without huge pages (`no_thp`), since a huge page is given back
-/// to the system only when all of it is free.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
 use crate::identity::Holder;
@@ -28,6 +29,12 @@ pub fn on_behalf_of<T>(holder: Holder, work: impl Future<Output = T>) -> impl Fu
 #[must_use]
 pub fn holder() -> Holder {
     HOLDER.try_with(Holder::clone).unwrap_or(Holder::Platform)
+}
+
+/// Whether the task works on somebody's behalf.
+#[must_use]
+pub fn has_holder() -> bool {
+    HOLDER.try_with(|_| ()).is_ok()
 }
 
 /// See the module's documentation.
@@ -95,6 +102,23 @@ impl Turns {
             work()
         });
         done.await.map_err(|cause| bug(&cause))
+    }
+
+    /// Does work that takes long, though little of it at once, on the threads of lower priority, without a turn. It ends
+    /// when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when it panics.
+    pub async fn aside<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(work, &self.pool);
+        match tasks.join_next().await {
+            Some(done) => done.map_err(|cause| bug(&cause)),
+            None => Err(bug(&"work was lost")),
+        }
     }
 
     async fn enter(self: &Arc<Self>, holder: Holder) -> Result<Place> {

@@ -11,10 +11,13 @@ import { ask, flood, freshAddress, head, keepAlive, open } from "./wire.mjs";
 const CHANGES = "/api/v1/catalog/changes";
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1?after=earliest";
 
+/** How much of a stream is kept: all of them together would keep this machine busy. */
+const KEEPS = 64 << 10;
+
 /** Opens streams, and reads them. */
 function follow({ host, token }, path, from, count) {
   return Array.from({ length: count }, () => {
-    const stream = open(host, { from });
+    const stream = open(host, { from, keeps: KEEPS });
     stream.socket.write(head(`GET ${path}`, { Authorization: `Bearer ${token}` }));
     return stream;
   });

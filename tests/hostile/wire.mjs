@@ -49,16 +49,25 @@ export function ask(host, { method = "GET", path, headers = {}, body, token, age
 /** The JSON of an answer. */
 export const json = (answer) => JSON.parse(answer.body.toString());
 
-/** A connection on which anything can be written; `ended` is ready when it is closed, with all that was received. */
-export function open(host, { from = freshAddress(), reads = true } = {}) {
+/**
+ * A connection on which anything can be written; `ended` is ready when it is closed, with what was received: all, or at
+ * least the first `keeps` bytes.
+ */
+export function open(host, { from = freshAddress(), reads = true, keeps = Infinity } = {}) {
   const socket = connect({ host: "127.0.0.1", port: host.port, localAddress: from, noDelay: true });
   const chunks = [];
+  let kept = 0;
   const ended = new Promise((resolve) => {
     socket.on("close", () => resolve(Buffer.concat(chunks).toString("latin1")));
   });
   // A connection that is refused or dropped is an answer, too.
   socket.on("error", () => {});
-  if (reads) socket.on("data", (chunk) => chunks.push(chunk));
+  const keep = (chunk) => {
+    if (kept >= keeps) return;
+    chunks.push(chunk);
+    kept += chunk.length;
+  };
+  if (reads) socket.on("data", keep);
   else socket.pause();
   return { socket, ended, received: () => Buffer.concat(chunks).toString("latin1") };
 }

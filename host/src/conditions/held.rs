@@ -4,9 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Conditions;
 use super::cache::PartitionCache;
-use super::tenants::Tenants;
+use super::tenants::Tenant;
 use crate::feed::Subscriber;
 use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::per_tenant::PerTenant;
 
 impl Conditions {
     /// How many tenants are in memory.
@@ -42,7 +43,7 @@ impl Conditions {
 }
 
 /// What is in memory of the platform and of tenants.
-fn held(global: &PartitionCache, tenants: &RwLock<Tenants>) -> Vec<Held> {
+fn held(global: &PartitionCache, tenants: &RwLock<PerTenant<Tenant>>) -> Vec<Held> {
     let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
     let own = tenants.all().map(|tenant| tenant.own().content());
     let mut conditions = (0, 0);

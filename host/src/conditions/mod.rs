@@ -26,7 +26,6 @@ pub use self::catalog::{Part, TenantCatalog};
 pub use self::decide::{MayPrepare, Question, decide};
 use self::outcomes::Outcomes;
 pub use self::tenants::Tenant;
-use self::tenants::Tenants;
 pub use self::usage::Configured;
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -34,6 +33,7 @@ use crate::etag::{self, Etag, Preconditions, Written};
 use crate::feed::{Staleness, Subscriber, keep_fresh};
 use crate::identity::TenantId;
 use crate::outbox::{Action, Event};
+use crate::per_tenant::PerTenant;
 use crate::records::{Change, Records, Versioned};
 use crate::snapshot::Contents;
 use crate::store::Partition;
@@ -99,7 +99,7 @@ impl Target {
 pub struct Conditions {
     app: Arc<App>,
     global: Arc<PartitionCache>,
-    tenants: Arc<RwLock<Tenants>>,
+    tenants: Arc<RwLock<PerTenant<Tenant>>>,
     outcomes: Outcomes,
 }
 

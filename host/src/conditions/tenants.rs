@@ -1,62 +1,17 @@
-//! The tenants in memory: those that somebody has asked for, and of those that have no data only so many.
+//! What is kept in memory for a tenant: its conditions and projects, and the catalog that is made of them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use foldhash::quality::RandomState;
 use futures_util::{Stream, stream};
 
 use super::cache::PartitionCache;
 use super::catalog::TenantCatalog;
 use crate::identity::TenantId;
-
-/// How many tenants without data are kept when there are twice as many. Anyone whom a trusted issuer trusts may name
-/// tenants: what they cost must stay bounded.
-const MAX_EMPTY: usize = 1_000;
+use crate::per_tenant::Kept;
 
 /// See the module's documentation.
-#[derive(Debug, Default)]
-pub(super) struct Tenants {
-    by_id: HashMap<TenantId, Arc<Tenant>, RandomState>,
-    /// How many of them had data, or were in use, when that was last looked at.
-    lasting: usize,
-}
-
-impl Tenants {
-    pub(super) fn get(&self, id: &TenantId) -> Option<&Arc<Tenant>> {
-        self.by_id.get(id)
-    }
-
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Arc<Tenant>> {
-        self.by_id.values()
-    }
-
-    /// The tenant with this id; `new` if it is not there.
-    pub(super) fn get_or_insert(
-        &mut self,
-        id: &TenantId,
-        new: impl FnOnce() -> Arc<Tenant>,
-    ) -> Arc<Tenant> {
-        if self.by_id.len() >= self.lasting + 2 * MAX_EMPTY {
-            self.drop_empty();
-        }
-        Arc::clone(self.by_id.entry(id.clone()).or_insert_with(new))
-    }
-
-    fn drop_empty(&mut self) {
-        let mut kept = 0;
-        self.by_id.retain(|_, tenant| {
-            let is_empty = tenant.own.content().is_empty() && Arc::strong_count(tenant) == 1;
-            kept += usize::from(is_empty);
-            !is_empty || kept <= MAX_EMPTY
-        });
-        self.lasting = self.by_id.len() - kept.min(MAX_EMPTY);
-    }
-}
-
-/// What is kept in memory for a tenant.
 #[derive(Debug)]
 pub struct Tenant {
     id: TenantId,
@@ -65,6 +20,12 @@ pub struct Tenant {
     catalog: ArcSwap<TenantCatalog>,
     /// Whether it is kept in the snapshot.
     is_kept: AtomicBool,
+}
+
+impl Kept for Tenant {
+    fn is_empty(&self) -> bool {
+        self.own.content().is_empty()
+    }
 }
 
 impl Tenant {

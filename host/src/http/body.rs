@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
 use super::MAX_BODY;
-use super::shares::{Share, Shares, sharing};
+use super::shares::{Most, Share, Shares, sharing};
 use crate::identity::Holder;
 
 /// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
@@ -27,6 +27,38 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How much of a refused body is read all the same, and for how long.
 const DRAIN: usize = 4 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
+
+/// How many bodies wait for a share, in all and of one holder. It is better to be refused at once than behind so many.
+const MOST_WAITING: Most = Most { all: 256, each: 32 };
+
+/// The bytes that large bodies may take while they are read or acted on.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    bytes: Arc<Shares<Holder>>,
+    /// Those who wait for a share.
+    waiting: Arc<Shares<Holder>>,
+}
+
+impl Bodies {
+    /// So many bytes in all, of which one holder has at most half.
+    pub(super) fn new(bytes: usize) -> Self {
+        Self {
+            bytes: Shares::new(Most::halved(bytes)),
+            waiting: Shares::new(MOST_WAITING),
+        }
+    }
+
+    /// Takes more for a holder, and waits for that unless too many do; whether there was so much.
+    async fn grow(&self, share: &mut Share<Holder>, holder: &Holder, more: usize) -> bool {
+        if share.grow(more) {
+            return true;
+        }
+        let Some(_place) = self.waiting.take(Some(holder.clone()), 1) else {
+            return false;
+        };
+        share.grow_within(more, PATIENCE).await
+    }
+}
 
 /// The part of a body that has not been read.
 #[derive(Clone, Copy)]
@@ -98,7 +130,7 @@ pub(super) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    shared: (&Arc<Shares<Holder>>, &Holder),
+    shared: (&Bodies, &Holder),
 ) -> Result<Bytes, NoBody> {
     if announced.is_some_and(|length| length > limit) {
         return Err(NoBody::TooLarge);
@@ -120,19 +152,25 @@ async fn read_shared<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    (shares, holder): (&Arc<Shares<Holder>>, &Holder),
+    (bodies, holder): (&Bodies, &Holder),
 ) -> Result<Bytes, NoBody> {
-    let mut share = shares.nothing(Some(holder.clone()));
+    let mut share = bodies.bytes.nothing(Some(holder.clone()));
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {
-        if !share.grow_within(length, PATIENCE).await {
+        if !bodies.grow(&mut share, holder, length).await {
             return Err(NoBody::Crowded);
         }
         taken = length;
     }
     let mebibytes = announced.unwrap_or(limit).div_ceil(MAX_BODY).max(1);
     let deadline = BODY_DEADLINE * u32::try_from(mebibytes).unwrap_or(u32::MAX);
-    let collect = collect(body, limit, announced, Some((&mut share, taken)));
+    let growing = Growing {
+        bodies,
+        holder,
+        share: &mut share,
+        taken,
+    };
+    let collect = collect(body, limit, announced, Some(growing));
     let whole = tokio::time::timeout(deadline, collect).await;
     let whole = whole.unwrap_or(Err(NoBody::TooSlow))?;
     Ok(match whole.len() > SMALL {
@@ -141,16 +179,25 @@ async fn read_shared<B: Buf>(
     })
 }
 
-/// Reads the parts of a body, of which `taken` bytes may be read before its share must grow; a small one has none.
+/// The share of a body that is read.
+struct Growing<'a> {
+    bodies: &'a Bodies,
+    holder: &'a Holder,
+    share: &'a mut Share<Holder>,
+    /// How many bytes may be read before it must grow.
+    taken: usize,
+}
+
+/// Reads the parts of a body; a small one has no share.
 async fn collect<B: Buf>(
     mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    mut share: Option<(&mut Share<Holder>, usize)>,
+    mut growing: Option<Growing<'_>>,
 ) -> Result<Bytes, NoBody> {
     let mut whole = BytesMut::new();
     loop {
-        let next = match share {
+        let next = match growing {
             Some(_) => tokio::time::timeout(BODY_DEADLINE, body.next()).await,
             // All of it has no longer.
             None => Ok(body.next().await),
@@ -169,14 +216,15 @@ async fn collect<B: Buf>(
             }
             whole.reserve(announced.unwrap_or_default());
         }
-        if let Some((share, taken)) = &mut share
-            && whole.len() + size > *taken
+        if let Some(growing) = &mut growing
+            && whole.len() + size > growing.taken
         {
-            let more = size.max(*taken);
-            if !share.grow_within(more, PATIENCE).await {
+            let more = size.max(growing.taken);
+            let Growing { bodies, holder, .. } = *growing;
+            if !bodies.grow(growing.share, holder, more).await {
                 return Err(NoBody::Crowded);
             }
-            *taken += more;
+            growing.taken += more;
         }
         whole.put(chunk);
     }

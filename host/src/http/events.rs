@@ -6,13 +6,18 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::future::ready;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, Fuse};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use sync_wrapper::SyncStream;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::unconstrained;
@@ -36,6 +41,9 @@ const MAX_CHECK: Duration = Duration::from_secs(1);
 /// How many events may wait for a listener to read them.
 const MAX_WAITING: usize = 16;
 
+/// How many bytes of events go together at least, when so many wait: each part of an answer costs a write.
+const AT_ONCE: usize = 16 << 10;
+
 /// An event of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -52,6 +60,15 @@ pub(super) type Authorization = Box<dyn Fn() -> BoxFuture<'static, bool> + Send 
 enum Sent {
     Event(Event),
     Heartbeat,
+}
+
+impl Sent {
+    fn event(&self) -> sse::Event {
+        match self {
+            Self::Event(Event { id, data }) => sse::Event::default().id(&**id).data(&**data),
+            Self::Heartbeat => heartbeat(),
+        }
+    }
 }
 
 struct Listener {
@@ -115,7 +132,7 @@ impl Streams {
     where
         U: Stream<Item = Event> + Send + 'static,
     {
-        let (queue, received) = mpsc::channel(MAX_WAITING);
+        let (queue, queued) = mpsc::channel(MAX_WAITING);
         let mut listener = Listener {
             authorization,
             queue,
@@ -123,7 +140,7 @@ impl Streams {
         let mut sources = lock(&self.sources);
         if let Some(source) = sources.get(name) {
             match source.send(listener) {
-                Ok(()) => return reply(received, place),
+                Ok(()) => return reply(received(queued, place)),
                 // The source has just ended.
                 Err(unsent) => listener = unsent.0,
             }
@@ -139,7 +156,7 @@ impl Streams {
         };
         self.pool
             .spawn(source.run(updates(), self.stopping.clone()));
-        reply(received, place)
+        reply(received(queued, place))
     }
 }
 
@@ -159,8 +176,23 @@ pub enum Followed {
     Position(String),
 }
 
+impl From<Followed> for sse::Event {
+    fn from(item: Followed) -> Self {
+        match item {
+            Followed::Event { id, name, data } => {
+                let event = Self::default().id(id).data(&*data);
+                match name {
+                    Some(name) => event.event(name),
+                    None => event,
+                }
+            }
+            Followed::Position(id) => Self::default().id(id),
+        }
+    }
+}
+
 impl Streams {
-    /// The answer to a listener of its own events: it takes the next one when it has read the last.
+    /// The answer to a listener of its own events: it takes the next ones when it has read the last.
     pub(super) fn follow(
         &self,
         (authorization, place): (Authorization, Share<Holder>),
@@ -169,48 +201,38 @@ impl Streams {
         let mut checks = tokio::time::interval(CHECK);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let own = Own {
-            items: items.boxed(),
+            items: items.boxed().fuse(),
             authorization,
             checks,
             count: 0,
             stopping: self.stopping.clone(),
+            _place: place,
         };
-        let (queue, received) = mpsc::channel(MAX_WAITING);
-        self.pool.spawn(own.run(queue));
-        let events = stream::unfold((received, place), |(mut received, place)| async {
-            let event: sse::Event = received.recv().await?;
-            Some((Ok::<_, Infallible>(event), (received, place)))
+        let texts = stream::unfold(own, |mut own| async {
+            let text = own.next().await?;
+            Some((text, own))
         });
-        Reply::stream(sse::reply(events).into_response())
+        // What is read for the listener is read by the threads that send to it, which take over while nothing is there.
+        let begin = tokio::task::yield_now().into_stream();
+        let begin = begin.filter_map(|()| ready(None));
+        reply(begin.chain(texts))
     }
 }
 
-/// The task of one listener's own events.
+/// One listener's own events.
 struct Own {
-    items: BoxStream<'static, Followed>,
+    items: Fuse<BoxStream<'static, Followed>>,
     authorization: Authorization,
     checks: Interval,
     count: u32,
     stopping: watch::Receiver<bool>,
+    /// Held for as long as it listens.
+    _place: Share<Holder>,
 }
 
 impl Own {
-    /// Sends until the end, or until the listener is gone. One that does not read is waited for: its events are its own.
-    async fn run(mut self, queue: mpsc::Sender<sse::Event>) {
-        loop {
-            let event = tokio::select! {
-                event = self.next() => event,
-                () = queue.closed() => return,
-            };
-            let Some(event) = event else { return };
-            if queue.send(event).await.is_err() {
-                return;
-            }
-        }
-    }
-
-    /// The next thing to send; `None` at the end.
-    async fn next(&mut self) -> Option<sse::Event> {
+    /// The text of the next events, of all that are there already as far as they fit; `None` at the end.
+    async fn next(&mut self) -> Option<String> {
         loop {
             let item = tokio::select! {
                 item = self.items.next() => Some(item?),
@@ -221,21 +243,18 @@ impl Own {
             if timeout(MAX_CHECK, (self.authorization)()).await != Ok(true) {
                 return None;
             }
-            match item {
-                Some(Followed::Event { id, name, data }) => {
-                    let event = sse::Event::default().id(id).data(&*data);
-                    return Some(match name {
-                        Some(name) => event.event(name),
-                        None => event,
-                    });
+            if let Some(item) = item {
+                let mut text = sse::Event::from(item).to_string();
+                while text.len() < AT_ONCE
+                    && let Some(Some(item)) = self.items.next().now_or_never()
+                {
+                    add(&mut text, &item.into());
                 }
-                Some(Followed::Position(id)) => return Some(sse::Event::default().id(id)),
-                None => {
-                    self.count = self.count.wrapping_add(1);
-                    if self.count.is_multiple_of(CHECKS_PER_HEARTBEAT) {
-                        return Some(sse::Event::default().comment("heartbeat"));
-                    }
-                }
+                return Some(text);
+            }
+            self.count = self.count.wrapping_add(1);
+            if self.count.is_multiple_of(CHECKS_PER_HEARTBEAT) {
+                return Some(heartbeat().to_string());
             }
         }
     }
@@ -340,14 +359,34 @@ fn lock(
     sources.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The answer whose body is what a listener is sent, who keeps its place until then.
-fn reply(received: mpsc::Receiver<Sent>, place: Share<Holder>) -> Reply {
-    let events = stream::unfold((received, place), |(mut received, place)| async {
-        let event = match received.recv().await? {
-            Sent::Event(Event { id, data }) => sse::Event::default().id(&*id).data(&*data),
-            Sent::Heartbeat => sse::Event::default().comment("heartbeat"),
-        };
-        Some((Ok::<_, Infallible>(event), (received, place)))
-    });
-    Reply::stream(sse::reply(events).into_response())
+/// The texts of what waits for a listener, who keeps its place until then.
+fn received(
+    queue: mpsc::Receiver<Sent>,
+    place: Share<Holder>,
+) -> impl Stream<Item = String> + Send + 'static {
+    stream::unfold((queue, place), |(mut queue, place)| async {
+        let mut text = queue.recv().await?.event().to_string();
+        while text.len() < AT_ONCE
+            && let Ok(sent) = queue.try_recv()
+        {
+            add(&mut text, &sent.event());
+        }
+        Some((text, (queue, place)))
+    })
+}
+
+fn heartbeat() -> sse::Event {
+    sse::Event::default().comment("heartbeat")
+}
+
+fn add(text: &mut String, event: &sse::Event) {
+    // Writing to a text never fails.
+    let _ = write!(text, "{event}");
+}
+
+/// The answer with these texts of events.
+fn reply(texts: impl Stream<Item = String> + Send + 'static) -> Reply {
+    let texts = SyncStream::new(texts.map(Ok::<_, Infallible>));
+    let reply = Reply::stream(warp::reply::stream(texts).into_response());
+    reply.with(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))
 }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How many bytes a connection writes before others have their turn.
-const TURN: usize = 32 << 10;
+pub(super) const TURN: usize = 32 << 10;
 
 /// What a write takes of a turn at least: an answer has cost more than its bytes.
 const LEAST: usize = TURN / 8;

@@ -6,6 +6,7 @@
 
 mod access;
 mod body;
+mod bulk;
 mod caller;
 mod connections;
 mod events;
@@ -33,7 +34,7 @@ use uuid::Uuid;
 use warp::Filter;
 
 pub use self::access::{Access, Takes};
-use self::body::{NoBody, Unread, read};
+use self::body::{Bodies, NoBody, Unread, read};
 pub use self::connections::ConnectionLimits;
 use self::events::Streams;
 pub use self::events::{Event, Followed};
@@ -74,8 +75,8 @@ pub struct Server {
     streams: Streams,
     turns: Arc<Turns>,
     /// The bytes of large bodies that are being read or acted on: of callers, and of those who are not known.
-    bodies: Arc<Shares<Holder>>,
-    strangers_bodies: Arc<Shares<Holder>>,
+    bodies: Bodies,
+    strangers_bodies: Bodies,
     /// The bytes of large answers that were made for a request and are not read yet.
     answers: Arc<Shares<Holder>>,
     /// Counts requests by tenant, where that is switched on.
@@ -87,11 +88,10 @@ impl Server {
     #[must_use]
     pub fn new(table: Table, tokens: Arc<Tokens>, app: &App) -> Arc<Self> {
         let limits = &app.config.limits;
-        let shares = |size: ByteSize| Shares::new(Most::halved(as_count(size)));
         Arc::new(Self {
-            bodies: shares(limits.request_bytes),
-            strangers_bodies: shares(ByteSize::b(limits.request_bytes.as_u64() / 4)),
-            answers: shares(limits.answer_bytes),
+            bodies: Bodies::new(as_count(limits.request_bytes)),
+            strangers_bodies: Bodies::new(as_count(limits.request_bytes) / 4),
+            answers: Shares::new(Most::halved(as_count(limits.answer_bytes))),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
@@ -284,7 +284,11 @@ impl Server {
             server: Arc::clone(self),
         };
         let answering = async {
-            let mut reply = route.answer(request).await?;
+            let answer = route.answer(request);
+            let mut reply = match route.is_heavy {
+                true => Box::pin(self.turns.aside(on_behalf_of(turns::holder(), answer))).await??,
+                false => answer.await?,
+            };
             if reply.takes_long_to_compress() && accepts_gzip(&head.headers) {
                 reply = Box::pin(self.turns.run(|| reply.compress())).await?;
             }

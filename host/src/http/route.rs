@@ -30,6 +30,8 @@ pub struct Route<S = ()> {
     pub(super) takes: Takes,
     pub(super) gives: &'static str,
     pub(super) write_error: WriteError,
+    /// Whether it may take long.
+    pub(super) is_heavy: bool,
     /// What its requests are counted under.
     counted_as: &'static str,
     handler: Arc<Handler<S>>,
@@ -63,6 +65,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             takes,
             gives: "application/json",
             write_error: Reply::problem,
+            is_heavy: false,
             counted_as: path,
             handler: Arc::new(handler),
         }
@@ -79,6 +82,14 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
     #[must_use]
     pub const fn giving(mut self, media_type: &'static str) -> Self {
         self.gives = media_type;
+        self
+    }
+
+    /// The same route, of which one request may read or plan so much that others would wait for it: threads of lower
+    /// priority handle it.
+    #[must_use]
+    pub const fn heavy(mut self) -> Self {
+        self.is_heavy = true;
         self
     }
 
@@ -99,6 +110,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             takes: self.takes,
             gives: self.gives,
             write_error: self.write_error,
+            is_heavy: self.is_heavy,
             counted_as: self.counted_as,
             handler: Arc::new(move |(), request| handler(state.clone(), request)),
         }

@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use http::header::HOST;
@@ -13,11 +15,14 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio_io_timeout::TimeoutWriter;
 use warp::Filter;
 
+use super::bulk::{Bulk, Connection, Threads};
 use super::connections::{Admitted, ConnectionLimits, Connections};
 use super::fair::Fair;
+use crate::runner::Background;
 
 /// How long a request's head may take to arrive, and how long a connection may be idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
@@ -52,6 +57,8 @@ pub(super) struct Head {
 pub struct Listener {
     socket: TcpListener,
     limits: ConnectionLimits,
+    /// The threads that send bulk, on all processors but one.
+    bulk: Background,
 }
 
 impl Listener {
@@ -68,7 +75,13 @@ impl Listener {
             per_address: usize::MAX,
             exempt: Vec::new(),
         };
-        Ok(Self { socket, limits })
+        let others = NonZeroUsize::new(available_parallelism()?.get() - 1);
+        let bulk = Background::start("bulk", others.unwrap_or(NonZeroUsize::MIN));
+        Ok(Self {
+            socket,
+            limits,
+            bulk: bulk.map_err(io::Error::other)?,
+        })
     }
 
     /// The same socket, on which only so many connections are open at once.
@@ -96,6 +109,10 @@ impl Listener {
     {
         let connections = GracefulShutdown::new();
         let open = Connections::new(self.limits);
+        let threads = Arc::new(Threads {
+            requests: Handle::current(),
+            bulk: self.bulk.handle(),
+        });
         let mut end = std::pin::pin!(end);
         loop {
             let accepted = tokio::select! {
@@ -109,7 +126,12 @@ impl Listener {
                         continue;
                     };
                     let _ = socket.set_nodelay(true);
-                    connect(&filter, socket, (peer.ip(), admitted), &connections);
+                    connect(
+                        &filter,
+                        socket,
+                        (peer.ip(), admitted),
+                        (&connections, &threads),
+                    );
                 }
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection was not accepted");
@@ -129,7 +151,7 @@ fn connect<F>(
     filter: &F,
     socket: TcpStream,
     (peer, admitted): (IpAddr, Admitted),
-    connections: &GracefulShutdown,
+    (connections, threads): (&GracefulShutdown, &Arc<Threads>),
 ) where
     F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
         + Clone
@@ -141,6 +163,7 @@ fn connect<F>(
         inner: warp::service(filter.clone()),
         peer,
     };
+    let bulk = Bulk::default();
     let mut socket = TimeoutWriter::new(socket);
     socket.set_timeout(Some(WRITE_DEADLINE));
     let connection = hyper::server::conn::http1::Builder::new()
@@ -150,15 +173,15 @@ fn connect<F>(
         .half_close(true)
         .serve_connection(
             TokioIo::new(Fair::new(Box::pin(socket))),
-            TowerToHyperService::new(service),
+            TowerToHyperService::new(bulk.clone().seen_by(service)),
         );
-    let connection = connections.watch(connection);
-    tokio::spawn(async move {
-        if let Err(cause) = connection.await {
-            tracing::debug!(%cause, "a connection ended early");
-        }
-        drop(admitted);
-    });
+    let connection = Connection {
+        inner: Box::pin(connections.watch(connection)),
+        bulk,
+        threads: Arc::clone(threads),
+        admitted,
+    };
+    connection.serve();
 }
 
 /// Hands the head of each request to the filters.

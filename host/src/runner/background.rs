@@ -1,4 +1,4 @@
-//! The runtime of background jobs: they may keep every processor busy, and requests are served as if they did not.
+//! Threads for what may keep every processor busy, such as background jobs: requests are served as if it did not.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -6,12 +6,16 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::{Error, Result};
+use crate::memory::give_back;
 use crate::store::priority;
 
 /// How long work that cannot be interrupted may go on when the runtime ends.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Threads of low priority. Dropping it ends what runs on them.
+/// How often each thread gives back memory at most: before those that serve requests would.
+const GIVE_BACK: Duration = Duration::from_millis(250);
+
+/// A runtime on threads of low priority. Dropping it ends what runs on them.
 #[derive(Debug)]
 pub struct Background {
     /// `None` while it is dropped.
@@ -19,14 +23,15 @@ pub struct Background {
 }
 
 impl Background {
-    /// As many threads as there are processors.
+    /// So many threads of this name.
     ///
     /// # Errors
     /// [`Error::Bug`] when the system gives no threads.
-    pub fn start(threads: NonZeroUsize) -> Result<Self> {
+    pub fn start(name: &str, threads: NonZeroUsize) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.get())
-            .thread_name("background")
+            .thread_name(name)
+            .on_thread_park(|| give_back(GIVE_BACK))
             .on_thread_start(|| priority::lower_own(priority::BACKGROUND))
             .enable_all()
             .build();

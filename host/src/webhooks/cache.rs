@@ -1,6 +1,6 @@
 //! The webhooks of a tenant, in memory as the store has them: whoever publishes or delivers looks here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::feed::{Changed, Subscriber, Subscription, keep_fresh};
 use crate::identity::TenantId;
+use crate::per_tenant::{Kept, PerTenant};
 use crate::records::{Records, decode_entry};
 use crate::store::Entry;
 
@@ -21,7 +22,7 @@ pub(super) type Webhooks = BTreeMap<Uuid, Arc<Webhook>>;
 
 /// The webhooks of the tenants that somebody has asked for.
 #[derive(Debug, Default)]
-pub(super) struct Caches(RwLock<HashMap<TenantId, Arc<Cache>>>);
+pub(super) struct Caches(RwLock<PerTenant<Cache>>);
 
 impl Caches {
     /// The webhooks of a tenant, fresh enough to be used; read from the store the first time.
@@ -39,14 +40,14 @@ impl Caches {
     /// How many tenants have webhooks in memory, and how many webhooks these are.
     pub(super) fn size(&self) -> (usize, usize) {
         let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let webhooks = caches.values().map(|cache| cache.webhooks.load().len());
-        (caches.len(), webhooks.sum())
+        let webhooks = caches.all().map(|cache| cache.webhooks.load().len());
+        (caches.all().len(), webhooks.sum())
     }
 
     /// How old the oldest of them is that somebody has asked for lately.
     pub(super) fn age(&self, now: Timestamp) -> Duration {
         let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let ages = caches.values();
+        let ages = caches.all();
         let ages = ages.filter_map(|cache| cache.subscription.asked_age(now));
         ages.max().unwrap_or_default()
     }
@@ -69,11 +70,10 @@ impl Caches {
         });
         cache.catch_up().await?;
         let mut caches = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let cache = caches.entry(tenant.clone()).or_insert_with(|| {
+        Ok(caches.get_or_insert(tenant, || {
             keep_fresh(&cache);
             cache
-        });
-        Ok(Arc::clone(cache))
+        }))
     }
 }
 
@@ -82,6 +82,12 @@ struct Cache {
     records: Records,
     subscription: Subscription,
     webhooks: ArcSwap<Webhooks>,
+}
+
+impl Kept for Cache {
+    fn is_empty(&self) -> bool {
+        self.webhooks.load().is_empty()
+    }
 }
 
 impl Cache {

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::records::{Change, Records, Versioned, decode_entry};
 use crate::runner::Work;
+use crate::store::Entry;
 
 /// The longest that a receiver may ask to be left alone for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 60);
@@ -113,32 +114,40 @@ impl<'w> Turn<'w> {
             Admission::Now(place) => place,
             Admission::Later { at, has_slot } => return self.put_off(at, has_slot).await,
         };
-        let keys = [
-            self.id.key(),
-            event_key(self.job.event),
-            failing_key(webhook.id),
-        ];
-        let [delivery, event, failing] = self.read(&keys).await?;
-        let (Some(delivery), Some(event)) = (delivery, event) else {
+        let known = self.webhooks.messages.find(&self.tenant, self.job.event);
+        let (of_delivery, of_failing) = (self.id.key(), failing_key(webhook.id));
+        let mut keys = vec![of_delivery.clone(), of_failing.clone()];
+        if known.is_none() {
+            keys.push(event_key(self.job.event));
+        }
+        let mut entries = self.records.entries(&keys).await?.into_iter();
+        let [delivery, failing, event] = std::array::from_fn(|_| entries.next().flatten());
+        let message = match (known, event) {
+            (Some(known), _) => Some(known),
+            (None, event) => event.map(|event| self.message(&event)).transpose()?,
+        };
+        let (Some(delivery), Some(message)) = (delivery, message) else {
             return self.settle(Change::default()).await;
         };
-        let mut delivery = decode_entry::<Delivery>(&keys[0], &delivery)?.record;
-        let event: Stored<'_> = serde_json::from_slice(&event.value)
-            .map_err(|cause| Error::Bug(format!("{} is damaged: {cause}", keys[1])))?;
-        let message = Message {
-            event_id: &event.id,
-            correlation: event.correlation,
-            envelope: event.envelope.get(),
-        };
+        let mut delivery = decode_entry::<Delivery>(&of_delivery, &delivery)?.record;
         let (sender, identity) = (&self.webhooks.sender, &self.webhooks.identity);
         let clock = self.webhooks.app.clock.as_ref();
         let outcome = sender.send(identity, &webhook.settings, &message, clock);
         let outcome = outcome.await?;
         let (now, took) = (self.now(), outcome.attempt.took());
         place.end(now, took, outcome.has_succeeded());
-        let failing = failing.map(|entry| decode_entry::<Failing>(&keys[2], &entry));
+        let failing = failing.map(|entry| decode_entry::<Failing>(&of_failing, &entry));
         let since = failing.transpose()?.map(|failing| failing.record.since);
         self.conclude(webhook, &mut delivery, since, &outcome).await
+    }
+
+    /// What is sent, read from the event's record, and known to others from now on.
+    fn message(&self, entry: &Entry) -> Result<Arc<Message>> {
+        let event = self.job.event;
+        let stored: Stored<'_> = serde_json::from_slice(&entry.value)
+            .map_err(|cause| Error::Bug(format!("{} is damaged: {cause}", event_key(event))))?;
+        let messages = &self.webhooks.messages;
+        Ok(messages.add(&self.tenant, event, stored.into()))
     }
 
     /// Writes what has come of an attempt. `since` says since when every attempt at the webhook has failed.
@@ -331,15 +340,6 @@ impl<'w> Turn<'w> {
 
     async fn delivery(&self) -> Result<Option<Versioned<Delivery>>> {
         self.records.get(&self.id.key()).await
-    }
-
-    async fn read<const N: usize>(
-        &self,
-        keys: &[String; N],
-    ) -> Result<[Option<crate::store::Entry>; N]> {
-        let entries = self.records.entries(keys).await?;
-        let entries = <[_; N]>::try_from(entries);
-        entries.map_err(|_| Error::Bug("the store answered other keys".to_owned()))
     }
 
     /// Ends this turn with a change; the job goes on where the change puts it on a queue.

@@ -54,7 +54,7 @@ pub(super) struct NewEvent {
 }
 
 /// An event as it is stored.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stored<'a> {
     pub(super) id: std::borrow::Cow<'a, str>,

@@ -202,11 +202,7 @@ async fn request(
     };
     let event: Stored<'_> = serde_json::from_slice(&event.value)
         .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
-    let message = Message {
-        event_id: &event.id,
-        correlation: event.correlation,
-        envelope: event.envelope.get(),
-    };
+    let message = Message::from(event);
     let settings = &webhook.settings;
     let now = webhooks.app.clock.now();
     let at = delivery.attempts.last().map_or(now, |attempt| attempt.at);
@@ -225,7 +221,7 @@ async fn request(
         method: "POST",
         url: settings.callback_url.clone(),
         headers,
-        body: event.envelope.get().to_owned(),
+        body: message.envelope,
     }))
 }
 

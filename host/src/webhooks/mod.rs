@@ -22,6 +22,7 @@ mod journal;
 mod lane;
 mod listener;
 mod measured;
+mod messages;
 mod outcomes;
 mod publish;
 mod release;
@@ -44,6 +45,7 @@ pub use self::identity_provider::IdentityProvider;
 use self::lane::Lanes;
 use self::listener::Live;
 use self::measured::Measured;
+use self::messages::Messages;
 use self::outcomes::Outcomes;
 use self::send::{Message, Outcome, Sender};
 use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
@@ -82,6 +84,7 @@ pub struct Webhooks {
     caches: Caches,
     lanes: Lanes,
     sender: Sender,
+    messages: Messages,
     outcomes: Outcomes,
     measured: Measured,
     listeners: Live,
@@ -101,6 +104,7 @@ impl Webhooks {
             caches: Caches::default(),
             lanes: Lanes::new(settings.max_in_flight),
             sender: Sender::new(settings, names)?,
+            messages: Messages::default(),
             outcomes: Outcomes::new(),
             measured: Measured::new(&app.metrics),
             listeners: Live::default(),
@@ -370,11 +374,11 @@ impl Webhooks {
         let event = publish::ping(self.app.clock.now(), correlation);
         let id = Uuid::new_v4().to_string();
         let envelope = event.envelope(&id, &self.app.config.webhooks);
-        let message = Message {
-            event_id: &id,
+        let message = Arc::new(Message {
+            event_id: id,
             correlation,
-            envelope: &envelope,
-        };
+            envelope,
+        });
         let clock = self.app.clock.as_ref();
         self.sender
             .send(&self.identity, &settings, &message, clock)

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Url;
@@ -12,7 +13,7 @@ use tillgate_engine::signature;
 use uuid::Uuid;
 
 use super::delivery::{Attempt, Failure, Kind};
-use super::event::data_of;
+use super::event::{Stored, data_of};
 use super::identity_provider::IdentityProvider;
 use super::webhook::{Authentication, Settings};
 use crate::clock::{Clock, Timestamp};
@@ -32,12 +33,31 @@ pub(super) const BEGINNING: usize = KEPT + (4 << 10);
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 const BODY_SIGNATURE: &str = "X-Service-Body-Signature";
 
-/// What is sent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Message<'a> {
-    pub(super) event_id: &'a str,
+/// What is sent of an event.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) event_id: String,
     pub(super) correlation: Uuid,
-    pub(super) envelope: &'a str,
+    pub(super) envelope: String,
+}
+
+impl From<Stored<'_>> for Message {
+    fn from(event: Stored<'_>) -> Self {
+        Self {
+            event_id: event.id.into_owned(),
+            correlation: event.correlation,
+            envelope: event.envelope.get().to_owned(),
+        }
+    }
+}
+
+/// The body of a request: the envelope, which all requests share.
+struct Body(Arc<Message>);
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        self.0.envelope.as_bytes()
+    }
 }
 
 /// What has come of an attempt.
@@ -109,7 +129,7 @@ impl Sender {
         &self,
         identity: &IdentityProvider,
         settings: &Settings,
-        message: &Message<'_>,
+        message: &Arc<Message>,
         clock: &dyn Clock,
     ) -> Result<Outcome> {
         let (at, begin) = (clock.now(), Instant::now());
@@ -120,7 +140,8 @@ impl Sender {
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
-        let request = request.headers(headers).body(message.envelope.to_owned());
+        let body = Bytes::from_owner(Body(Arc::clone(message)));
+        let request = request.headers(headers).body(body);
         let answered = self.client.send_for_head(request, BEGINNING).await;
         Ok(match answered {
             Ok(head) => judged(at, begin.elapsed(), &head, &secrets),
@@ -133,7 +154,7 @@ impl Sender {
         &self,
         identity: &IdentityProvider,
         settings: &Settings,
-        message: &Message<'_>,
+        message: &Message,
         at: Timestamp,
     ) -> Result<Prepared> {
         let begin = Instant::now();
@@ -157,7 +178,7 @@ impl Sender {
     pub(super) fn headers(
         &self,
         settings: &Settings,
-        message: &Message<'_>,
+        message: &Message,
         now: Timestamp,
     ) -> Result<HeaderMap> {
         let mut headers = HeaderMap::new();
@@ -165,7 +186,7 @@ impl Sender {
         headers.insert(USER_AGENT, self.user_agent.clone());
         headers.insert(CORRELATION_ID, value(&message.correlation.to_string())?);
         if let Some(key) = settings.key()? {
-            let of_data = signature::sign_data(&key, data_of(message.envelope)?.as_bytes());
+            let of_data = signature::sign_data(&key, data_of(&message.envelope)?.as_bytes());
             let of_data = value(&of_data)?;
             let own = settings.signature_header.as_deref().map(str::parse);
             match own.transpose() {
@@ -179,7 +200,7 @@ impl Sender {
                 }
                 Err(cause) => return Err(Error::Bug(format!("a stored header name: {cause}"))),
             }
-            let (id, body) = (message.event_id, message.envelope.as_bytes());
+            let (id, body) = (&message.event_id, message.envelope.as_bytes());
             let of_body = signature::sign_body(&key, id, now.seconds(), body);
             headers.insert(BODY_SIGNATURE, value(&of_body)?);
         }

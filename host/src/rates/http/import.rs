@@ -33,13 +33,14 @@ const MAX_FIELD: u64 = 4 << 10;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
-    vec![Route::new(
+    let import = Route::new(
         Method::POST,
         "/api/v1/reference-rates/import",
         Access::With(P::ReferenceRateImport),
         Takes::Anything(MAX_DOCUMENT),
         import,
-    )]
+    );
+    vec![import.heavy()]
 }
 
 async fn import(rates: Arc<Rates>, request: Request) -> Result<Reply> {

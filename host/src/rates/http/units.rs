@@ -27,15 +27,15 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     );
     let (read_rate, write_rate) = (Access::With(P::RateRead), Access::With(P::RateWrite));
     vec![
-        Route::new(Method::GET, UNITS, read, none, list_units),
+        Route::new(Method::GET, UNITS, read, none, list_units).heavy(),
         Route::new(Method::GET, UNIT, read, none, get_unit),
-        Route::new(Method::PUT, UNIT, write, json, put_unit),
+        Route::new(Method::PUT, UNIT, write, json, put_unit).heavy(),
         Route::new(Method::DELETE, UNIT, write, none, delete_unit),
         Route::new(Method::GET, RATES, read_rate, none, list_rates),
-        Route::new(Method::POST, RATES, write_rate, json, change_rates),
+        Route::new(Method::POST, RATES, write_rate, json, change_rates).heavy(),
         Route::new(Method::GET, RATE, read_rate, none, get_rate),
-        Route::new(Method::PUT, RATE, write_rate, json, put_rate),
-        Route::new(Method::DELETE, RATE, write_rate, none, delete_rate),
+        Route::new(Method::PUT, RATE, write_rate, json, put_rate).heavy(),
+        Route::new(Method::DELETE, RATE, write_rate, none, delete_rate).heavy(),
     ]
 }
 

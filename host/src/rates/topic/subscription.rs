@@ -18,6 +18,9 @@ use crate::identity::TenantId;
 use crate::records::Records;
 use crate::store::{ChangedPartitions, Message, Partition, PartitionHints, Position};
 
+/// How many messages a subscriber reads by itself at once: there may be very many who do.
+const OWN_PAGE: usize = 32;
+
 /// After how long without a message a subscriber is told how far it has read all the same.
 const QUIET: Duration = Duration::from_secs(10);
 
@@ -174,7 +177,7 @@ impl Subscription {
             Arc::clone(self.reader.records.store()),
             self.reader.records.partition().clone(),
         );
-        let slice = store.read(&partition, TOPIC, self.at, PAGE).await?;
+        let slice = store.read(&partition, TOPIC, self.at, OWN_PAGE).await?;
         if self.at < slice.trimmed {
             self.at = slice.trimmed;
             if self.may_reset {

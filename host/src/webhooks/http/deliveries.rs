@@ -32,7 +32,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let replay_one = "/api/v1/deliveries/{deliveryId}/replay";
     let replays = "/api/v1/deliveries/replays/{replayId}";
     vec![
-        Route::new(Method::GET, DELIVERIES, read, none, list),
+        Route::new(Method::GET, DELIVERIES, read, none, list).heavy(),
         Route::new(
             Method::POST,
             "/api/v1/deliveries/replay",

@@ -273,11 +273,7 @@ impl Following {
         let mut delivery = decode_entry::<Delivery>(&keys[0], &entry)?.record;
         let event: Stored<'_> = serde_json::from_slice(&event.value)
             .map_err(|cause| Error::Bug(format!("{} is damaged: {cause}", keys[1])))?;
-        let message = Message {
-            event_id: &event.id,
-            correlation: event.correlation,
-            envelope: event.envelope.get(),
-        };
+        let message = Message::from(event.clone());
         let (sender, identity) = (&self.webhooks.sender, &self.webhooks.identity);
         let prepared = sender.prepare(identity, &webhook.settings, &message, now);
         let headers = match prepared.await? {
