@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 
 /// How many tokens are cached: shards, and tokens of each.
 const SHARDS: usize = 16;
-const PER_SHARD: usize = 1_024;
+const PER_SHARD: usize = 512;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]

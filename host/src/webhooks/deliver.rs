@@ -132,7 +132,7 @@ impl<'w> Turn<'w> {
         let mut delivery = decode_entry::<Delivery>(&of_delivery, &delivery)?.record;
         let (sender, identity) = (&self.webhooks.sender, &self.webhooks.identity);
         let clock = self.webhooks.app.clock.as_ref();
-        let outcome = sender.send(identity, &webhook.settings, &message, clock);
+        let outcome = sender.send(identity, &webhook.settings, message, clock);
         let outcome = outcome.await?;
         let (now, took) = (self.now(), outcome.attempt.took());
         place.end(now, took, outcome.has_succeeded());

@@ -381,7 +381,7 @@ impl Webhooks {
         });
         let clock = self.app.clock.as_ref();
         self.sender
-            .send(&self.identity, &settings, &message, clock)
+            .send(&self.identity, &settings, message, clock)
             .await
     }
 }

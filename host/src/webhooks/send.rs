@@ -8,6 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http_body_util::Full;
 use reqwest::Url;
 use tillgate_engine::signature;
 use uuid::Uuid;
@@ -129,19 +130,20 @@ impl Sender {
         &self,
         identity: &IdentityProvider,
         settings: &Settings,
-        message: &Arc<Message>,
+        message: Arc<Message>,
         clock: &dyn Clock,
     ) -> Result<Outcome> {
         let (at, begin) = (clock.now(), Instant::now());
-        let (headers, secrets) = match self.prepare(identity, settings, message, at).await? {
+        let (headers, secrets) = match self.prepare(identity, settings, &message, at).await? {
             Prepared::Request(headers, secrets) => (headers, secrets),
             Prepared::Failed(outcome) => return Ok(outcome),
         };
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
-        let body = Bytes::from_owner(Body(Arc::clone(message)));
-        let request = request.headers(headers).body(body);
+        // Gone when it is sent: a copy for sending it again would be kept until there is an answer.
+        let body = Full::new(Bytes::from_owner(Body(message)));
+        let request = request.headers(headers).body(reqwest::Body::wrap(body));
         let answered = self.client.send_for_head(request, BEGINNING).await;
         Ok(match answered {
             Ok(head) => judged(at, begin.elapsed(), &head, &secrets),

@@ -38,11 +38,11 @@ pub(in super::super) struct FlushLimits {
 }
 
 impl Default for FlushLimits {
-    /// 32, 64 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
+    /// 16, 32 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
     fn default() -> Self {
         Self {
-            flush_at: 32 << 20,
-            stall_at: 64 << 20,
+            flush_at: 16 << 20,
+            stall_at: 32 << 20,
             compaction_bytes: 4 << 20,
         }
     }
