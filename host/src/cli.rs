@@ -193,7 +193,7 @@ const GIVE_BACK: Duration = Duration::from_secs(4);
 
 fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .on_thread_park(|| give_back(GIVE_BACK, false))
+        .on_thread_park(|| give_back(GIVE_BACK))
         .enable_all()
         .build();
     runtime

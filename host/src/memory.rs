@@ -19,17 +19,17 @@ thread_local! {
 ///
 /// What belongs to a thread only the thread itself can give away, but the part that takes long, to tell the system, is
 /// done by whichever thread comes first: it should be none that serves requests.
-pub(crate) fn give_back(every: Duration, at_once: bool) {
+pub(crate) fn give_back(every: Duration) {
     let now = Instant::now();
     let is_due = |at: Instant| now.duration_since(at) >= every;
     if GAVE_BACK.get().is_none_or(is_due) {
         GAVE_BACK.set(Some(now));
-        collect(at_once);
+        collect();
     }
 }
 
 #[expect(unsafe_code, reason = "the allocator has no safe function for this")]
-fn collect(at_once: bool) {
+fn collect() {
     // SAFETY: It takes no pointers, and any thread may call it at any time.
-    unsafe { libmimalloc_sys::mi_collect(at_once) };
+    unsafe { libmimalloc_sys::mi_collect(false) };
 }

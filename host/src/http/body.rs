@@ -229,3 +229,33 @@ async fn collect<B: Buf>(
         whole.put(chunk);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_is_refused_at_once_behind_as_many_of_its_holder_as_may_wait() {
+        let bodies = Arc::new(Bodies::new(2 << 10));
+        let holder = Holder::Platform;
+        let mut first = bodies.bytes.nothing(Some(holder.clone()));
+        assert!(bodies.grow(&mut first, &holder, 1 << 10).await);
+        let wait = || {
+            let (bodies, holder) = (Arc::clone(&bodies), holder.clone());
+            tokio::spawn(async move {
+                let mut share = bodies.bytes.nothing(Some(holder.clone()));
+                bodies.grow(&mut share, &holder, 1).await
+            })
+        };
+        let waiting: Vec<_> = (0..MOST_WAITING.each).map(|_| wait()).collect();
+        while bodies.waiting.of(&holder) < MOST_WAITING.each {
+            tokio::task::yield_now().await;
+        }
+        let refused = wait().await;
+        assert!(refused.is_ok_and(|has_grown| !has_grown));
+        drop(first);
+        for waiting in waiting {
+            assert!(waiting.await.unwrap_or_default(), "they have their share");
+        }
+    }
+}

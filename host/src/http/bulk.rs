@@ -135,3 +135,61 @@ where
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::sync::Mutex;
+
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::super::connections::{ConnectionLimits, Connections};
+    use super::*;
+
+    fn threads(name: &str) -> Runtime {
+        let threads = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name(name)
+            .build();
+        threads.unwrap_or_else(|_| unreachable!())
+    }
+
+    #[test]
+    fn a_connection_is_served_by_other_threads_while_it_is_sent_bulk() {
+        let (requests, sender) = (threads("requests"), threads("bulk"));
+        let limits = ConnectionLimits {
+            all: 1,
+            per_address: 1,
+            exempt: Vec::new(),
+        };
+        let admitted = Connections::new(limits).admit(IpAddr::from([127, 0, 0, 1]));
+        let (bulk, seen) = (Bulk::default(), Arc::new(Mutex::new(Vec::new())));
+        let (end, ended) = std::sync::mpsc::channel();
+        let inner = {
+            let (bulk, seen) = (bulk.clone(), Arc::clone(&seen));
+            async move {
+                for is_bulk in [true, true, false, false] {
+                    let name = std::thread::current().name().unwrap_or_default().to_owned();
+                    seen.lock().unwrap_or_else(|_| unreachable!()).push(name);
+                    bulk.set(is_bulk);
+                    tokio::task::yield_now().await;
+                }
+                let _ = end.send(());
+                Ok(())
+            }
+        };
+        let connection = Connection {
+            inner: Box::pin(inner),
+            bulk,
+            threads: Arc::new(Threads {
+                requests: requests.handle().clone(),
+                bulk: sender.handle().clone(),
+            }),
+            admitted: admitted.unwrap_or_else(|| unreachable!()),
+        };
+        connection.serve();
+        assert_eq!(ended.recv(), Ok(()));
+        let seen = seen.lock().unwrap_or_else(|_| unreachable!());
+        assert_eq!(*seen, ["requests", "bulk", "bulk", "requests"]);
+    }
+}

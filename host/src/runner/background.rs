@@ -31,7 +31,7 @@ impl Background {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.get())
             .thread_name(name)
-            .on_thread_park(|| give_back(GIVE_BACK, true))
+            .on_thread_park(|| give_back(GIVE_BACK))
             .on_thread_start(|| priority::lower_own(priority::BACKGROUND))
             .enable_all()
             .build();

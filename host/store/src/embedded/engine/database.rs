@@ -12,8 +12,8 @@ use super::freezing_file::FreezingFile;
 use super::panics::catch_panics;
 use super::tables::{BLOCKS, FORMAT, FORMAT_KEY, META, ROWS, RUNS};
 
-/// The size of the cache of the file that redb has: 16 MiB. The operating system caches more. Tests of the disk need next to none.
-const CACHE_BYTES: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
+/// The size of the cache of the file that redb has: 8 MiB. The operating system caches more. Tests of the disk need next to none.
+const CACHE_BYTES: usize = if cfg!(test) { 64 << 10 } else { 8 << 20 };
 
 /// An open redb file.
 pub(in super::super) struct Database {

@@ -38,10 +38,10 @@ pub(in super::super) struct FlushLimits {
 }
 
 impl Default for FlushLimits {
-    /// 16, 32 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
+    /// 8, 32 and 4 MiB. What is not flushed is also in memory, and is read again after a crash.
     fn default() -> Self {
         Self {
-            flush_at: 16 << 20,
+            flush_at: 8 << 20,
             stall_at: 32 << 20,
             compaction_bytes: 4 << 20,
         }
