@@ -1,95 +1,29 @@
-//! Connections that are sent bulk: a large answer, or one without end.
+//! Connections that are sent bulk: large answers, or ones without end.
 //!
 //! They are served by threads of lower priority until their next request: thousands of them would stand in line with
-//! small requests otherwise, whatever turns they take (`fair.rs`).
+//! small requests otherwise, whatever turns they take (`fair.rs`, which finds them).
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::Poll;
 
-use http::{Request, Response};
-use hyper::body::Body;
-use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
-use tower_service::Service;
 
 use super::connections::Admitted;
-use super::fair::TURN;
 
 /// Whether a connection is sent bulk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bulk(Arc<AtomicBool>);
 
 impl Bulk {
-    fn get(&self) -> bool {
+    pub(super) fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn set(&self, is_bulk: bool) {
+    pub(super) fn set(&self, is_bulk: bool) {
         self.0.store(is_bulk, Ordering::Relaxed);
-    }
-
-    /// A service that says for each answer whether it is bulk.
-    pub(super) const fn seen_by<S>(self, inner: S) -> Seen<S> {
-        Seen { inner, bulk: self }
-    }
-}
-
-/// See [`Bulk::seen_by`].
-#[derive(Clone)]
-pub(super) struct Seen<S> {
-    inner: S,
-    bulk: Bulk,
-}
-
-impl<S, A, B> Service<Request<A>> for Seen<S>
-where
-    S: Service<Request<A>, Response = Response<B>>,
-    B: Body,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = Answering<S::Future>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<A>) -> Self::Future {
-        self.bulk.set(false);
-        Answering {
-            answer: self.inner.call(request),
-            bulk: self.bulk.clone(),
-        }
-    }
-}
-
-pin_project! {
-    pub(super) struct Answering<F> {
-        #[pin]
-        answer: F,
-        bulk: Bulk,
-    }
-}
-
-impl<F, B, E> Future for Answering<F>
-where
-    F: Future<Output = Result<Response<B>, E>>,
-    B: Body,
-{
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answering = self.project();
-        let answer = ready!(answering.answer.poll(context));
-        if let Ok(answer) = &answer {
-            let size = answer.body().size_hint().upper();
-            let fits = size.is_some_and(|size| size <= TURN as u64);
-            answering.bulk.set(!fits);
-        }
-        Poll::Ready(answer)
     }
 }
 

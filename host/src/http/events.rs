@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
-use std::future::ready;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -212,10 +211,7 @@ impl Streams {
             let text = own.next().await?;
             Some((text, own))
         });
-        // What is read for the listener is read by the threads that send to it, which take over while nothing is there.
-        let begin = tokio::task::yield_now().into_stream();
-        let begin = begin.filter_map(|()| ready(None));
-        reply(begin.chain(texts))
+        reply(texts)
     }
 }
 

@@ -9,8 +9,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::bulk::Bulk;
+
 /// How many bytes a connection writes before others have their turn.
-pub(super) const TURN: usize = 32 << 10;
+const TURN: usize = 32 << 10;
 
 /// What a write takes of a turn at least: an answer has cost more than its bytes.
 const LEAST: usize = TURN / 8;
@@ -21,11 +23,20 @@ pub(super) struct Fair<S> {
     socket: S,
     /// What of its turn is left.
     left: usize,
+    /// How many bytes were written since there was something to read: as many as a turn has are bulk.
+    unasked: usize,
+    bulk: Bulk,
 }
 
 impl<S> Fair<S> {
-    pub(super) const fn new(socket: S) -> Self {
-        Self { socket, left: TURN }
+    /// It says whether the connection is sent bulk.
+    pub(super) const fn new(socket: S, bulk: Bulk) -> Self {
+        Self {
+            socket,
+            left: TURN,
+            unasked: 0,
+            bulk,
+        }
     }
 
     /// While a connection waits, others have their turn anyway.
@@ -51,6 +62,10 @@ impl<S> Fair<S> {
         let written = write(&mut self.socket, context, left);
         let written = ready!(self.renewed_by_waiting(written))?;
         self.left = self.left.saturating_sub(written.max(LEAST));
+        self.unasked = self.unasked.saturating_add(written);
+        if self.unasked >= TURN {
+            self.bulk.set(true);
+        }
         Poll::Ready(Ok(written))
     }
 }
@@ -112,7 +127,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Fair<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let fair = self.get_mut();
+        let before = buffer.filled().len();
         let read = Pin::new(&mut fair.socket).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            if fair.unasked >= TURN {
+                fair.bulk.set(false);
+            }
+            fair.unasked = 0;
+        }
         fair.renewed_by_waiting(read)
     }
 }
@@ -125,9 +147,9 @@ mod tests {
 
     use super::*;
 
-    /// Takes everything, and remembers how much at once.
+    /// Takes everything, and remembers how much at once. What it has to read is read at once.
     #[derive(Default)]
-    struct Greedy(Vec<usize>);
+    struct Greedy(Vec<usize>, &'static [u8]);
 
     impl AsyncWrite for Greedy {
         fn poll_write(
@@ -148,14 +170,18 @@ mod tests {
         }
     }
 
-    /// Has nothing to read.
     impl AsyncRead for Greedy {
         fn poll_read(
-            self: Pin<&mut Self>,
+            mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
-            _: &mut ReadBuf<'_>,
+            buffer: &mut ReadBuf<'_>,
         ) -> Poll<io::Result<()>> {
-            Poll::Pending
+            let text = std::mem::take(&mut self.1);
+            if text.is_empty() {
+                return Poll::Pending;
+            }
+            buffer.put_slice(text);
+            Poll::Ready(Ok(()))
         }
     }
 
@@ -173,7 +199,7 @@ mod tests {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
-        let mut fair = Fair::new(Greedy::default());
+        let mut fair = Fair::new(Greedy::default(), Bulk::default());
         let (head, body) = ([1; 100], vec![2; 3 * TURN]);
         let (mut at, mut turns) = (0, 0);
         let all = [&head[..], &body].concat();
@@ -204,7 +230,7 @@ mod tests {
     fn others_have_their_turn_after_some_answers_in_a_row_and_not_between_requests() {
         let mut context = Context::from_waker(Waker::noop());
         let mut answers = |waits: bool| {
-            let mut fair = Fair::new(Greedy::default());
+            let mut fair = Fair::new(Greedy::default(), Bulk::default());
             let mut buffer = ReadBuf::new(&mut []);
             let all = (0..100).filter(|_| {
                 if waits {
@@ -217,5 +243,24 @@ mod tests {
         };
         assert_eq!(answers(false), 89);
         assert_eq!(answers(true), 100);
+    }
+
+    #[test]
+    fn as_much_as_a_turn_has_is_bulk_until_there_is_something_to_read() {
+        let mut context = Context::from_waker(Waker::noop());
+        let bulk = Bulk::default();
+        let mut fair = Fair::new(Greedy::default(), bulk.clone());
+        let mut write = |fair: &mut Fair<Greedy>, text: &[u8]| {
+            let _ = Pin::new(fair).poll_write(&mut context, text);
+            bulk.get()
+        };
+        assert!(!write(&mut fair, &[1; TURN - 1]));
+        assert!(write(&mut fair, &[1; 1]));
+        fair.socket.1 = b"GET / HTTP/1.1";
+        let mut space = [0; 100];
+        let mut buffer = ReadBuf::new(&mut space);
+        let mut context = Context::from_waker(Waker::noop());
+        let _ = Pin::new(&mut fair).poll_read(&mut context, &mut buffer);
+        assert!(!bulk.get());
     }
 }

@@ -12,7 +12,6 @@ use http::header::HOST;
 use http::{HeaderMap, Method, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
@@ -159,11 +158,11 @@ fn connect<F>(
         + Sync
         + 'static,
 {
-    let service = WithHead {
+    let bulk = Bulk::default();
+    let service = Service {
         inner: warp::service(filter.clone()),
         peer,
     };
-    let bulk = Bulk::default();
     let mut socket = TimeoutWriter::new(socket);
     socket.set_timeout(Some(WRITE_DEADLINE));
     let connection = hyper::server::conn::http1::Builder::new()
@@ -172,8 +171,8 @@ fn connect<F>(
         .max_buf_size(MAX_HEAD)
         .half_close(true)
         .serve_connection(
-            TokioIo::new(Fair::new(Box::pin(socket))),
-            TowerToHyperService::new(bulk.clone().seen_by(service)),
+            TokioIo::new(Fair::new(Box::pin(socket), bulk.clone())),
+            service,
         );
     let connection = Connection {
         inner: Box::pin(connections.watch(connection)),
@@ -185,28 +184,21 @@ fn connect<F>(
 }
 
 /// Hands the head of each request to the filters.
-#[derive(Clone)]
-struct WithHead<S> {
+struct Service<S> {
     inner: S,
     peer: IpAddr,
 }
 
-impl<S, B> tower_service::Service<http::Request<B>> for WithHead<S>
+impl<S, A, B> hyper::service::Service<http::Request<A>> for Service<S>
 where
-    S: tower_service::Service<http::Request<B>, Error = Infallible>,
+    S: tower_service::Service<http::Request<A>, Response = http::Response<B>, Error = Infallible>
+        + Clone,
 {
     type Response = S::Response;
     type Error = Infallible;
     type Future = S::Future;
 
-    fn poll_ready(
-        &mut self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+    fn call(&self, request: http::Request<A>) -> Self::Future {
         let (parts, body) = request.into_parts();
         let hosts = parts.headers.get_all(HOST).iter().count();
         let head = Head {
@@ -218,6 +210,7 @@ where
         };
         let mut request = http::Request::new(body);
         request.extensions_mut().insert(Arc::new(head));
-        self.inner.call(request)
+        // Filters are always ready.
+        self.inner.clone().call(request)
     }
 }
