@@ -1,8 +1,9 @@
 //! Server-sent events: one task for each stream that somebody listens to, however many do.
 //!
 //! The task hands each event to all listeners, greets a new one with the newest event, sends heartbeats, and drops those
-//! who may not listen any more, before each event and twice a second. A listener that does not read is dropped when its queue is full: its
-//! connection ends, and it starts again with the newest event when it comes back.
+//! who may not listen any more, before each event and twice a second. A listener that does not read is dropped when its
+//! queue is full: its connection ends, and it starts again with the newest event when it comes back. A listener of its own
+//! events has no task: they are found as its answer is sent.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
