@@ -26,7 +26,6 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
@@ -188,12 +187,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// How often the threads that serve requests give back memory at most.
-const GIVE_BACK: Duration = Duration::from_secs(4);
-
 fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .on_thread_park(|| give_back(GIVE_BACK))
+        .on_thread_park(give_back)
         .enable_all()
         .build();
     runtime

@@ -13,23 +13,36 @@ thread_local! {
     static GAVE_BACK: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Gives back to the system what is free, unless this thread did so within this time. To be called when a thread has
-/// nothing to do: the allocator itself gives back only after thousands of allocations, which a host that is idle again does
-/// not make.
+/// How often a thread gives back memory that serves requests, and how often another one does, at most.
+const WHILE_SERVING: Duration = Duration::from_secs(4);
+const IN_BACKGROUND: Duration = Duration::from_millis(250);
+
+/// Gives back what this thread has and nobody uses. To be called when a thread that serves requests has nothing to do:
+/// the allocator itself gives back only after thousands of allocations, which a host that is idle again does not make.
 ///
-/// What belongs to a thread only the thread itself can give away, but the part that takes long, to tell the system, is
-/// done by whichever thread comes first: it should be none that serves requests.
-pub(crate) fn give_back(every: Duration) {
+/// What belongs to a thread only the thread itself can give away. The part that takes long, to tell the system, is left to
+/// [`give_all_back`], which comes first.
+pub(crate) fn give_back() {
+    collect_every(WHILE_SERVING, false);
+}
+
+/// Gives back what this thread has, and what all threads have given away. To be called when a thread of low priority has
+/// nothing to do.
+pub(crate) fn give_all_back() {
+    collect_every(IN_BACKGROUND, true);
+}
+
+fn collect_every(pause: Duration, all: bool) {
     let now = Instant::now();
-    let is_due = |at: Instant| now.duration_since(at) >= every;
+    let is_due = |at: Instant| now.duration_since(at) >= pause;
     if GAVE_BACK.get().is_none_or(is_due) {
         GAVE_BACK.set(Some(now));
-        collect();
+        collect(all);
     }
 }
 
 #[expect(unsafe_code, reason = "the allocator has no safe function for this")]
-fn collect() {
+fn collect(all: bool) {
     // SAFETY: It takes no pointers, and any thread may call it at any time.
-    unsafe { libmimalloc_sys::mi_collect(false) };
+    unsafe { libmimalloc_sys::mi_collect(all) };
 }

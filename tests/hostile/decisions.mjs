@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 
 import { ageCondition } from "./host.mjs";
-import { MAX_ERROR, ask, flood, keepAlive } from "./wire.mjs";
+import { LITTLE, MAX_ERROR, ask, flood, keepAlive } from "./wire.mjs";
 
 const TENANT = "decider";
 const MEBIBYTE = 1 << 20;
@@ -73,10 +73,10 @@ async function manyConditions(shop, count) {
   return { token };
 }
 
-/** Asks the same from many connections. */
+/** Asks the same from many connections, and throws away what is answered. */
 const repeated = (workers, request) => ({ host, token, tally }, until) => {
   const agents = Array.from({ length: workers }, () => keepAlive());
-  const asked = { ...request(), token };
+  const asked = { ...request(), token, keeps: LITTLE };
   return flood(workers, until, async (worker) => tally.note(await ask(host, { ...asked, agent: agents[worker] })));
 };
 

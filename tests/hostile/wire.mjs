@@ -3,7 +3,7 @@
 
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
-import { buffer } from "node:stream/consumers";
+import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** How long an answer is waited for. */
@@ -20,11 +20,23 @@ export function freshAddress(net = 1 + (process.pid % 100)) {
 /** Connections that are used again, all from one address. */
 export const keepAlive = (connections = 1, from = freshAddress()) => new Agent({ keepAlive: true, maxSockets: connections, localAddress: from });
 
+/** Keeps what a stream receives: all, or at least the first `keeps` bytes. */
+function received(stream, keeps) {
+  const chunks = [];
+  let kept = 0;
+  stream.on("data", (chunk) => {
+    if (kept >= keeps) return;
+    chunks.push(chunk);
+    kept += chunk.length;
+  });
+  return () => Buffer.concat(chunks);
+}
+
 /**
- * Sends a request: `{ method, path, headers, body, token, agent, from }`. Returns `{ status, headers, body, what }`, with
- * status 0 and `why` when the connection ended without an answer.
+ * Sends a request: `{ method, path, headers, body, token, agent, from, keeps }`, where `keeps` is how much of the body is
+ * wanted. Returns `{ status, headers, body, what }`, with status 0 and `why` when the connection ended without an answer.
  */
-export function ask(host, { method = "GET", path, headers = {}, body, token, agent = false, from, patience = PATIENCE_MS }) {
+export function ask(host, { method = "GET", path, headers = {}, body, token, agent = false, from, patience = PATIENCE_MS, keeps = Infinity }) {
   const what = `${method} ${path.slice(0, 80)}`;
   const all = { ...headers };
   if (token) all.authorization = `Bearer ${token}`;
@@ -38,7 +50,8 @@ export function ask(host, { method = "GET", path, headers = {}, body, token, age
     const lost = (error) => resolve({ status: 0, headers: {}, body: Buffer.alloc(0), what, why: error.code ?? error.message });
     const outgoing = request({ host: "127.0.0.1", port: host.port, method, path, headers: all, agent, localAddress: from, timeout: patience });
     outgoing.on("response", (response) => {
-      buffer(response).then((read) => resolve({ status: response.statusCode, headers: response.headers, body: read, what }), lost);
+      const read = received(response, keeps);
+      finished(response).then(() => resolve({ status: response.statusCode, headers: response.headers, body: read(), what }), lost);
     });
     outgoing.on("timeout", () => outgoing.destroy(new Error("no answer")));
     outgoing.on("error", lost);
@@ -55,21 +68,15 @@ export const json = (answer) => JSON.parse(answer.body.toString());
  */
 export function open(host, { from = freshAddress(), reads = true, keeps = Infinity } = {}) {
   const socket = connect({ host: "127.0.0.1", port: host.port, localAddress: from, noDelay: true });
-  const chunks = [];
-  let kept = 0;
+  const read = reads ? received(socket, keeps) : () => "";
+  const text = () => read().toString("latin1");
   const ended = new Promise((resolve) => {
-    socket.on("close", () => resolve(Buffer.concat(chunks).toString("latin1")));
+    socket.on("close", () => resolve(text()));
   });
   // A connection that is refused or dropped is an answer, too.
   socket.on("error", () => {});
-  const keep = (chunk) => {
-    if (kept >= keeps) return;
-    chunks.push(chunk);
-    kept += chunk.length;
-  };
-  if (reads) socket.on("data", keep);
-  else socket.pause();
-  return { socket, ended, received: () => Buffer.concat(chunks).toString("latin1") };
+  if (!reads) socket.pause();
+  return { socket, ended, received: text };
 }
 
 /** Writes bytes on a new connection and returns what is answered until it is closed. */
@@ -104,6 +111,9 @@ export function head(line, headers = {}) {
 
 /** The largest body of an error. */
 export const MAX_ERROR = 64 << 10;
+
+/** What is kept of answers that nobody looks at: enough to see an error that is too large. */
+export const LITTLE = 2 * MAX_ERROR;
 
 /** Counts what an attacker got, and names what nobody should get. */
 export class Tally {

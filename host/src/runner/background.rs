@@ -6,14 +6,11 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::{Error, Result};
-use crate::memory::give_back;
+use crate::memory::give_all_back;
 use crate::store::priority;
 
 /// How long work that cannot be interrupted may go on when the runtime ends.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// How often each thread gives back memory at most: before those that serve requests would.
-const GIVE_BACK: Duration = Duration::from_millis(250);
 
 /// A runtime on threads of low priority. Dropping it ends what runs on them.
 #[derive(Debug)]
@@ -31,7 +28,7 @@ impl Background {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.get())
             .thread_name(name)
-            .on_thread_park(|| give_back(GIVE_BACK))
+            .on_thread_park(give_all_back)
             .on_thread_start(|| priority::lower_own(priority::BACKGROUND))
             .enable_all()
             .build();

@@ -3,8 +3,9 @@
 //! An entry is the lengths of its key and its value, the key and the value. The entries are followed by the offset of
 //! each, so that one is found without reading the others, and by their number. Then come the bounds of the block: the
 //! first key that could be in it and the first that no longer could, which is where the next block begins. The blocks of
-//! a run leave no gap, so one that redb's tree no longer leads to is missed. At the end is a checksum of it all and of
-//! the run's number. Numbers are little-endian.
+//! a run leave no gap, so one that redb's tree no longer leads to is missed. A large entry's block ends right behind its
+//! key, so that nobody reads it who looks for another one. At the end is a checksum of it all and of the run's number.
+//! Numbers are little-endian.
 
 use bytes::Bytes;
 
@@ -66,6 +67,12 @@ impl Builder {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<(), redb::Error> {
+        if self.offsets.is_empty() {
+            // At once, with what comes behind a single entry: growing by doubling would copy a large one.
+            let trailer = 4 * 3 + 2 * BOUND + self.from.len() + key.len() + 1;
+            let one = LENGTHS + key.len() + value.map_or(0, <[u8]>::len) + trailer;
+            self.bytes.reserve_exact(one.max(MAX_BYTES));
+        }
         let offset = u32::try_from(self.bytes.len()).map_err(|_| malformed())?;
         let length = value.map_or(Ok(TOMBSTONE), |value| u32::try_from(value.len()));
         let length = length.map_err(|_| malformed())?;
@@ -77,8 +84,9 @@ impl Builder {
         Ok(())
     }
 
-    pub(in super::super) fn is_empty(&self) -> bool {
-        self.offsets.is_empty()
+    /// Whether it is one entry that is larger than other blocks.
+    pub(in super::super) fn is_large(&self) -> bool {
+        self.bytes.len() > MAX_BYTES
     }
 
     /// Ends a block before the key `to`, or at the end of the run when it is empty; returns where it begins and the

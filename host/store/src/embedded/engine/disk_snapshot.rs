@@ -3,7 +3,7 @@
 //! Messages and commit outcomes are rows of a table. Everything else is in the runs, where the newest run that has a key
 //! decides: it has the key's value, or a tombstone that hides the key in older runs.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -112,6 +112,8 @@ impl MergedRuns {
         runs: &[Arc<Run>],
         range: &Range<Key>,
     ) -> Result<Self, redb::Error> {
+        // Most searches for jobs are for those of a queue that is empty.
+        let runs = if range.is_empty() { &[] } else { runs };
         let cursors = runs.iter().map(|run| Cursor::new(disk, run, range));
         Ok(Self(cursors.collect::<Result<_, _>>()?))
     }
@@ -145,40 +147,38 @@ impl Cursor {
         // The first key of the range may be in the block that begins before it.
         let (first, to) = (prefix(run.number), block_key(run.number, &range.start));
         let mut before = disk.blocks.range(first.as_slice()..=to.as_slice())?;
-        let (first, _) = before.next_back().transpose()?.ok_or_else(malformed)?;
-        let first = first.value().to_vec();
-        let end = block_key(run.number, &range.end).max(first.clone());
+        let (first, block) = before.next_back().transpose()?.ok_or_else(malformed)?;
+        let end = block_key(run.number, &range.end);
+        let behind = (
+            Bound::Excluded(first.value()),
+            Bound::Excluded(end.as_slice()),
+        );
         let mut cursor = Self {
-            blocks: disk.blocks.range(first.as_slice()..end.as_slice())?,
+            // Looks for the first of them only when it is asked for it.
+            blocks: disk.blocks.range::<&[u8]>(behind)?,
             run: run.number,
-            block: Bytes::new(),
+            block: Bytes::copy_from_slice(block.value()),
             index: 0,
             end: range.end.clone(),
             next: None,
         };
-        if range.start < range.end && cursor.load_block()? {
-            let block = Block::of(&cursor.block)?;
-            if !block.covers(&range.start) {
-                return Err(malformed());
-            }
-            cursor.index = block.lower_bound(&range.start)?;
-            cursor.take()?;
+        let block = Block::read(run.number, &cursor.block)?;
+        if !block.covers(&range.start) {
+            return Err(malformed());
         }
+        cursor.index = block.lower_bound(&range.start)?;
+        cursor.take()?;
         Ok(cursor)
     }
 
     /// Loads the next block; whether there is one.
     fn load_block(&mut self) -> Result<bool, redb::Error> {
-        let last = match self.block.is_empty() {
-            true => None,
-            false => Some(Block::of(&self.block)?.to()),
-        };
-        if last.is_some_and(|to| to.is_empty() || to >= self.end.as_slice()) {
+        let to = Block::of(&self.block)?.to();
+        if to.is_empty() || to >= self.end.as_slice() {
             return Ok(false);
         }
         let (_, next) = self.blocks.next().transpose()?.ok_or_else(malformed)?;
-        let block = Block::read(self.run, next.value())?;
-        if last.is_some_and(|to| to != block.from()) {
+        if Block::read(self.run, next.value())?.from() != to {
             return Err(malformed());
         }
         let next = Bytes::copy_from_slice(next.value());
@@ -197,9 +197,6 @@ impl Cursor {
     }
 
     fn entry(&mut self) -> Result<Option<RunEntry>, redb::Error> {
-        if self.block.is_empty() {
-            return Ok(None);
-        }
         let entry = Block::of(&self.block)?.entry(self.index)?;
         self.index += 1;
         let slice = |bytes| self.block.slice_ref(bytes);

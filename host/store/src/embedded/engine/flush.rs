@@ -279,9 +279,11 @@ mod tests {
         format!("e\0tenant\0key {number:04}").into()
     }
 
-    fn changes(random: &mut impl FnMut(usize) -> usize) -> Changes {
+    /// Of values that are no longer than this, few of which are long.
+    fn changes(random: &mut impl FnMut(usize) -> usize, longest: usize) -> Changes {
         let change = |_| {
-            let value = (random(3) > 0).then(|| Bytes::from(vec![b'x'; random(400)]));
+            let length = if random(20) == 0 { longest } else { 400 };
+            let value = (random(3) > 0).then(|| Bytes::from(vec![b'x'; random(length)]));
             (key(random(200)), value)
         };
         (0..20).map(change).collect()
@@ -343,8 +345,10 @@ mod tests {
             let database = &database();
             let mut flusher = Flusher::new(database, COMPACTION_BYTES).unwrap();
             let (mut model, mut interrupted) = (BTreeMap::new(), 0);
+            // A long value is written at once, also by a compaction that has just begun.
+            let longest = if seed % 2 == 1 { 400 } else { 40_000 };
             for record in 1..=300 {
-                let changes = changes(&mut random);
+                let changes = changes(&mut random, longest);
                 flusher.flush(&changes, record).unwrap();
                 for (key, value) in changes {
                     match value {
@@ -373,6 +377,34 @@ mod tests {
             }
             assert!(flusher.runs.iter().any(|run| run.level > 1), "seed {seed}");
             assert_eq!(interrupted > 0, seed % 2 == 1, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn only_who_looks_for_a_large_value_reads_it() {
+        let value = |length| Some(Bytes::from(vec![b'x'; length]));
+        let changes = Changes::from([(key(1), value(10)), (key(3), value(300_000))]);
+        for with_more in [true, false] {
+            let more = with_more.then(|| (key(5), value(10)));
+            let changes = changes.clone().into_iter().chain(more).collect();
+            let database = database();
+            let mut flusher = Flusher::new(&database, COMPACTION_BYTES).unwrap();
+            flusher.flush(&changes, 1).unwrap();
+            let run = flusher.runs.first().unwrap().number;
+            let table = database.redb().unwrap().begin_read().unwrap();
+            let table = table.open_table(BLOCKS).unwrap();
+            for other in [0, 1, 2, 4, 5, 6] {
+                let to = run::block_key(run, &key(other));
+                let mut before = table.range::<&[u8]>(..=to.as_slice()).unwrap();
+                let (_, block) = before.next_back().unwrap().unwrap();
+                let length = block.value().len();
+                assert!(length < 1_000, "{length} bytes for key {other}");
+            }
+            let model = changes
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, value?)))
+                .collect();
+            assert_matches(&flusher.snapshot().unwrap(), &model);
         }
     }
 

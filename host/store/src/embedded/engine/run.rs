@@ -144,12 +144,16 @@ impl RunWriter {
         }
         self.run.keys += 1;
         self.run.filter.add(KeyHash::of(key));
-        self.block.push(key, value)
+        self.block.push(key, value)?;
+        if self.block.is_large() {
+            self.write(blocks, &[key, &[0]].concat())?;
+        }
+        Ok(())
     }
 
-    /// Writes the last block.
+    /// Writes the last block, which is empty behind a large entry.
     pub(in super::super) fn finish(mut self, blocks: &mut Blocks<'_>) -> Result<Run, redb::Error> {
-        if !self.block.is_empty() {
+        if self.run.keys > 0 {
             self.write(blocks, &[])?;
         }
         Ok(self.run)
