@@ -4,10 +4,11 @@
 //   node tests/hostile/run.mjs --functional [--only NAME ...] [--program PATH]
 //   node tests/hostile/run.mjs --list
 //
-// Each attack has a host of its own, with the default limits, and comes from a process of lower priority. The table has
-// the latencies of the good tenant before and during it, and the host's memory before, at most during, and afterwards: once
-// it has been given back, or when SECONDS are over. It exits with 1 if a bound is broken. With `--functional` only
-// statuses, sizes and dropped connections are checked, on one host, and no time is measured.
+// Each attack has a host of its own, with the default limits. It comes from a process that has only the processor time that
+// the others leave, and the good tenant's goes first, as if both were on other machines. The table has the latencies of
+// the good tenant before and during it, and the host's memory before, at most during, and afterwards: once it has been
+// given back, or when SECONDS are over. It exits with 1 if a bound is broken. With `--functional` only statuses, sizes and
+// dropped connections are checked, on one host, and no time is measured.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
