@@ -13,7 +13,7 @@ thread_local! {
     static GAVE_BACK: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// How often a thread gives back memory that serves requests, and how often another one does, at most.
+/// How often a thread gives memory back at most: one that serves requests, and one of low priority.
 const WHILE_SERVING: Duration = Duration::from_secs(4);
 const IN_BACKGROUND: Duration = Duration::from_millis(250);
 

@@ -1,16 +1,13 @@
 // The process of an attack. It is told what to do by its parent: `files` to say what is to be in the host's folder,
 // `prepare` with the host, then `attack`.
 
-import { spawnSync } from "node:child_process";
-import { setPriority } from "node:os";
-
 import { attackOf } from "./attacks.mjs";
 import { administrator } from "./host.mjs";
+import { schedule } from "./schedule.mjs";
 import { Tally } from "./wire.mjs";
 
 // It stands for one on another machine: the host need not wait until it lets go of a processor.
-setPriority(10);
-spawnSync("chrt", ["--idle", "--pid", "0", String(process.pid)]);
+schedule(["--idle"], 0);
 
 const attack = attackOf(process.argv[2]);
 const shop = { tally: new Tally() };

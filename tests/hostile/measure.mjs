@@ -1,10 +1,11 @@
 // One attack on a host of its own: idle, during, and a while after.
 
-import { fork, spawnSync } from "node:child_process";
+import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { administrator, startHost } from "./host.mjs";
 import { hasGivenBack } from "./report.mjs";
+import { schedule } from "./schedule.mjs";
 import { Watch } from "./watch.mjs";
 
 /** How long the good tenant asks before it is measured, so that all is loaded. */
@@ -18,7 +19,7 @@ const SETTLE_STEP_MS = 2_000;
  * another machine. The attacker and the host are begun afterwards and go on like everybody else (`--reset-on-fork`).
  */
 function goFirst() {
-  spawnSync("chrt", ["--reset-on-fork", "--fifo", "--pid", "10", String(process.pid)]);
+  schedule(["--reset-on-fork", "--fifo"], 10);
 }
 
 /** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. */

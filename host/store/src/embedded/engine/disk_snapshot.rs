@@ -112,7 +112,7 @@ impl MergedRuns {
         runs: &[Arc<Run>],
         range: &Range<Key>,
     ) -> Result<Self, redb::Error> {
-        // Most searches for jobs are for those of a queue that is empty.
+        // A search behind the last key of a range reads nothing.
         let runs = if range.is_empty() { &[] } else { runs };
         let cursors = runs.iter().map(|run| Cursor::new(disk, run, range));
         Ok(Self(cursors.collect::<Result<_, _>>()?))

@@ -146,6 +146,7 @@ impl RunWriter {
         self.run.filter.add(KeyHash::of(key));
         self.block.push(key, value)?;
         if self.block.is_large() {
+            // Whoever looks for a later key finds it in the next block.
             self.write(blocks, &[key, &[0]].concat())?;
         }
         Ok(())
