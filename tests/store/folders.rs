@@ -148,7 +148,7 @@ fn a_store_of_another_format_is_refused() {
         tx.open_table(about).unwrap().insert("format", 999).unwrap();
         tx.commit().unwrap();
     }
-    assert!(refusal(folder.path()).contains("has format 999, and this version reads format 5"));
+    assert!(refusal(folder.path()).contains("has format 999, and this version reads format 6"));
 }
 
 #[test]

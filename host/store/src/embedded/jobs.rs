@@ -2,7 +2,8 @@
 //!
 //! A job has two keys: one by its id, with its due time and lease; one by its due time or the end of its lease, with its
 //! attempts and body. Claims walk over the second and read nothing else, from the queue's watermarks on: a search from
-//! the first key would walk over the tombstones of all jobs that are gone.
+//! the first key would walk over the tombstones of all jobs that are gone. A queue without watermarks never had a job,
+//! so looking at it reads nothing.
 
 use bytes::Bytes;
 
@@ -132,7 +133,10 @@ impl BatchWriter<'_> {
         let (mut jobs, mut until): (Vec<DueJob>, _) = (Vec::new(), now);
         for order in Order::ALL {
             let queue = keys::queue(order, partition, queue);
-            let due = keys::jobs_until(&queue, self.watermark(&queue)?.as_ref(), until);
+            let Some(watermark) = self.watermark(&queue)? else {
+                continue;
+            };
+            let due = keys::jobs_until(&queue, watermark, until);
             for found in self.range(&due)?.take(max) {
                 let (key, content) = found?;
                 let (due, id) = keys::due_of(&queue, &key)?;
@@ -165,7 +169,10 @@ impl BatchWriter<'_> {
         let mut first_due: Option<Timestamp> = None;
         for order in Order::ALL {
             let queue = keys::queue(order, partition, queue);
-            let all = keys::jobs(&queue, self.watermark(&queue)?.as_ref());
+            let Some(watermark) = self.watermark(&queue)? else {
+                continue;
+            };
+            let all = keys::jobs(&queue, watermark);
             let first = self.range(&all)?.next().transpose()?;
             let first = first.map(|(key, _)| key);
             let due = first.as_ref().map(|key| keys::due_of(&queue, key));
@@ -178,7 +185,7 @@ impl BatchWriter<'_> {
         Ok(first_due)
     }
 
-    /// A key that no job of an order of a queue comes before, if it was ever claimed from.
+    /// A key that no job of an order of a queue comes before; `None` if there never was one.
     fn watermark(&mut self, queue: &[u8]) -> Result<Option<Key>, redb::Error> {
         if let Some(known) = self.batch.watermarks.get(queue) {
             return Ok(known.clone());
@@ -210,7 +217,7 @@ impl BatchWriter<'_> {
         );
         let key = job.key(partition, queue, id);
         let queue = keys::queue(job.order(), partition, queue);
-        if self.watermark(&queue)?.is_some_and(|first| key < first) {
+        if self.watermark(&queue)?.is_none_or(|first| key < first) {
             self.put_watermark(queue, key.clone());
         }
         self.put(key, content);

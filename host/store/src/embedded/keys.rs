@@ -31,7 +31,7 @@ const PARTITION: u8 = b'p';
 /// positions and the positions. The order in which they expire.
 const OUTCOMES: u8 = ROW_TAGS[1];
 
-/// An order, partition, queue → a key that no job of the order comes before.
+/// An order, partition, queue → a key that no job of the order comes before. A queue that never had a job has none.
 const WATERMARK: u8 = b'w';
 
 /// The two orders of a queue's jobs. A lease that is settled leaves a tombstone; those of leases are kept apart from the
@@ -118,7 +118,10 @@ pub(super) fn queues(order: Order, partition: &str, after: Option<&str>) -> Rang
     let prefix = key(order.tag(), &[partition]);
     let first = after.map_or_else(
         || prefix.clone(),
-        |after| jobs(&queue(order, partition, after), None).end,
+        |after| {
+            let queue = queue(order, partition, after);
+            from(&queue, queue.clone()).end
+        },
     );
     from(&prefix, first)
 }
@@ -164,12 +167,12 @@ pub(super) fn due(order: Order, partition: &str, of_queue: &str, due: u64, id: &
 }
 
 /// The jobs of a queue in an order, from the key `first` on.
-pub(super) fn jobs(queue: &[u8], first: Option<&Key>) -> Range<Key> {
-    from(queue, first.map_or_else(|| queue.to_vec(), Key::clone))
+pub(super) fn jobs(queue: &[u8], first: Key) -> Range<Key> {
+    from(queue, first)
 }
 
 /// The jobs of a queue in an order, from the key `first` on, that may be claimed at `now`.
-pub(super) fn jobs_until(queue: &[u8], first: Option<&Key>, now: Timestamp) -> Range<Key> {
+pub(super) fn jobs_until(queue: &[u8], first: Key, now: Timestamp) -> Range<Key> {
     let all = jobs(queue, first);
     let end = with(queue.to_vec(), &now.0.saturating_add(1).to_be_bytes());
     let end = end.clamp(all.start.clone(), all.end);

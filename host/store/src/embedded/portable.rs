@@ -114,8 +114,11 @@ fn jobs(
     let mut jobs = Vec::new();
     for order in Order::ALL {
         let queue = keys::queue(order, partition, of_queue);
-        let first = after.map(|job| keys::due(order, partition, of_queue, job.due.0, &job.id));
-        let range = keys::jobs(&queue, first.map(keys::successor).as_ref());
+        let first = after.map_or_else(
+            || queue.clone(),
+            |job| keys::successor(keys::due(order, partition, of_queue, job.due.0, &job.id)),
+        );
+        let range = keys::jobs(&queue, first);
         for (key, mut body) in scan(state, &range, max)? {
             let (due, id) = keys::due_of(&queue, &key)?;
             let [attempt] = values::read_numbers(&mut body)?;

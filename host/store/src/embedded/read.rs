@@ -133,15 +133,15 @@ pub(super) fn next_due(
 /// The key of the first job of a queue in an order.
 fn first_job(state: &RwLock<State>, queue: &[u8]) -> Result<Option<Key>, redb::Error> {
     let find = |key: &Key| snapshot(state, slice::from_ref(key)).find(key);
-    let watermark = find(&keys::watermark(queue))?.map(Key::from);
+    // A job that is put before the watermark meanwhile, or is the queue's first, notifies those who wait for it.
+    let Some(watermark) = find(&keys::watermark(queue))?.map(Key::from) else {
+        return Ok(None);
+    };
     // Mostly it is the first job; behind it there may be the tombstones of very many.
-    if let Some(first) = &watermark
-        && find(first)?.is_some()
-    {
-        return Ok(watermark);
+    if find(&watermark)?.is_some() {
+        return Ok(Some(watermark));
     }
-    // A job that is put before the watermark meanwhile notifies those who wait for it.
-    let range = keys::jobs(queue, watermark.as_ref());
+    let range = keys::jobs(queue, watermark);
     let snapshot = with_state(state, |state| state.snapshot(&[], &range, 1));
     let first = snapshot.range(&range)?.next().transpose()?;
     Ok(first.map(|(key, _)| key))

@@ -1,11 +1,11 @@
 //! The tables of the redb file, and the version of the format.
 //!
-//! What a later version can no longer read needs another [`FORMAT`].
+//! What an earlier or a later version can no longer read needs another [`FORMAT`].
 
 use redb::TableDefinition;
 
 /// The version of the tables, of their keys and values, of the journal and of the folder.
-pub(in super::super) const FORMAT: u64 = 5;
+pub(in super::super) const FORMAT: u64 = 6;
 
 /// Facts about the store itself, by name (`facts.rs`).
 pub(in super::super) const META: TableDefinition<&str, u64> = TableDefinition::new("about");
