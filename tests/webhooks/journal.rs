@@ -1,5 +1,7 @@
 //! The journal, health, and sending again.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -160,6 +162,31 @@ async fn health_counts_what_was_delivered_and_what_failed() {
         hours[22],
         json!({ "hour": "2026-01-01T00:00:00.000Z", "delivered": 1, "failed": 0 })
     );
+}
+
+#[tokio::test]
+async fn an_event_for_a_webhook_that_is_down_waits_for_the_probe_and_says_so() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    receiver.answer(Answer::Status(500, "", ""));
+    for _ in 0..5 {
+        shop.publish(json!(1)).await;
+        shop.run().await;
+    }
+    shop.clock.advance(Duration::from_secs(1));
+    shop.publish(json!(2)).await;
+    let delivery = shop.deliveries("limit=1").await.remove(0);
+    assert_eq!(delivery["status"], "PENDING");
+    assert_eq!(delivery["createdAt"], "2026-01-01T00:00:01.000Z");
+    assert_eq!(delivery["nextAttemptAt"], "2026-01-01T00:00:30.000Z");
+    shop.run().await;
+    receiver.wait_for(5).await;
+
+    receiver.answer(Answer::Status(204, "", ""));
+    shop.after(Duration::from_secs(31)).await;
+    let delivery = shop.deliveries("limit=1").await.remove(0);
+    assert_eq!(delivery["status"], "DELIVERED", "{delivery}");
+    receiver.wait_for(6).await;
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::delivery::{Delivery, DeliveryId, FIRST, Job};
+use super::delivery::{Delivery, DeliveryId, FIRST, Job, LATER, Status};
 use crate::clock::Timestamp;
 use crate::config;
 use crate::error::{Error, Result};
@@ -161,18 +161,28 @@ pub(super) fn data_of(envelope: &str) -> Result<&str> {
     Ok(read.data)
 }
 
-/// Adds to a change what accepts an event for some webhooks. Answers its id, and the first delivery.
+/// Adds to a change what accepts an event for some webhooks. Answers its id, and the first delivery. `first_try` says when
+/// a webhook is to be tried.
 pub(super) fn accept(
     change: &mut Change,
     event: &NewEvent,
     webhooks: &[Uuid],
     settings: &config::Webhooks,
     now: Timestamp,
+    first_try: impl Fn(Uuid) -> Timestamp,
 ) -> Result<(String, Option<DeliveryId>)> {
     let key = DeliveryId::new(now).0;
     let id = event.id.clone().unwrap_or_else(|| key.to_string());
     put(change, key, &id, event, settings)?;
-    let first = deliver(change, key, &id, &event.event_type, webhooks, now)?;
+    let first = deliver(
+        change,
+        key,
+        &id,
+        &event.event_type,
+        webhooks,
+        now,
+        first_try,
+    )?;
     Ok((id, first))
 }
 
@@ -195,30 +205,33 @@ pub(super) fn put(
     change.put(&event_key(key), &stored)
 }
 
-/// Adds to a change the deliveries of an event, or a job that makes those that are too many. Answers the first.
+/// Adds to a change the deliveries of an event, or a job that makes those that are too many. Answers the first. `first_try`
+/// says when a webhook is to be tried: what would be put off at once is put off already.
 pub(super) fn deliver(
     change: &mut Change,
     event: Uuid,
-    id: &str,
+    event_id: &str,
     event_type: &str,
     webhooks: &[Uuid],
     now: Timestamp,
+    first_try: impl Fn(Uuid) -> Timestamp,
 ) -> Result<Option<DeliveryId>> {
     let (these, others) = webhooks.split_at(webhooks.len().min(MAX_AT_ONCE));
     let mut first = None;
     for webhook in these {
-        let delivery = DeliveryId::new(now);
-        first.get_or_insert(delivery);
-        change.put(
-            &delivery.key(),
-            &Delivery::new(*webhook, event, id, event_type, now),
-        )?;
+        let id = DeliveryId::new(now);
+        first.get_or_insert(id);
+        let mut delivery = Delivery::new(*webhook, event, event_id, event_type, now);
+        let at = first_try(*webhook);
+        delivery.wait(Status::Pending, now, at);
+        change.put(&id.key(), &delivery)?;
         let job = Job {
             webhook: *webhook,
             event,
             has_slot: false,
         };
-        change.enqueue(FIRST, &delivery.to_string(), now, job.to_bytes()?);
+        let queue = if at > now { LATER } else { FIRST };
+        change.enqueue(queue, &id.to_string(), at, job.to_bytes()?);
     }
     if !others.is_empty() {
         let others = serde_json::to_vec(others).map_err(|cause| Error::Bug(cause.to_string()))?;

@@ -58,7 +58,8 @@ pub(super) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
             true => change.delete(&key),
             false => {
                 let (event_id, event_type) = (&event.id, &event.event_type);
-                deliver(&mut change, id, event_id, event_type, &left, now)?;
+                let first_try = |webhook| webhooks.lanes.first_try(&tenant, webhook, now);
+                deliver(&mut change, id, event_id, event_type, &left, now, first_try)?;
             }
         }
     }

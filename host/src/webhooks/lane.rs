@@ -4,8 +4,11 @@
 //! A lane is in memory, one a webhook and host. A delivery is sent at once, or waits a moment for those before it, or is
 //! put off until the lane expects to have room: no delivery of a webhook holds a place that others could use. After
 //! [`BREAKS_AFTER`] failures in a row nothing is sent for a while; then one delivery probes whether the webhook is back.
+//! The deliveries that wait for it meanwhile come again one after the other, and those of all such webhooks of a tenant
+//! no more often than those of one.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,7 +32,8 @@ const EXPECTED: Duration = Duration::from_millis(20);
 /// How long a delivery waits here for those before it; what would take longer is put off.
 const SHORT: Duration = Duration::from_millis(250);
 
-/// How far apart deliveries come again that wait for a webhook to be back: a long queue of them must cost little.
+/// How far apart deliveries of a tenant come again that wait for a webhook to be back: a long queue of them must cost
+/// little, however many webhooks it is for.
 const APART: Duration = Duration::from_millis(5);
 
 /// How soon a delivery looks again whether a probe has succeeded.
@@ -42,7 +46,15 @@ const BURST: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Lanes {
     max_in_flight: usize,
-    lanes: Mutex<HashMap<(TenantId, Uuid), Arc<Lane>>>,
+    tenants: Mutex<HashMap<TenantId, TenantLanes>>,
+}
+
+/// The lanes of a tenant.
+#[derive(Debug, Default)]
+struct TenantLanes {
+    lanes: HashMap<Uuid, Arc<Lane>>,
+    /// How many of them have a breaker that is not closed.
+    broken: Arc<AtomicU32>,
 }
 
 /// See the module's documentation.
@@ -60,6 +72,8 @@ struct State {
     average: Option<Duration>,
     failures: u32,
     breaker: Breaker,
+    /// How many breakers of the tenant are not closed.
+    broken: Arc<AtomicU32>,
     /// When the next delivery that is put off will find room.
     next_room: Timestamp,
     /// When the next delivery may be sent within the rate.
@@ -107,33 +121,42 @@ impl Lanes {
     pub(super) fn new(max_in_flight: usize) -> Self {
         Self {
             max_in_flight,
-            lanes: Mutex::default(),
+            tenants: Mutex::default(),
         }
     }
 
     /// The lane of a webhook.
     pub(super) fn of(&self, tenant: &TenantId, webhook: Uuid) -> Arc<Lane> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.entry((tenant.clone(), webhook)).or_insert_with(|| {
+        let mut tenants = self.lock();
+        let TenantLanes { lanes, broken } = tenants.entry(tenant.clone()).or_default();
+        let lane = lanes.entry(webhook).or_insert_with(|| {
             Arc::new(Lane {
                 places: Arc::new(Semaphore::new(self.max_in_flight)),
                 max_in_flight: u32::try_from(self.max_in_flight).unwrap_or(u32::MAX),
-                state: Mutex::default(),
+                state: Mutex::new(State {
+                    broken: Arc::clone(broken),
+                    ..State::default()
+                }),
             })
         });
         Arc::clone(lane)
     }
 
+    /// When a new delivery is to be tried: now, or once its webhook may be back.
+    pub(super) fn first_try(&self, tenant: &TenantId, webhook: Uuid, now: Timestamp) -> Timestamp {
+        let lane = self.known(tenant, webhook);
+        let later = lane.and_then(|lane| lane.state().until_back(now));
+        later.unwrap_or(now)
+    }
+
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.len()
+        self.lock().values().map(|tenant| tenant.lanes.len()).sum()
     }
 
     /// The breaker of a webhook; one that nothing was sent to is closed.
     pub(super) fn breaker(&self, tenant: &TenantId, webhook: Uuid) -> BreakerState {
-        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = lanes.get(&(tenant.clone(), webhook));
+        let lane = self.known(tenant, webhook);
         lane.map_or(BreakerState::Closed, |lane| match lane.state().breaker {
             Breaker::Closed => BreakerState::Closed,
             Breaker::Open(..) => BreakerState::Open,
@@ -143,8 +166,22 @@ impl Lanes {
 
     /// Forgets what was known about a webhook that was changed or removed: it may be another receiver by now.
     pub(super) fn forget(&self, tenant: &TenantId, webhook: Uuid) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.remove(&(tenant.clone(), webhook));
+        let mut tenants = self.lock();
+        let Some(of_tenant) = tenants.get_mut(tenant) else {
+            return;
+        };
+        of_tenant.lanes.remove(&webhook);
+        if of_tenant.lanes.is_empty() {
+            tenants.remove(tenant);
+        }
+    }
+
+    fn known(&self, tenant: &TenantId, webhook: Uuid) -> Option<Arc<Lane>> {
+        self.lock().get(tenant)?.lanes.get(&webhook).map(Arc::clone)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, TenantLanes>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -213,20 +250,15 @@ impl State {
         has_slot: bool,
         max_in_flight: u32,
     ) -> Result<bool, Admission> {
+        if let Some(at) = self.until_back(now) {
+            return Err(Admission::Later { at, has_slot });
+        }
         let is_probe = match self.breaker {
-            Breaker::Closed => false,
-            Breaker::Open(until, pause) if until <= now => {
-                self.breaker = Breaker::HalfOpen(pause);
+            Breaker::Open(_, pause) => {
+                self.set_breaker(Breaker::HalfOpen(pause));
                 true
             }
-            Breaker::Open(until, _) => {
-                let at = self.next_turn(until);
-                return Err(Admission::Later { at, has_slot });
-            }
-            Breaker::HalfOpen(_) => {
-                let at = self.next_turn(now.plus(PROBE));
-                return Err(Admission::Later { at, has_slot });
-            }
+            _ => false,
         };
         if let Some(max) = max_per_second.filter(|_| !has_slot && !is_probe) {
             let slot = self.next_slot.max(now);
@@ -256,17 +288,41 @@ impl State {
         at
     }
 
-    /// When the next delivery comes again that waits for the webhook to be back, at `least` then.
-    fn next_turn(&mut self, least: Timestamp) -> Timestamp {
+    /// When the next delivery comes again that waits for the webhook to be back; `None` when it may be sent, at least as a
+    /// probe.
+    fn until_back(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let least = match self.breaker {
+            Breaker::Closed => return None,
+            Breaker::Open(until, _) if until <= now => return None,
+            Breaker::Open(until, _) => until,
+            Breaker::HalfOpen(_) => now.plus(PROBE),
+        };
         let at = self.next_room.max(least);
-        self.next_room = at.plus(APART);
-        at
+        self.next_room = at.plus(APART * self.broken.load(Ordering::Relaxed).max(1));
+        Some(at)
+    }
+
+    fn set_breaker(&mut self, breaker: Breaker) {
+        let [was_closed, is_closed] =
+            [self.breaker, breaker].map(|breaker| matches!(breaker, Breaker::Closed));
+        match (was_closed, is_closed) {
+            (true, false) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
+            (false, true) => _ = self.broken.fetch_sub(1, Ordering::Relaxed),
+            _ => {}
+        }
+        self.breaker = breaker;
     }
 
     fn give_probe_back(&mut self) {
         if let Breaker::HalfOpen(pause) = self.breaker {
-            self.breaker = Breaker::Open(Timestamp(0), pause);
+            self.set_breaker(Breaker::Open(Timestamp(0), pause));
         }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.state().set_breaker(Breaker::Closed);
     }
 }
 
@@ -278,7 +334,7 @@ impl Place {
         state.average = Some((state.average() * 7 + took) / 8);
         if has_succeeded {
             state.failures = 0;
-            state.breaker = Breaker::Closed;
+            state.set_breaker(Breaker::Closed);
             state.next_room = Timestamp(0);
             return;
         }
@@ -288,7 +344,7 @@ impl Place {
             Breaker::Closed if state.failures >= BREAKS_AFTER => FIRST_BREAK,
             _ => return,
         };
-        state.breaker = Breaker::Open(now.plus(pause), pause);
+        state.set_breaker(Breaker::Open(now.plus(pause), pause));
     }
 }
 
@@ -341,6 +397,51 @@ mod tests {
             probe.end(later, Duration::from_millis(5), true);
         }
         assert!(place(&lane, later).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_dead_webhooks_of_a_tenant_comes_again_no_more_often_than_for_one() {
+        let lanes = Lanes::new(8);
+        #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+        let [acme, other] = ["acme", "other"].map(|name| TenantId::new(name).unwrap());
+        let webhooks: [Uuid; 3] = [1, 2, 3].map(Uuid::from_u128);
+        for (tenant, webhook) in webhooks
+            .map(|id| (&acme, id))
+            .into_iter()
+            .chain([(&other, webhooks[0])])
+        {
+            for _ in 0..BREAKS_AFTER {
+                fail(&lanes.of(tenant, webhook), START).await;
+            }
+        }
+        let times = |tenant, webhook| {
+            let again = |_| {
+                lanes
+                    .first_try(tenant, webhook, START)
+                    .since(START.plus(FIRST_BREAK))
+            };
+            [0, 1, 2].map(again)
+        };
+        for webhook in webhooks {
+            assert_eq!(times(&acme, webhook), [0, 3, 6].map(|times| APART * times));
+        }
+        assert_eq!(
+            times(&other, webhooks[0]),
+            [0, 1, 2].map(|times| APART * times)
+        );
+
+        // One is back, and one was changed.
+        let later = START.plus(FIRST_BREAK);
+        if let Some(probe) = place(&lanes.of(&acme, webhooks[0]), later).await {
+            probe.end(later, Duration::from_millis(5), true);
+        }
+        lanes.forget(&acme, webhooks[1]);
+        assert_eq!(lanes.first_try(&acme, webhooks[0], START), START);
+        assert_eq!(lanes.first_try(&acme, webhooks[1], START), START);
+        assert_eq!(
+            times(&acme, webhooks[2]),
+            [9, 10, 11].map(|times| APART * times)
+        );
     }
 
     #[tokio::test]

@@ -339,7 +339,9 @@ impl Webhooks {
             let wants = |other: &&Arc<Webhook>| other.id != id && other.wants(WEBHOOK_EVENTS);
             let told: Vec<Uuid> = others.iter().filter(wants).map(|other| other.id).collect();
             if !told.is_empty() {
-                event::accept(&mut change, &event, &told, &self.app.config.webhooks, now)?;
+                let settings = &self.app.config.webhooks;
+                let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
+                event::accept(&mut change, &event, &told, settings, now, first_try)?;
             }
             Ok((change, true))
         };

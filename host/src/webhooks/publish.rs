@@ -68,7 +68,8 @@ impl Webhooks {
                     .unwrap_or_else(|| Uuid::new_v4().to_string());
                 return Ok((Change::default(), Published { id, deliveries: 0 }));
             }
-            let (id, _) = event::accept(&mut change, event, &wanted, settings, now)?;
+            let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
+            let (id, _) = event::accept(&mut change, event, &wanted, settings, now, first_try)?;
             let deliveries = wanted.len();
             Ok((change, Published { id, deliveries }))
         };
@@ -92,7 +93,9 @@ impl Webhooks {
         let now = self.app.clock.now();
         let (mut change, event) = (Change::default(), ping(now, correlation));
         let settings = &self.app.config.webhooks;
-        let (id, delivery) = event::accept(&mut change, &event, &[webhook], settings, now)?;
+        let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
+        let (id, delivery) =
+            event::accept(&mut change, &event, &[webhook], settings, now, first_try)?;
         let delivery = delivery.ok_or_else(|| Error::Bug("no delivery was made".to_owned()))?;
         self.records(tenant).commit(change).await?;
         Ok((id, delivery.0))
