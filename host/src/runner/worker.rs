@@ -113,8 +113,11 @@ impl Worker {
             let gather = self.gather();
             tokio::select! {
                 ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
-                    if let Some(ended) = ended {
+                    // All that have ended by now, so that one claim fills all their slots.
+                    let mut next = ended;
+                    while let Some(ended) = next {
                         self.ended(ended).await;
+                        next = self.running.try_join_next_with_id();
                     }
                 }
                 changed = self.hints.changed(), if gather.is_none() => self.note(changed).await,

@@ -46,6 +46,15 @@ struct DueJob {
     content: Bytes,
 }
 
+/// An order of a queue, searched for jobs that may be claimed.
+struct Searched {
+    queue: Key,
+    /// The first job behind those that were found.
+    first: Option<Key>,
+    /// Behind all jobs.
+    end: Key,
+}
+
 impl BatchWriter<'_> {
     /// Puts a job, replacing an existing one of its id.
     pub(super) fn enqueue(
@@ -92,97 +101,92 @@ impl BatchWriter<'_> {
         self.put_job(partition, queue, id, &again, content)
     }
 
-    /// Claims due jobs.
+    /// Claims due jobs, longest due first. If there are any, the first keys of both orders become the queue's watermarks.
     pub(super) fn claim(&mut self, claim: &Claim, now: Timestamp) -> Result<Claimed, redb::Error> {
         let (partition, queue) = (claim.partition.as_str(), claim.queue.as_str());
-        let mut jobs = Vec::new();
-        for mut found in self.due_jobs(partition, queue, now, claim.max)? {
+        let (mut searched, mut due, mut until) = (Vec::new(), Vec::new(), now);
+        for order in Order::ALL {
+            searched.extend(self.search(order, claim, until, &mut due)?);
+            // Behind a lease that has ended there may be the tombstones of very many that were settled: the search for
+            // it ends where it could add nothing.
+            if due.len() == claim.max {
+                until = due.last().map_or(until, |last: &DueJob| last.due);
+            }
+        }
+        due.sort_unstable_by(|one, other| (one.due, &one.id).cmp(&(other.due, &other.id)));
+        let rest = due.split_off(due.len().min(claim.max));
+        let mut claimed = Claimed::default();
+        for Searched { queue, first, end } in searched {
+            let left = rest.iter().map(|job| &job.key);
+            let left = left.filter(|key| key.starts_with(&queue));
+            let first = left.chain(&first).min().cloned();
+            if let Some(first) = &first {
+                let (due, _) = keys::due_of(&queue, first)?;
+                claimed.next_due = claimed.next_due.into_iter().chain([due]).min();
+            }
+            if !due.is_empty() {
+                self.put_watermark(queue, first.unwrap_or(end));
+            }
+        }
+        for mut found in due {
             let [attempt] = values::read_numbers(&mut found.content)?;
             let (id, body, attempt) = (found.id, found.content, attempt.saturating_add(1));
             self.remove(found.key);
             let counters = &mut self.open(&claim.partition)?.counters;
             counters.lease = counters.lease.saturating_add(1);
             let lease = counters.lease;
+            let until = now.plus(claim.lease);
             let leased = JobState {
-                due: now.plus(claim.lease).0,
+                due: until.0,
                 lease,
             };
             let content = values::numbered(attempt, &body);
             self.put_job(partition, queue, &id, &leased, content)?;
-            jobs.push(Job {
+            claimed.next_due = claimed.next_due.into_iter().chain([until]).min();
+            claimed.jobs.push(Job {
                 id,
                 lease: Lease(lease),
                 attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
                 body,
             });
         }
-        Ok(Claimed {
-            next_due: self.first_due(partition, queue, !jobs.is_empty())?,
-            jobs,
-        })
+        Ok(claimed)
     }
 
-    /// Up to `max` due jobs, longest due first.
-    fn due_jobs(
+    /// Adds the jobs of an order that are due at `until`, as many as are claimed at most. `None` if there never was one.
+    fn search(
         &mut self,
-        partition: &str,
-        queue: &str,
-        now: Timestamp,
-        max: usize,
-    ) -> Result<Vec<DueJob>, redb::Error> {
-        let (mut jobs, mut until): (Vec<DueJob>, _) = (Vec::new(), now);
-        for order in Order::ALL {
-            let queue = keys::queue(order, partition, queue);
-            let Some(watermark) = self.watermark(&queue)? else {
-                continue;
-            };
-            let due = keys::jobs_until(&queue, watermark, until);
-            for found in self.range(&due)?.take(max) {
-                let (key, content) = found?;
-                let (due, id) = keys::due_of(&queue, &key)?;
-                jobs.push(DueJob {
-                    due,
-                    id,
-                    key,
-                    content,
-                });
+        order: Order,
+        claim: &Claim,
+        until: Timestamp,
+        due: &mut Vec<DueJob>,
+    ) -> Result<Option<Searched>, redb::Error> {
+        let queue = keys::queue(order, claim.partition.as_str(), &claim.queue);
+        let Some(watermark) = self.watermark(&queue)? else {
+            return Ok(None);
+        };
+        let all = keys::jobs(&queue, watermark);
+        let (mut first, mut room) = (None, claim.max);
+        for found in self.range(&all)? {
+            let (key, content) = found?;
+            let (at, id) = keys::due_of(&queue, &key)?;
+            if room == 0 || at > until {
+                first = Some(key);
+                break;
             }
-            // Behind a lease that has ended there may be the tombstones of very many that were settled: the search for
-            // it ends where it could add nothing.
-            if jobs.len() == max {
-                until = jobs.last().map_or(until, |last| last.due);
-            }
+            room -= 1;
+            due.push(DueJob {
+                due: at,
+                id,
+                key,
+                content,
+            });
         }
-        jobs.sort_unstable_by(|one, other| (one.due, &one.id).cmp(&(other.due, &other.id)));
-        jobs.truncate(max);
-        Ok(jobs)
-    }
-
-    /// When the first job may be claimed. If the batch changes the queue, the first keys of both orders become its
-    /// watermarks.
-    fn first_due(
-        &mut self,
-        partition: &str,
-        queue: &str,
-        is_changed: bool,
-    ) -> Result<Option<Timestamp>, redb::Error> {
-        let mut first_due: Option<Timestamp> = None;
-        for order in Order::ALL {
-            let queue = keys::queue(order, partition, queue);
-            let Some(watermark) = self.watermark(&queue)? else {
-                continue;
-            };
-            let all = keys::jobs(&queue, watermark);
-            let first = self.range(&all)?.next().transpose()?;
-            let first = first.map(|(key, _)| key);
-            let due = first.as_ref().map(|key| keys::due_of(&queue, key));
-            let due = due.transpose()?.map(|(due, _)| due);
-            first_due = first_due.into_iter().chain(due).min();
-            if is_changed {
-                self.put_watermark(queue, first.unwrap_or(all.end));
-            }
-        }
-        Ok(first_due)
+        Ok(Some(Searched {
+            queue,
+            first,
+            end: all.end,
+        }))
     }
 
     /// A key that no job of an order of a queue comes before; `None` if there never was one.

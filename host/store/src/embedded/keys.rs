@@ -171,14 +171,6 @@ pub(super) fn jobs(queue: &[u8], first: Key) -> Range<Key> {
     from(queue, first)
 }
 
-/// The jobs of a queue in an order, from the key `first` on, that may be claimed at `now`.
-pub(super) fn jobs_until(queue: &[u8], first: Key, now: Timestamp) -> Range<Key> {
-    let all = jobs(queue, first);
-    let end = with(queue.to_vec(), &now.0.saturating_add(1).to_be_bytes());
-    let end = end.clamp(all.start.clone(), all.end);
-    all.start..end
-}
-
 /// The key of the watermark of a queue in an order.
 pub(super) fn watermark(queue: &[u8]) -> Key {
     with(vec![WATERMARK], queue)
