@@ -168,7 +168,10 @@ impl<'w> Turn<'w> {
             at: now,
             has_succeeded: outcome.has_succeeded(),
         };
-        let written = self.webhooks.outcomes.write(&self.records, change, counted);
+        let written = self
+            .webhooks
+            .outcomes
+            .write(&self.records, change, Some(counted));
         match written.await {
             // Somebody has had it sent again meanwhile: the attempt was made all the same.
             Err(Error::Conflict(_)) => self.add_attempt(outcome).await?,
@@ -347,9 +350,8 @@ impl<'w> Turn<'w> {
         let mut whole = Change::default();
         self.work.settle(&mut whole);
         whole.add(change);
-        let committed = self.records.commit(whole).await?;
-        let lost = || Error::Conflict("the delivery is another host's by now".to_owned());
-        committed.map(drop).ok_or_else(lost)
+        let outcomes = &self.webhooks.outcomes;
+        outcomes.write(&self.records, whole, None).await
     }
 
     fn now(&self) -> Timestamp {

@@ -1,5 +1,5 @@
-//! What has come of attempts, written to the store in groups: attempts of a tenant that end at about the same time share
-//! a commit, together with the counts of their webhooks.
+//! What has come of the turns of deliveries, written to the store in groups: turns of a tenant that end at about the same
+//! time share a commit, together with the counts of their webhooks.
 //!
 //! Each outcome settles its job, so that it takes effect once. Counts are of this host alone and of one hour each: nobody
 //! else writes them, and they are added up when somebody looks (`health.rs`).
@@ -60,7 +60,7 @@ struct State {
 #[derive(Debug)]
 struct Waiting {
     change: Change,
-    counted: Counted,
+    counted: Option<Counted>,
     written: oneshot::Sender<Result<()>>,
 }
 
@@ -72,7 +72,7 @@ impl Outcomes {
         }
     }
 
-    /// Writes what has come of an attempt.
+    /// Writes what has come of a turn, and counts the attempt if one was made.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the job's lease was lost; when the store is away.
@@ -80,7 +80,7 @@ impl Outcomes {
         &self,
         records: &Records,
         change: Change,
-        counted: Counted,
+        counted: Option<Counted>,
     ) -> Result<()> {
         let group = self.group(records.partition());
         let (written, done) = oneshot::channel();
@@ -94,7 +94,7 @@ impl Outcomes {
             !std::mem::replace(&mut state.is_writing, true)
         };
         if is_first {
-            // In a task of its own: this attempt may be stopped while others wait.
+            // In a task of its own: this turn may be stopped while others wait.
             tokio::spawn(write_all(group, records.clone(), self.host));
         }
         let done = done.await;
@@ -161,13 +161,13 @@ async fn write(
     group: &Group,
     records: &Records,
     host: Uuid,
-    changes: Vec<(Change, Counted)>,
+    changes: Vec<(Change, Option<Counted>)>,
 ) -> Vec<Result<()>> {
     let mut all = Change::default();
     let counts = group
         .lock()
         .counts
-        .add(changes.iter().map(|(_, counted)| *counted));
+        .add(changes.iter().filter_map(|(_, counted)| *counted));
     for (change, _) in &changes {
         all.add(change.clone());
     }
