@@ -174,8 +174,16 @@ async fn write(
     let counted = counts.iter().try_for_each(|((hour, webhook), counts)| {
         all.put(&format!("{}{webhook}/{host}", hour_prefix(*hour)), counts)
     });
-    if counted.is_ok() && matches!(records.commit(all).await, Ok(Some(_))) {
-        return changes.iter().map(|_| Ok(())).collect();
+    if counted.is_ok() {
+        match records.commit(all).await {
+            Ok(Some(_)) => return changes.iter().map(|_| Ok(())).collect(),
+            // Each would wait for the store as long as all did.
+            Err(Error::Unavailable(cause)) => {
+                let away = |_| Err(Error::Unavailable(cause.clone()));
+                return changes.iter().map(away).collect();
+            }
+            _ => {}
+        }
     }
     let mut written = Vec::new();
     for (change, _) in changes {

@@ -18,6 +18,7 @@ use super::compaction::Compaction;
 use super::database::Database;
 use super::disk_snapshot::DiskSnapshot;
 use super::facts::Facts;
+use super::filter::KeyHash;
 use super::memtable::Changes;
 use super::row;
 use super::run::{self, Blocks, Run, RunWriter};
@@ -172,6 +173,8 @@ impl Flusher {
                     rows.into_iter()
                         .for_each(|rows| *rows = rows.saturating_sub(1));
                 }
+                // What came and went between two flushes, as most leases do, leaves no tombstone.
+                None if !self.may_contain(key) => {}
                 _ => run.push(&mut tables.blocks, key, value.as_deref())?,
             }
         }
@@ -181,6 +184,12 @@ impl Flusher {
             self.runs.insert(0, Arc::new(run));
         }
         Ok(())
+    }
+
+    /// Whether a run may have a key that is not a row's.
+    fn may_contain(&self, key: &[u8]) -> bool {
+        let hash = KeyHash::of(key);
+        self.runs.iter().any(|run| run.filter.may_contain(hash))
     }
 
     /// Begins a compaction of the oldest runs of every level that has enough of them and no compaction yet.
@@ -406,6 +415,20 @@ mod tests {
                 .collect();
             assert_matches(&flusher.snapshot().unwrap(), &model);
         }
+    }
+
+    #[test]
+    fn a_key_that_came_and_went_between_two_flushes_is_not_written() {
+        let database = &database();
+        let mut flusher = Flusher::new(database, COMPACTION_BYTES).unwrap();
+        let value = Some(Bytes::from_static(b"value"));
+        let changes = Changes::from([(key(1), value), (key(2), None)]);
+        flusher.flush(&changes, 1).unwrap();
+        assert_eq!(flusher.runs.first().unwrap().keys, 1);
+        let changes = Changes::from([(key(1), None), (key(2), None)]);
+        flusher.flush(&changes, 2).unwrap();
+        assert_eq!(flusher.runs.first().unwrap().keys, 1);
+        assert_matches(&flusher.snapshot().unwrap(), &BTreeMap::new());
     }
 
     #[test]
