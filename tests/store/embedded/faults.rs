@@ -37,21 +37,22 @@ pub(super) fn named(name: usize) -> Commit {
 
 /// The sorted names of the entries and of the messages.
 pub(super) async fn names(store: &EmbeddedStore) -> (Vec<String>, Vec<String>) {
-    let page = store.scan(&partition(), "", None, 9_999).await.unwrap();
-    let slice = store
-        .read(&partition(), "log", Position(0), 9_999)
-        .await
-        .unwrap();
+    try_names(store).await.unwrap()
+}
+
+pub(super) async fn try_names(
+    store: &EmbeddedStore,
+) -> Result<(Vec<String>, Vec<String>), Unavailable> {
+    let page = store.scan(&partition(), "", None, 9_999).await?;
+    let slice = store.read(&partition(), "log", Position(0), 9_999).await?;
     let mut messages: Vec<_> = slice
         .messages
         .iter()
         .map(|message| String::from_utf8(message.body.to_vec()).unwrap())
         .collect();
     messages.sort();
-    (
-        page.entries.into_iter().map(|(key, _)| key).collect(),
-        messages,
-    )
+    let entries = page.entries.into_iter().map(|(key, _)| key);
+    Ok((entries.collect(), messages))
 }
 
 #[test]

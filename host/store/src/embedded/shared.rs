@@ -9,6 +9,7 @@ use tokio::sync::mpsc::WeakSender;
 use super::super::contract::{Health, Unavailable};
 use super::super::hints::Listeners;
 use super::engine::{Disk, State, catch_panics, is_damage};
+use super::read::with_state;
 use super::requests::Request;
 use crate::clock::{Clock, Timestamp};
 
@@ -85,7 +86,12 @@ impl Shared {
         &self,
         read: impl Fn(&RwLock<State>) -> Result<T, redb::Error>,
     ) -> Result<T, Unavailable> {
-        let read = || catch_panics(|| read(&self.state));
+        let read = || {
+            let done = catch_panics(|| read(&self.state));
+            // What is read from a file that has failed may be anything: it is being opened again.
+            let failure = || with_state(&self.state, State::failure);
+            done.map_err(|error| failure().unwrap_or(error))
+        };
         let failed = match read() {
             // The files may have been opened again meanwhile: the state is another one then.
             Err(error) if !is_damage(&error) => read().inspect_err(|error| self.fail(error, false)),

@@ -21,7 +21,7 @@ pub(in super::super) struct DiskSnapshot {
     blocks: ReadOnlyTable<&'static [u8], &'static [u8]>,
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
     /// Keeps it open. Declared after the tables, which are of it.
-    _database: Arc<Database>,
+    database: Arc<Database>,
     /// Newest first.
     runs: Vec<Arc<Run>>,
 }
@@ -40,9 +40,14 @@ impl DiskSnapshot {
         Ok(Self {
             blocks,
             rows,
-            _database: Arc::clone(database),
+            database: Arc::clone(database),
             runs,
         })
+    }
+
+    /// Why its file can no longer be used, if that is so.
+    pub(super) fn failure(&self) -> Option<redb::Error> {
+        self.database.failure()
     }
 
     /// The value of a key.

@@ -4,10 +4,15 @@
 //! redb answers nothing after an error of its file, reads included. On a frozen file it goes on, and what it had written
 //! before stays readable; its owner sees in [`FreezingFile::failure`] that what came after is not on the disk. A frozen
 //! file is also how a store is opened that cannot be written: what redb writes while it opens stays in memory.
+//!
+//! Some file systems drop what a failed sync should have written, and redb, which trusts what it reads, would panic on
+//! what was there before. So the checksums of what is not synced are kept, and such a page is an error to read.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use redb::StorageBackend;
 
@@ -22,6 +27,8 @@ pub(super) struct FreezingFile(Arc<Inner>);
 struct Inner {
     file: Box<dyn StorageBackend>,
     mode: RwLock<Mode>,
+    /// What was written since the last sync.
+    unsynced: Mutex<Checksums>,
     /// The first error.
     failure: OnceLock<io::Error>,
 }
@@ -34,6 +41,9 @@ enum Mode {
     Revoked,
 }
 
+/// The checksums of pages, by number; `None` of those that were not written as a whole.
+type Checksums = BTreeMap<u64, Option<u32>>;
+
 /// What is not on the disk.
 #[derive(Debug)]
 struct Changes {
@@ -43,6 +53,8 @@ struct Changes {
     in_file: u64,
     /// Changed pages, by number.
     pages: BTreeMap<u64, Vec<u8>>,
+    /// What was written to the file, and may be lost.
+    unsynced: Checksums,
 }
 
 impl FreezingFile {
@@ -50,6 +62,7 @@ impl FreezingFile {
         Self(Arc::new(Inner {
             file,
             mode: RwLock::new(Mode::Written),
+            unsynced: Mutex::default(),
             failure: OnceLock::new(),
         }))
     }
@@ -74,6 +87,10 @@ impl Inner {
         self.mode.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn unsynced(&self) -> MutexGuard<'_, Checksums> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Writes to the file while it can be written, and to memory from the first error on.
     fn write(
         &self,
@@ -93,6 +110,7 @@ impl Inner {
                 length,
                 in_file: length,
                 pages: BTreeMap::new(),
+                unsynced: std::mem::take(&mut self.unsynced()),
             });
         }
         match &mut *mode {
@@ -123,13 +141,27 @@ impl Changes {
             file.read(offset, stored)?;
         }
         for (number, within, range) in pages(offset, out.len()) {
-            if let Some(page) = self.pages.get(&number)
-                && let (Some(page), Some(out)) = (page.get(within), out.get_mut(range))
-            {
-                out.copy_from_slice(page);
+            let Some(out) = out.get_mut(range) else {
+                continue;
+            };
+            if let Some(page) = self.pages.get(&number) {
+                page.get(within)
+                    .into_iter()
+                    .for_each(|page| out.copy_from_slice(page));
+            } else if !self.is_as_written(number, out) {
+                return Err(io::Error::other(
+                    "the disk has dropped what it was to write",
+                ));
             }
         }
         Ok(())
+    }
+
+    /// Whether a page of the file, or a part of one, is what was written, as far as that is known.
+    fn is_as_written(&self, number: u64, page: &[u8]) -> bool {
+        let written = self.unsynced.get(&number).copied().flatten();
+        let written = written.filter(|_| page.len() == PAGE);
+        written.is_none_or(|written| crc32fast::hash(page) == written)
     }
 
     fn write(&mut self, file: &dyn StorageBackend, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -151,6 +183,7 @@ impl Changes {
     fn set_len(&mut self, length: u64) {
         self.length = length;
         self.in_file = self.in_file.min(length);
+        cut(&mut self.unsynced, length);
         self.pages
             .retain(|number, _| number * as_u64(PAGE) < length);
         let last = self.pages.get_mut(&(length / as_u64(PAGE)));
@@ -168,6 +201,11 @@ impl Changes {
         }
         Ok(page)
     }
+}
+
+/// Forgets what was written behind the end of a file, and its last page.
+fn cut(unsynced: &mut Checksums, length: u64) {
+    drop(unsynced.split_off(&(length / as_u64(PAGE))));
 }
 
 /// The pages of a range of a file: the number of each, and which part of it is which part of the range.
@@ -205,7 +243,11 @@ impl StorageBackend for FreezingFile {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.0.write(
-            |file| file.set_len(length),
+            |file| {
+                file.set_len(length)?;
+                cut(&mut self.0.unsynced(), length);
+                Ok(())
+            },
             |changes, _| {
                 changes.set_len(length);
                 Ok(())
@@ -214,14 +256,26 @@ impl StorageBackend for FreezingFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.write(StorageBackend::sync_data, |_, _| Ok(()))
+        let sync = |file: &dyn StorageBackend| {
+            file.sync_data()?;
+            self.0.unsynced().clear();
+            Ok(())
+        };
+        self.0.write(sync, |_, _| Ok(()))
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write(
-            |file| file.write(offset, data),
-            |changes, file| changes.write(file, offset, data),
-        )
+        let write = |file: &dyn StorageBackend| {
+            file.write(offset, data)?;
+            let mut unsynced = self.0.unsynced();
+            for (number, _, range) in pages(offset, data.len()) {
+                let page = data.get(range).filter(|page| page.len() == PAGE);
+                unsynced.insert(number, page.map(crc32fast::hash));
+            }
+            Ok(())
+        };
+        self.0
+            .write(write, |changes, file| changes.write(file, offset, data))
     }
 }
 
@@ -240,4 +294,64 @@ fn as_u64(length: usize) -> u64 {
 
 fn as_usize(length: u64) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+
+    /// A file whose syncs fail and drop what was written to its second page.
+    #[derive(Debug, Default)]
+    struct Lossy(InMemoryBackend);
+
+    impl StorageBackend for Lossy {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+
+        fn set_len(&self, length: u64) -> io::Result<()> {
+            self.0.set_len(length)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.0.write(as_u64(PAGE), &[0; PAGE])?;
+            Err(io::Error::other("the disk is broken"))
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.0.write(offset, data)
+        }
+    }
+
+    #[test]
+    fn what_a_failed_sync_has_dropped_cannot_be_read_until_it_is_written_again() {
+        let file = FreezingFile::new(Box::new(Lossy::default()));
+        let written = [7; 3 * PAGE];
+        let page = as_u64(PAGE);
+        file.set_len(page * 4).unwrap();
+        file.write(0, &written).unwrap();
+        file.sync_data().unwrap();
+        assert!(file.failure().is_some());
+        let read = |page: u64, pages: usize| {
+            let mut out = vec![0; pages * PAGE];
+            file.read(page * as_u64(PAGE), &mut out).map(|()| out)
+        };
+        assert_eq!(read(0, 1).unwrap(), [7; PAGE]);
+        assert_eq!(read(2, 1).unwrap(), [7; PAGE]);
+        assert_eq!(read(3, 1).unwrap(), [0; PAGE]);
+        assert!(read(1, 1).is_err() && read(0, 3).is_err());
+        file.write(page, &[8; PAGE]).unwrap();
+        assert_eq!(read(1, 1).unwrap(), [8; PAGE]);
+        file.set_len(page).unwrap();
+        file.set_len(page * 3).unwrap();
+        assert_eq!(read(2, 1).unwrap(), [0; PAGE]);
+    }
 }

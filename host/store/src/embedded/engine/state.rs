@@ -72,6 +72,11 @@ impl State {
         self.sealed = Arc::new(Memtable::new(0));
     }
 
+    /// Why what is flushed can no longer be relied on, if that is so.
+    pub(in super::super) fn failure(&self) -> Option<redb::Error> {
+        self.disk.failure()
+    }
+
     /// Whether a sealed memtable is being flushed.
     #[cfg(test)]
     pub(in super::super) fn is_flushing(&self) -> bool {
