@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::delivery::{Delivery, DeliveryId, FIRST, Job, LATER, Status};
+use super::delivery::{Delivery, DeliveryId, FIRST, Job, LATER};
 use crate::clock::Timestamp;
 use crate::config;
 use crate::error::{Error, Result};
@@ -223,7 +223,7 @@ pub(super) fn deliver(
         first.get_or_insert(id);
         let mut delivery = Delivery::new(*webhook, event, event_id, event_type, now);
         let at = first_try(*webhook);
-        delivery.wait(Status::Pending, now, at);
+        delivery.next_attempt_at = Some(at);
         change.put(&id.key(), &delivery)?;
         let job = Job {
             webhook: *webhook,

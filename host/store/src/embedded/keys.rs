@@ -120,7 +120,7 @@ pub(super) fn queues(order: Order, partition: &str, after: Option<&str>) -> Rang
         || prefix.clone(),
         |after| {
             let queue = queue(order, partition, after);
-            from(&queue, queue.clone()).end
+            jobs(&queue, queue.clone()).end
         },
     );
     from(&prefix, first)

@@ -92,12 +92,14 @@ impl Shared {
             let failure = || with_state(&self.state, State::failure);
             done.map_err(|error| failure().unwrap_or(error))
         };
-        let failed = match read() {
-            // The files may have been opened again meanwhile: the state is another one then.
-            Err(error) if !is_damage(&error) => read().inspect_err(|error| self.fail(error, false)),
-            done => done,
-        };
-        failed.map_err(|error| Unavailable(self.disk.describe(&error)))
+        // The files may have been opened again meanwhile: the state is another one then.
+        let done = read().or_else(|_| read());
+        done.map_err(|error| {
+            if !is_damage(&error) {
+                self.fail(&error, false);
+            }
+            Unavailable(self.disk.describe(&error))
+        })
     }
 
     /// Changes the newest durable state.

@@ -145,9 +145,9 @@ impl Changes {
                 continue;
             };
             if let Some(page) = self.pages.get(&number) {
-                page.get(within)
-                    .into_iter()
-                    .for_each(|page| out.copy_from_slice(page));
+                if let Some(page) = page.get(within) {
+                    out.copy_from_slice(page);
+                }
             } else if !self.is_as_written(number, out) {
                 return Err(io::Error::other(
                     "the disk has dropped what it was to write",
