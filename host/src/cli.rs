@@ -413,7 +413,7 @@ fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> 
         return Ok(config.operator_file.clone().into());
     }
     match url {
-        StoreUrl::Embedded(folder) => Ok(folder.join("operator.json")),
+        StoreUrl::Embedded { folder, .. } => Ok(folder.join("operator.json")),
         StoreUrl::Memory | StoreUrl::Redis(_) => {
             Err(format!("{url} has no folder: use --operator-file FILE"))
         }

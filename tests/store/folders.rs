@@ -24,11 +24,11 @@ fn mode(path: impl AsRef<Path>) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A folder with a closed store of one entry, and its redb file.
+/// A folder with a closed store of one entry, and its file.
 fn closed() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     block_on(open(folder.path()).commit(commit([put("row", "1")]))).unwrap();
-    let file = folder.path().join("tillgate.redb");
+    let file = folder.path().join("tillgate.db");
     (folder, file)
 }
 
@@ -38,7 +38,7 @@ fn a_missing_folder_is_created_for_this_user_only() {
     let folder = parent.path().join("a/b");
     let _store = open(&folder);
     assert_eq!(mode(&folder), 0o700);
-    for file in ["tillgate.redb", "tillgate.journal.0", "tillgate.journal.1"] {
+    for file in ["tillgate.db", "tillgate.db-wal", "tillgate.db-shm"] {
         assert_eq!(mode(folder.join(file)), 0o600);
     }
 }
@@ -49,7 +49,7 @@ fn the_file_is_for_this_user_only_in_a_folder_that_is_not() {
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let _store = open(folder.path());
     assert_eq!(mode(folder.path()), 0o755);
-    assert_eq!(mode(folder.path().join("tillgate.redb")), 0o600);
+    assert_eq!(mode(folder.path().join("tillgate.db")), 0o600);
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn a_folder_that_cannot_be_written_is_refused() {
 
 #[test]
 fn a_file_that_is_not_a_store_is_refused_and_left_alone() {
-    for contents in [&b""[..], b"x", &[0; 100_000], &[b'x'; 100_000]] {
+    for contents in [&b"x"[..], &[0; 100_000], &[b'x'; 100_000]] {
         let folder = TempDir::new().unwrap();
-        let file = folder.path().join("tillgate.redb");
+        let file = folder.path().join("tillgate.db");
         fs::write(&file, contents).unwrap();
         let message = refusal(folder.path());
         assert!(message.contains("damaged"), "{message}");
@@ -126,70 +126,93 @@ fn a_truncated_store_is_refused() {
     let length = fs::metadata(&file).unwrap().len();
     for keep in [1, 64, 320, 4_096, length / 2] {
         let (copy, damaged) = copy_of(folder.path());
-        fs::OpenOptions::new()
-            .write(true)
-            .open(&damaged)
-            .unwrap()
-            .set_len(keep)
-            .unwrap();
+        let opened = fs::OpenOptions::new().write(true).open(&damaged);
+        opened.unwrap().set_len(keep).unwrap();
         let message = refusal(copy.path());
         assert!(message.contains("damaged"), "{keep}: {message}");
     }
     assert_eq!(fs::metadata(&file).unwrap().len(), length);
 }
 
+/// Runs a statement on a closed store, as an operator would with `sqlite3`.
+fn execute(file: &Path, sql: &str) {
+    let database = rusqlite::Connection::open(file).unwrap();
+    database.execute_batch(sql).unwrap();
+}
+
 #[test]
-fn a_store_of_another_format_is_refused() {
+fn a_store_of_a_newer_format_is_refused() {
     let (folder, file) = closed();
-    {
-        let database = redb::Database::open(&file).unwrap();
-        let tx = database.begin_write().unwrap();
-        let about = redb::TableDefinition::<&str, u64>::new("about");
-        tx.open_table(about).unwrap().insert("format", 999).unwrap();
-        tx.commit().unwrap();
-    }
-    assert!(refusal(folder.path()).contains("has format 999, and this version reads format 6"));
+    execute(&file, "PRAGMA user_version = 999");
+    assert!(refusal(folder.path()).contains(
+        "has format 999, and this version reads formats up to 1: use a newer version"
+    ));
 }
 
 #[test]
-fn a_store_without_its_journal_is_refused() {
-    for journal in ["tillgate.journal.0", "tillgate.journal.1"] {
-        let (folder, _file) = closed();
-        fs::remove_file(folder.path().join(journal)).unwrap();
-        let message = refusal(folder.path());
-        let missing = format!("is damaged, restore a copy of it: its file {journal} is missing");
-        assert!(message.contains(&missing), "{message}");
-    }
-}
-
-/// Closing flushes everything, so a damaged journal loses nothing then.
-#[test]
-fn the_journal_of_a_closed_store_contains_nothing_that_is_not_flushed() {
-    let (folder, _file) = closed();
-    for journal in ["tillgate.journal.0", "tillgate.journal.1"] {
-        fs::write(folder.path().join(journal), b"").unwrap();
-    }
-    let store = open(folder.path());
-    let page = block_on(store.scan(&partition(), "", None, 9)).unwrap();
-    assert_eq!(keys(&page), ["row"]);
-}
-
-#[test]
-fn a_database_that_is_not_a_store_is_refused() {
+fn a_folder_of_the_engine_before_is_refused() {
     let folder = TempDir::new().unwrap();
-    drop(redb::Database::create(folder.path().join("tillgate.redb")).unwrap());
-    assert!(refusal(folder.path()).contains("contains a database that is not a store"));
+    fs::write(folder.path().join("tillgate.redb"), "theirs").unwrap();
+    let message = refusal(folder.path());
+    assert!(message.contains("a store of a development version (tillgate.redb)"), "{message}");
+    assert!(!folder.path().join("tillgate.db").exists());
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("tillgate.db");
+    execute(&file, "CREATE TABLE theirs (id)");
+    let before = fs::read(&file).unwrap();
+    assert!(refusal(folder.path()).contains("is a database of another program"));
+    assert!(fs::read(&file).unwrap() == before);
 }
 
 #[test]
 fn an_interrupted_first_start_is_completed() {
-    for leftover in [&b""[..], &[0; 50_000], b"anything"] {
+    let empty: fn(&Path) = |file| fs::write(file, "").unwrap();
+    let without_tables: fn(&Path) = |file| execute(file, "PRAGMA journal_mode = WAL");
+    for interrupted in [empty, without_tables] {
         let folder = TempDir::new().unwrap();
-        let unfinished = folder.path().join("tillgate.redb.new");
-        fs::write(&unfinished, leftover).unwrap();
+        interrupted(&folder.path().join("tillgate.db"));
         block_on(open(folder.path()).commit(commit([put("row", "1")]))).unwrap();
-        assert!(!unfinished.exists());
+        let page = block_on(open(folder.path()).scan(&partition(), "", None, 9)).unwrap();
+        assert_eq!(keys(&page), ["row"]);
     }
+}
+
+/// A closed store is one file, which any program for SQLite can read.
+#[test]
+fn a_closed_store_is_one_file() {
+    let (folder, file) = closed();
+    let mut files: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["tillgate.db", "tillgate.lock"]);
+    let database = rusqlite::Connection::open(file).unwrap();
+    let row: (String, i64, Vec<u8>) = database
+        .query_row("SELECT key, revision, value FROM entries", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .unwrap();
+    assert_eq!(row, ("row".to_owned(), 1, b"1".to_vec()));
+}
+
+#[test]
+fn another_process_reads_while_the_store_is_open() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path());
+    block_on(store.commit(commit([put("row", "1")]))).unwrap();
+    let read = std::process::Command::new("sqlite3")
+        .arg("-readonly")
+        .arg(folder.path().join("tillgate.db"))
+        .arg("SELECT name, revision FROM partitions")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(read.stdout).unwrap(), "tenant|1\n");
+    block_on(store.commit(commit([put("row", "2")]))).unwrap();
 }
 
 /// Whatever happened to the file, the store returns correct results or errors; it neither panics nor hangs.
@@ -208,7 +231,7 @@ fn a_damaged_store_never_panics() {
         }
     });
     drop(store);
-    let length = fs::metadata(folder.path().join("tillgate.redb"))
+    let length = fs::metadata(folder.path().join("tillgate.db"))
         .unwrap()
         .len();
 
@@ -281,13 +304,16 @@ async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
     Ok(())
 }
 
-/// A copy of a store's folder, and the path of its redb file.
+/// A copy of the folder of a store that no process has open, and the path of its file.
 pub fn copy_of(folder: &Path) -> (TempDir, PathBuf) {
     let copy = TempDir::new().unwrap();
-    for file in ["tillgate.redb", "tillgate.journal.0", "tillgate.journal.1"] {
-        fs::copy(folder.join(file), copy.path().join(file)).unwrap();
+    for file in ["tillgate.db", "tillgate.db-wal"] {
+        let from = folder.join(file);
+        if from.exists() {
+            fs::copy(from, copy.path().join(file)).unwrap();
+        }
     }
-    let file = copy.path().join("tillgate.redb");
+    let file = copy.path().join("tillgate.db");
     (copy, file)
 }
 
@@ -299,12 +325,15 @@ fn a_url_names_the_store_to_open() {
     assert_eq!(parsed.to_string(), url);
     let embedded = block_on(tillgate_store::open(&parsed, clock(), true)).unwrap();
     block_on(embedded.commit(commit([put("row", "1")]))).unwrap();
-    assert!(folder.path().join("tillgate.redb").exists());
+    assert!(folder.path().join("tillgate.db").exists());
     assert!(
         block_on(tillgate_store::open(&parsed, clock(), true))
             .unwrap_err()
             .contains("is open in another process")
     );
+
+    let sized = format!("{url}?cache=16.0 MiB");
+    assert_eq!(sized.parse::<StoreUrl>().unwrap().to_string(), sized);
 
     let memory: StoreUrl = "memory:".parse().unwrap();
     let opened = block_on(tillgate_store::open(&memory, clock(), false)).unwrap();
@@ -316,6 +345,9 @@ fn a_url_names_the_store_to_open() {
         "memory:x",
         "embedded:",
         "embedded",
+        "embedded:?cache=1MiB",
+        "embedded:x?cache=much",
+        "embedded:x?size=1",
         "sqlite:x",
     ] {
         assert!(

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use tempfile::TempDir;
 use tillgate_store::clock::{StoppedClock, Timestamp};
 use tillgate_store::{
-    Claimed, Commit, CommitError, CommitId, Committed, EmbeddedStore, Position, REMEMBER, Revision,
+    Commit, CommitError, CommitId, Committed, EmbeddedStore, Position, REMEMBER, Revision,
     Store,
 };
 
@@ -121,7 +121,7 @@ fn positions_are_not_reused_after_a_trim_and_a_restart() {
 }
 
 #[test]
-fn a_lease_persists_over_a_restart_and_leases_still_increase() {
+fn all_leases_end_at_a_restart_and_leases_still_increase() {
     let folder = TempDir::new().unwrap();
     block_on(async {
         let store = open(folder.path(), START);
@@ -130,31 +130,18 @@ fn a_lease_persists_over_a_restart_and_leases_still_increase() {
             [enqueue("queue", "a", START), enqueue("queue", "b", START)],
         )
         .await;
-        let claimed = store
-            .claim(&partition(), "queue", MINUTE, 2)
-            .await
-            .unwrap()
-            .jobs;
-        drop(store);
-
-        let store = open(folder.path(), START);
-        let nothing = Claimed {
-            jobs: Vec::new(),
-            next_due: Some(START.plus(MINUTE)),
+        let claim = async |store: &EmbeddedStore| {
+            let claimed = store.claim(&partition(), "queue", MINUTE, 9).await;
+            claimed.unwrap()
         };
-        assert_eq!(
-            store.claim(&partition(), "queue", MINUTE, 9).await.unwrap(),
-            nothing
-        );
+        let claimed = claim(&store).await.jobs;
         commit_to(&store, [settle("queue", "a", claimed[0].lease, None)]).await;
+        assert_eq!(claim(&store).await.jobs, []);
         drop(store);
 
-        let store = open(folder.path(), START.plus(HOUR));
-        let again = store
-            .claim(&partition(), "queue", MINUTE, 9)
-            .await
-            .unwrap()
-            .jobs;
+        // The clock stands, so the lease would go on for a minute.
+        let store = open(folder.path(), START);
+        let again = claim(&store).await.jobs;
         assert_eq!((ids(&again), again[0].attempt), (vec!["b"], 2));
         assert!(again[0].lease > claimed[0].lease && again[0].lease > claimed[1].lease);
         let late = store
@@ -162,6 +149,17 @@ fn a_lease_persists_over_a_restart_and_leases_still_increase() {
             .await;
         assert_eq!(late, lost("queue", "b"));
     });
+}
+
+#[test]
+fn what_a_killed_process_had_claimed_is_free_at_the_next_start() {
+    let folder = TempDir::new().unwrap();
+    let mut child = Child::start("claim", folder.path());
+    assert_eq!(child.line().unwrap(), "claimed 3");
+    child.kill();
+    let store = open_when_free(folder.path(), &clock());
+    let claimed = block_on(store.claim(&partition(), "queue", MINUTE, 9)).unwrap();
+    assert_eq!(ids(&claimed.jobs), ["a", "b", "c"]);
 }
 
 #[test]
@@ -186,6 +184,7 @@ fn a_job_that_is_due_before_all_that_were_claimed_is_claimed_after_restarts() {
 
         let store = open(folder.path(), START);
         assert_eq!(ids(&claim(&store).await), vec!["earlier"]);
+        assert_eq!(ids(&claim(&store).await), vec!["a"]);
         assert_eq!(ids(&claim(&store).await), vec!["b"]);
         assert_eq!(ids(&claim(&store).await), Vec::<&str>::new());
     });

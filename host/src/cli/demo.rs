@@ -73,7 +73,10 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
     let folder =
         folder.map_err(|cause| format!("the temporary folder cannot be created: {cause}"))?;
-    let url = StoreUrl::Embedded(folder.path().join("store"));
+    let url = StoreUrl::Embedded {
+        folder: folder.path().join("store"),
+        cache: None,
+    };
     let flags = Flags {
         store: Some(url.to_string()),
         ..Flags::default()

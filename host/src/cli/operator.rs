@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     let missing = match &url {
         StoreUrl::Memory => Some("it exists only while a process runs"),
         // Opening it would create it.
-        StoreUrl::Embedded(folder) if !folder.exists() => Some("no such folder"),
+        StoreUrl::Embedded { folder, .. } if !folder.exists() => Some("no such folder"),
         _ => None,
     };
     if let Some(why) = missing {

@@ -43,7 +43,7 @@ pub use self::contract::{
     PartitionHints, Position, REMEMBER, Refusal, Revision, Slice, Store, Unavailable,
     commit_surely,
 };
-pub use self::embedded::EmbeddedStore;
+pub use self::embedded::{EmbeddedStore, backup};
 pub use self::memory::MemoryStore;
 pub use self::open::{StoreUrl, open, open_portable};
 pub use self::redis::{RedisStore, RedisUrl};

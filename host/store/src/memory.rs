@@ -46,6 +46,15 @@ impl MemoryStore {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends all leases, as a store does that is opened by its only process.
+    #[cfg(test)]
+    pub(super) fn end_leases(&self) {
+        let now = self.clock.now();
+        for contents in self.lock().values_mut() {
+            contents.end_leases(now);
+        }
+    }
+
     /// Reads from a partition; the default when it does not exist.
     fn with_partition<T: Default>(
         &self,

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use bytesize::ByteSize;
+
 use super::contract::Store;
-use super::embedded::EmbeddedStore;
+use super::embedded::{DEFAULT_CACHE_BYTES, EmbeddedStore};
 use super::memory::MemoryStore;
 use super::portable::Portable;
 use super::redis::{RedisStore, RedisUrl};
@@ -17,8 +19,13 @@ use crate::clock::Clock;
 pub enum StoreUrl {
     /// `memory:`, lost when the process ends.
     Memory,
-    /// `embedded:PATH`, a folder.
-    Embedded(PathBuf),
+    /// `embedded:FOLDER`, with `?cache=SIZE` if SQLite's page caches may take another size in all.
+    Embedded {
+        /// The folder.
+        folder: PathBuf,
+        /// The size, if the URL gives one.
+        cache: Option<ByteSize>,
+    },
     /// `redis://`, `rediss://`, `redis+sentinel://`, `redis+cluster://`.
     Redis(RedisUrl),
 }
@@ -34,7 +41,7 @@ impl FromStr for StoreUrl {
         }
         match text.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory),
-            Some(("embedded", path)) if !path.is_empty() => Ok(Self::Embedded(path.into())),
+            Some(("embedded", path)) if !path.is_empty() => embedded(path),
             // The text is not repeated: even a malformed URL may contain a password.
             _ => Err(
                 "store: use embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,..., \
@@ -45,11 +52,35 @@ impl FromStr for StoreUrl {
     }
 }
 
+/// `FOLDER` or `FOLDER?cache=SIZE`.
+fn embedded(path: &str) -> Result<StoreUrl, String> {
+    let Some((folder, query)) = path.rsplit_once('?') else {
+        let folder = path.into();
+        return Ok(StoreUrl::Embedded {
+            folder,
+            cache: None,
+        });
+    };
+    let size = query.strip_prefix("cache=").map(str::parse);
+    match size {
+        Some(Ok(size)) if !folder.is_empty() => Ok(StoreUrl::Embedded {
+            folder: folder.into(),
+            cache: Some(size),
+        }),
+        _ => Err(format!(
+            "store: use embedded:FOLDER or embedded:FOLDER?cache=64MiB, not ?{query}"
+        )),
+    }
+}
+
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("memory:"),
-            Self::Embedded(path) => write!(f, "embedded:{}", path.display()),
+            Self::Embedded { folder, cache } => {
+                write!(f, "embedded:{}", folder.display())?;
+                cache.map_or(Ok(()), |cache| write!(f, "?cache={}", cache.display().iec()))
+            }
             Self::Redis(url) => fmt::Display::fmt(url, f),
         }
     }
@@ -81,7 +112,11 @@ pub async fn open_portable(
     match url {
         StoreUrl::Memory if durable => Err("memory: is lost when the process ends".to_owned()),
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new(clock))),
-        StoreUrl::Embedded(folder) => Ok(Arc::new(EmbeddedStore::open(folder, clock)?)),
+        StoreUrl::Embedded { folder, cache } => {
+            let cache_bytes = cache.map_or(DEFAULT_CACHE_BYTES, |cache| cache.as_u64());
+            let store = EmbeddedStore::open_with_cache(folder, cache_bytes, clock)?;
+            Ok(Arc::new(store))
+        }
         StoreUrl::Redis(url) => Ok(Arc::new(RedisStore::open(url, clock, durable).await?)),
     }
 }

@@ -1,6 +1,5 @@
-//! Unit tests of the embedded store that need its internals: a disk that fails, is slow or loses power, and a comparison
-//! with the store in memory. They are compiled as a module of `host/store/src/embedded.rs`; everything that a real
-//! folder can show is in `tests/store/`.
+//! Unit tests of the embedded store that need its internals. They are compiled as a module of
+//! `host/store/src/embedded/mod.rs`; everything that a real folder can show is in `tests/store/`.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,21 +9,12 @@
     reason = "a test fails by panicking"
 )]
 
-mod batches;
-mod commit_ids;
-mod damage;
-mod fake_disk;
-mod faults;
-mod healing;
+mod formats;
 mod model;
 
 use std::future::Future;
 
-pub(super) use self::fake_disk::FakeDisk;
-use super::super::{
-    Check, Commit, CommitError, CommitId, Health, Lease, MemoryStore, Op, Partition, Position,
-    REMEMBER, Revision, Store,
-};
+use super::super::{Check, CommitId, Lease, MemoryStore, Op, Revision};
 use super::*;
 
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -32,14 +22,4 @@ fn block_on<F: Future>(future: F) -> F::Output {
         .build()
         .unwrap()
         .block_on(future)
-}
-
-/// A sequence of pseudo-random numbers below a bound, the same for the same seed.
-pub(super) fn random(mut seed: u64) -> impl FnMut(usize) -> usize {
-    move |below| {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(seed >> 33).unwrap() % below
-    }
 }

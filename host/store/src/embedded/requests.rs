@@ -1,6 +1,6 @@
 //! Requests to the writer, and their answers: what is to be done, its outcome in the batch, and who waits for it.
 //!
-//! A request is applied to a batch (`batch.rs`) and answered once the batch is durable.
+//! A request is applied to the transaction of its batch (`writer.rs`) and answered once that is durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,8 @@ pub(super) enum Request {
     Trim(Pending<Trim, usize>),
     Claim(Pending<Claim, Claimed>),
     Restore(Pending<Restore, ()>),
-    /// Nothing; wakes the writer.
-    Wake,
+    /// Tries whether the store can be written again.
+    Probe,
 }
 
 /// The arguments of [`Store::trim`](super::super::contract::Store::trim).
@@ -99,7 +99,7 @@ impl Request {
             Self::Claim(pending) => (pending.work.max, 0),
             // A part is as large as a batch may be.
             Self::Restore(_) => (MAX_OPS, 0),
-            Self::Wake => (0, 0),
+            Self::Probe => (0, 0),
         }
     }
 
@@ -111,7 +111,7 @@ impl Request {
                 .as_ref()
                 .is_some_and(took_effect)
                 .then_some(&pending.work.partition),
-            Self::Trim(_) | Self::Claim(_) | Self::Restore(_) | Self::Wake => None,
+            Self::Trim(_) | Self::Claim(_) | Self::Restore(_) | Self::Probe => None,
         }
     }
 
@@ -121,7 +121,7 @@ impl Request {
             Self::Trim(pending) => pending.answer(written),
             Self::Claim(pending) => pending.answer(written),
             Self::Restore(pending) => pending.answer(written),
-            Self::Wake => {}
+            Self::Probe => {}
         }
     }
 }

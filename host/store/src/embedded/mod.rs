@@ -1,43 +1,45 @@
-//! The embedded store: one folder, one process, durable; the default.
+//! The embedded store: one folder, one process, durable; the default. A thin layer over SQLite.
 //!
-//! It is a log-structured merge tree. All changes go through one thread (`writer`). It applies all requests that wait to
-//! a batch (`batch`, `apply`), writes the batch as one record of a write-ahead log with one fsync (`journal`: group
-//! commit), and answers. What is durable there is kept in memtables (`memtable`, `state`) until it is flushed to redb,
-//! many commits at once (`flush`, `compaction`), as rows and a sorted run of blocks (`run`, `block`, `filter`). redb
-//! keeps both in one file with atomic transactions. Reads see the newest durable state, on disk (`disk_snapshot`) or in
-//! memory, and never wait for the writer (`read`).
+//! All changes go through one thread (`writer`): it applies all requests that wait in one transaction with one sync
+//! (group commit), and answers. Reads see the newest durable state on connections of their own and never wait for the
+//! writer (`readers`). What is in the write-ahead log is copied to the file beside the commits (`checkpoints`).
 //!
-//! After a failed write or sync, reads go on and writes are refused while the store opens its files again, until it can
-//! write (`healing`).
+//! The tables are in `schema.sql`; what is done to each is in the file of its name. `README.md` says what is promised,
+//! and by whom.
 
-mod apply;
-mod batch;
-mod commit_index;
-mod engine;
-mod healing;
+pub mod backup;
+mod checkpoints;
+mod commits;
+mod database;
+mod entries;
+mod folder;
 mod jobs;
-mod keys;
+mod logs;
+mod number;
+mod partitions;
 mod portable;
-mod read;
+mod readers;
 mod requests;
-mod restore;
 mod shared;
 #[cfg(test)]
-#[path = "../../../tests/store/embedded/mod.rs"]
+#[path = "../../../../tests/store/embedded/mod.rs"]
 mod tests;
-mod values;
 mod writer;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use self::engine::{Database, Disk, FlushLimits, Folder, Recovered, State, recover};
+use self::checkpoints::Checkpoints;
+use self::database::{Database, FORMATS, Formats, describe};
+use self::folder::Folder;
+use self::readers::Readers;
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
 use self::shared::Shared;
 use self::writer::Writer;
@@ -46,6 +48,9 @@ use super::contract::{
     Position, Slice, Store, Unavailable,
 };
 use crate::clock::{Clock, Timestamp};
+
+/// How much memory SQLite's page caches may take in all, unless the store's URL says so: 64 MiB.
+pub(super) const DEFAULT_CACHE_BYTES: u64 = 64 << 20;
 
 /// The capacity of the writer's queue; further requests wait for room in it.
 const QUEUE_CAPACITY: usize = 4_096;
@@ -58,69 +63,72 @@ const INLINE_ITEMS: usize = 32;
 /// A store in a folder.
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
+    readers: Arc<Readers>,
     /// `None` while the store is dropped, which ends the writer.
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<JoinHandle<()>>,
+    checkpoints: Option<Checkpoints>,
+    /// Declared last, so that no file is used once the folder is unlocked.
+    _folder: Folder,
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `folder`, which is created when it is missing (mode 0700).
+    /// Opens the store in `folder`, which is created when it is missing (mode 0700). All leases end.
     ///
-    /// It also opens when the disk is full or cannot be written: read-only then, until it can be. It reads what the
-    /// journal contains, which takes a second at most. Meanwhile another thread reads the ids of the commits of the last
-    /// quarter of an hour, which the first commit waits for; nothing else grows with the store.
+    /// It also opens when the disk is full: read-only then, until it can be written.
     ///
     /// # Errors
-    /// When the folder cannot be created or is read-only, is damaged, or is open in another process. The message says
-    /// which folder and what to do.
+    /// When the folder cannot be created or written, is damaged, or is open in another process. The message says which
+    /// folder and what to do.
     pub fn open(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let folder = Folder::open(folder)?;
-        Self::start(Box::new(folder), clock, FlushLimits::default())
+        Self::open_with_cache(folder, DEFAULT_CACHE_BYTES, clock)
     }
 
-    fn start(
-        disk: Box<dyn Disk>,
+    /// As [`EmbeddedStore::open`], with so many bytes of memory for SQLite's page caches.
+    ///
+    /// # Errors
+    /// As [`EmbeddedStore::open`].
+    pub fn open_with_cache(
+        folder: &Path,
+        cache_bytes: u64,
         clock: Arc<dyn Clock>,
-        limits: FlushLimits,
     ) -> Result<Self, String> {
-        let database = Arc::new(Database::open(disk.redb()?, disk.path())?);
-        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
-        // Its thread reads the ids of commits on disk while this one reads the journal.
-        let (start, started) = std::sync::mpsc::channel();
-        let thread = Writer::spawn(Arc::clone(&database), started, waiting)?;
-        let journal = disk.journal();
-        let recovered = journal
-            .and_then(|journal| recover(&database, journal, limits.compaction_bytes, disk.path()));
-        let Recovered {
-            state,
-            mut journal,
-            flusher,
-            sealed,
-        } = match recovered {
-            Ok(recovered) => recovered,
-            Err(error) => {
-                drop(start);
-                // It must not use the files once the folder is unlocked.
-                let _ended = thread.join();
-                return Err(error);
-            }
+        Self::open_with_formats(folder, cache_bytes, clock, &FORMATS)
+    }
+
+    fn open_with_formats(
+        folder: &Path,
+        cache_bytes: u64,
+        clock: Arc<dyn Clock>,
+        formats: &Formats,
+    ) -> Result<Self, String> {
+        let folder = Folder::open(folder)?;
+        let database = Database {
+            file: folder.database()?,
+            cache_bytes,
         };
-        let prepared = database
-            .failure()
-            .map_or_else(|| journal.prepare().map_err(redb::Error::Io), Err);
-        let shared = Arc::new(Shared::new(state, disk, clock, requests.downgrade()));
-        if let Err(error) = prepared {
-            shared.fail(&error, true);
-        }
-        // Of those that will submit, most are on the runtime that opens the store.
-        shared.capture_runtime();
-        let writer = (journal, flusher);
-        let writer = Writer::new(Arc::clone(&shared), database, writer, limits);
-        let _running = start.send((writer, sealed));
+        database.refuse_rest_of_file()?;
+        let db = database.writer();
+        let mut db = db.map_err(|error| describe(&database.file, &error))?;
+        database.check_after_unclean_end(&db)?;
+        database.prepare(&mut db, formats, clock.as_ref())?;
+
+        let shared = Arc::new(Shared::new(database.file.clone(), clock));
+        let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);
+        let writer = Writer::new(db, Arc::clone(&shared));
+        let failed = {
+            let shared = Arc::clone(&shared);
+            move || shared.has_failed()
+        };
+        let checkpoints = Checkpoints::start(&database, failed, requests.downgrade())?;
+        let writer = writer.start(waiting, checkpoints.thread())?;
         Ok(Self {
             shared,
+            readers: Arc::new(Readers::new(database)),
             requests: Some(requests),
-            writer: Some(thread),
+            writer: Some(writer),
+            checkpoints: Some(checkpoints),
+            _folder: folder,
         })
     }
 
@@ -130,10 +138,6 @@ impl EmbeddedStore {
         work: W,
         request: impl FnOnce(Pending<W, A>) -> Request,
     ) -> Result<A, WriteError> {
-        self.shared
-            .check_writable()
-            .map_err(|reason| WriteError::Unavailable(reason.0))?;
-        self.shared.capture_runtime();
         let closing = || WriteError::Unavailable("it is being closed".to_owned());
         let (answer, answered) = oneshot::channel();
         let requests = self.requests.as_ref().ok_or_else(closing)?;
@@ -147,18 +151,22 @@ impl EmbeddedStore {
     }
 
     /// Reads about so many items of the newest durable state, without waiting for the writer.
-    async fn query<T: Send + 'static>(
+    async fn read_from<T: Send + 'static>(
         &self,
         items: usize,
-        read: impl Fn(&RwLock<State>) -> Result<T, redb::Error> + Send + 'static,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Unavailable> {
+        let described = |error| Unavailable(self.shared.describe(&error));
         if items <= INLINE_ITEMS {
-            return self.shared.query(read);
+            return self.readers.read(read).map_err(described);
         }
-        let shared = Arc::clone(&self.shared);
-        tokio::task::spawn_blocking(move || shared.query(read))
+        let ended = |error: &dyn fmt::Display| Unavailable(format!("a read has ended: {error}"));
+        let _permit = self.readers.long.acquire().await;
+        let readers = Arc::clone(&self.readers);
+        tokio::task::spawn_blocking(move || readers.read(read))
             .await
-            .unwrap_or_else(|error| Err(Unavailable(format!("a read was aborted: {error}"))))
+            .map_err(|error| ended(&error))?
+            .map_err(described)
     }
 }
 
@@ -177,8 +185,8 @@ impl Store for EmbeddedStore {
         keys: &[String],
     ) -> Result<Vec<Option<Entry>>, Unavailable> {
         let (partition, keys) = (partition.clone(), keys.to_vec());
-        self.query(keys.len(), move |state| {
-            read::entries(state, &partition, &keys)
+        self.read_from(keys.len(), move |db| {
+            entries::get(db, number(db, &partition)?, &keys)
         })
         .await
     }
@@ -192,8 +200,8 @@ impl Store for EmbeddedStore {
     ) -> Result<Page, Unavailable> {
         let partition = partition.clone();
         let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
-        self.query(max, move |state| {
-            read::page(state, &partition, &prefix, after.as_deref(), max)
+        self.read_from(max, move |db| {
+            entries::scan(db, number(db, &partition)?, &prefix, after.as_deref(), max)
         })
         .await
     }
@@ -206,8 +214,8 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Slice, Unavailable> {
         let (partition, log) = (partition.clone(), log.to_owned());
-        self.query(max, move |state| {
-            read::slice(state, &partition, &log, after, max)
+        self.read_from(max, move |db| {
+            logs::read(db, number(db, &partition)?, &log, after, max)
         })
         .await
     }
@@ -220,13 +228,15 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<usize, Unavailable> {
         let mut dropped = 0;
-        // In parts, so that commits come between and every batch is bounded.
+        // In parts, so that commits come between and every transaction is bounded.
         while dropped < max {
             let part = (max - dropped).min(MAX_OPS);
             // Mostly there is nothing to trim, which needs no write.
             let (in_partition, of_log) = (partition.clone(), log.to_owned());
             let oldest = self
-                .query(1, move |state| read::oldest(state, &in_partition, &of_log))
+                .read_from(1, move |db| {
+                    logs::oldest(db, number(db, &in_partition)?, &of_log)
+                })
                 .await?;
             if oldest.is_none_or(|oldest| oldest >= before) {
                 break;
@@ -252,8 +262,8 @@ impl Store for EmbeddedStore {
         // Workers ask often and mostly find nothing due, which needs no write.
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
         let next_due = self
-            .query(1, move |state| {
-                read::next_due(state, &in_partition, &of_queue)
+            .read_from(1, move |db| {
+                jobs::next_due(db, number(db, &in_partition)?, &of_queue)
             })
             .await?;
         if max == 0 || next_due.is_none_or(|due| due > self.shared.clock.now()) {
@@ -277,10 +287,8 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<Vec<Partition>, Unavailable> {
         let after = after.map(str::to_owned);
-        self.query(max, move |state| {
-            read::partitions(state, after.as_deref(), max)
-        })
-        .await
+        self.read_from(max, move |db| partitions::list(db, after.as_deref(), max))
+            .await
     }
 
     fn hints(&self, partition: &Partition) -> Hints {
@@ -308,13 +316,20 @@ impl Drop for EmbeddedStore {
             // The panic hook has reported a panic of the writer.
             let _ended = writer.join();
         }
+        // The last connection to be closed copies what is in the log.
+        self.checkpoints.take().map(Checkpoints::end);
     }
 }
 
 impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddedStore")
-            .field("disk", &self.shared.disk)
+            .field("file", &self.shared.file)
             .finish_non_exhaustive()
     }
+}
+
+/// The number of a partition.
+fn number(db: &Connection, partition: &Partition) -> rusqlite::Result<i64> {
+    Ok(partitions::Partition::find(db, partition.as_str())?.id)
 }

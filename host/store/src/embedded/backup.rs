@@ -1,0 +1,174 @@
+//! Backups: a copy of a store in one file, made while a host serves it, and a store made from one.
+//!
+//! SQLite's backup API copies a snapshot page by page. Commits go on meanwhile; the write-ahead log keeps what they
+//! change until the copy is complete.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, Error, OpenFlags};
+use tempfile::NamedTempFile;
+
+use super::database::{check, connect, describe, format_of};
+use super::folder::{Folder, database_in, sync};
+use super::number::Number;
+use crate::clock::Timestamp;
+
+/// How many pages are copied at once: 4 MiB.
+const STEP: i32 = 1_024;
+
+/// How much of a copy is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes that are copied.
+    pub done: u64,
+    /// Bytes in all.
+    pub total: u64,
+}
+
+/// What a store contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Partitions that have a commit.
+    pub partitions: u64,
+    /// Entries.
+    pub entries: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Jobs.
+    pub jobs: u64,
+    /// The publish time of the newest commit; 0 when there is none.
+    pub newest: Timestamp,
+}
+
+/// Copies the store in `folder`, which a host may serve meanwhile, to a new file that only this user can read.
+///
+/// The copy is checked before it gets its name: a page that is damaged is found.
+///
+/// # Errors
+/// When there is no store, the file exists, something is damaged, or the disk fails. The message says what to do.
+pub fn backup(
+    folder: &Path,
+    file: &Path,
+    report: &mut dyn FnMut(Progress),
+) -> Result<Contents, String> {
+    let (database, db) = open(folder)?;
+    write(&db, file, report)?;
+    db.close()
+        .map_err(|(_, error)| describe(&database, &error))?;
+    contents(&open_file(file)?).map_err(|error| describe(file, &error))
+}
+
+/// Makes a store from a backup, in a folder that is empty or missing.
+///
+/// # Errors
+/// When the file is not a backup or is damaged, or the folder contains something. The message says what to do.
+pub fn restore(
+    file: &Path,
+    folder: &Path,
+    report: &mut dyn FnMut(Progress),
+) -> Result<Contents, String> {
+    let db = open_file(file)?;
+    check(&db, file, "integrity_check")?;
+    let folder = Folder::open_empty(folder)?;
+    write(&db, &database_in(&folder.path), report)?;
+    contents(&db).map_err(|error| describe(file, &error))
+}
+
+/// Checks the store in `folder`, which a host may serve meanwhile: reads every page of it.
+///
+/// # Errors
+/// When there is no store, or something is damaged. The message says what to do.
+pub fn inspect(folder: &Path) -> Result<Contents, String> {
+    let (database, db) = open(folder)?;
+    check(&db, &database, "quick_check")?;
+    contents(&db).map_err(|error| describe(&database, &error))
+}
+
+/// Copies what a connection reads to a new file.
+pub(super) fn write(
+    db: &Connection,
+    file: &Path,
+    report: &mut dyn FnMut(Progress),
+) -> Result<(), String> {
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", file.display());
+    if file.exists() {
+        return Err(format!("{} exists already", file.display()));
+    }
+    let folder = match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    // It is removed unless it gets its name. Only this user can read it.
+    let unfinished = NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
+    copy(db, unfinished.path(), report).map_err(|error| cannot(&error))?;
+    check(
+        &open_file(unfinished.path())?,
+        unfinished.path(),
+        "quick_check",
+    )?;
+    unfinished
+        .persist_noclobber(file)
+        .map_err(|error| error.error)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| sync(folder))
+        .map_err(|error| cannot(&error))
+}
+
+fn copy(db: &Connection, to: &Path, report: &mut dyn FnMut(Progress)) -> rusqlite::Result<()> {
+    let mut to = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // One snapshot for all steps. Without it, each commit would make the copy begin anew.
+    let snapshot = db.unchecked_transaction()?;
+    let page: Number = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let backup = Backup::new(&snapshot, &mut to)?;
+    loop {
+        let step = backup.step(STEP)?;
+        let progress = backup.progress();
+        let bytes = |pages: i32| u64::try_from(pages).unwrap_or(0) * page.0;
+        report(Progress {
+            done: bytes(progress.pagecount - progress.remaining),
+            total: bytes(progress.pagecount),
+        });
+        if step == StepResult::Done {
+            break;
+        }
+    }
+    drop(backup);
+    // One file that any program can read wherever it is, with no log beside it.
+    to.pragma_update(None, "journal_mode", "DELETE")?;
+    to.close().map_err(|(_, error)| error)
+}
+
+/// Opens the store in a folder for reading, beside a host.
+fn open(folder: &Path) -> Result<(PathBuf, Connection), String> {
+    let file = database_in(folder);
+    if !file.exists() {
+        return Err(format!("there is no store in {}", folder.display()));
+    }
+    let db = open_file(&file)?;
+    Ok((file, db))
+}
+
+fn open_file(file: &Path) -> Result<Connection, String> {
+    // For a message of its own. It must not be opened: closing it would end the locks that SQLite has on a store that this
+    // process has open.
+    fs::metadata(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let db = connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let db = db.map_err(|error| describe(file, &error))?;
+    match format_of(&db, file)? {
+        Some(_) => Ok(db),
+        None => Err(format!("{} contains no store", file.display())),
+    }
+}
+
+fn contents(db: &Connection) -> Result<Contents, Error> {
+    let number = |sql: &str| db.query_row(sql, [], |row| Ok(row.get::<_, Number>(0)?.0));
+    Ok(Contents {
+        partitions: number("SELECT count(*) FROM partitions WHERE revision > 0")?,
+        entries: number("SELECT count(*) FROM entries")?,
+        messages: number("SELECT count(*) FROM messages")?,
+        jobs: number("SELECT count(*) FROM jobs")?,
+        newest: Timestamp(number("SELECT coalesce(max(at), 0) FROM partitions")?),
+    })
+}

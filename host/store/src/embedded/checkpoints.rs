@@ -1,0 +1,119 @@
+//! Checkpoints: what commits have written to the write-ahead log is copied to the file, beside them.
+//!
+//! A commit appends to the log, `tillgate.db-wal`. A thread of lower priority copies what is there to the file, which
+//! stops no commit. Once all of a log that has grown is copied, SQLite begins it anew with the next commit. Under load
+//! there is always a little more in the log than was copied, so the writer copies the last bit itself, between two
+//! commits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, Error, Result};
+use tokio::sync::mpsc::WeakSender;
+
+use super::database::{Database, describe};
+use super::requests::Request;
+use crate::priority;
+
+/// From so many pages on that are not copied, they are copied: 4 MiB.
+const COPY_AT: i32 = 1_024;
+
+/// A log of so many pages is begun anew as soon as little of it is left to copy: 16 MiB.
+const RESTART_AT: i32 = 4 * COPY_AT;
+
+/// And one of so many whatever is left: 64 MiB.
+const RESTART_SURELY_AT: i32 = 4 * RESTART_AT;
+
+/// How often the writer is asked to try again while it cannot write.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The thread that makes checkpoints.
+pub(super) struct Checkpoints {
+    thread: JoinHandle<()>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Checkpoints {
+    /// Starts the thread. While `failed` is set, it also has the writer try again.
+    pub(super) fn start(
+        database: &Database,
+        failed: impl Fn() -> bool + Send + 'static,
+        writer: WeakSender<Request>,
+    ) -> std::result::Result<Self, String> {
+        let db = database.writer();
+        let db = db.map_err(|error| describe(&database.file, &error))?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let is_ended = Arc::clone(&ended);
+        let run = move || {
+            priority::lower_own(priority::UPKEEP);
+            while !is_ended.load(Ordering::Acquire) {
+                if let Err(error) = copy_if_due(&db) {
+                    tracing::debug!(%error, "a checkpoint failed; it is tried again");
+                }
+                if failed()
+                    && let Some(writer) = writer.upgrade()
+                {
+                    // When its queue is full, it tries anyway.
+                    let _full = writer.try_send(Request::Probe);
+                }
+                thread::park_timeout(RETRY);
+            }
+        };
+        let thread = thread::Builder::new().name("store-checkpoints".to_owned());
+        let thread = thread.spawn(run);
+        let thread = thread.map_err(|error| format!("a thread cannot start: {error}"))?;
+        Ok(Self { thread, ended })
+    }
+
+    /// The thread, to be unparked when there is something to copy.
+    pub(super) fn thread(&self) -> Thread {
+        self.thread.thread().clone()
+    }
+
+    /// Ends the thread and waits for it.
+    pub(super) fn end(self) {
+        self.ended.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        // The panic hook has reported a panic.
+        let _ended = self.thread.join();
+    }
+}
+
+/// How many pages the log has, and how many of them are copied.
+fn progress(db: &Connection, mode: CheckpointMode) -> Result<(i32, i32)> {
+    db.wal_checkpoint_v2(Some(c"main"), mode)
+}
+
+fn copy_if_due(db: &Connection) -> Result<()> {
+    let (pages, copied) = progress(db, CheckpointMode::NOOP)?;
+    if pages - copied >= COPY_AT {
+        progress(db, CheckpointMode::PASSIVE)?;
+    }
+    Ok(())
+}
+
+/// After a commit: wakes the thread when there is much to copy; copies what is left itself when the log is to be begun
+/// anew.
+pub(super) fn after_commit(db: &Connection, thread: &Thread) {
+    let checked = || {
+        let (pages, copied) = progress(db, CheckpointMode::NOOP)?;
+        let much = pages - copied >= COPY_AT;
+        if pages >= RESTART_SURELY_AT || (pages >= RESTART_AT && !much) {
+            progress(db, CheckpointMode::PASSIVE)?;
+        } else if much {
+            thread.unpark();
+        }
+        Result::Ok(())
+    };
+    match checked() {
+        Ok(()) => {}
+        // The other thread is at it.
+        Err(Error::SqliteFailure(error, _))
+            if error.code == rusqlite::ffi::ErrorCode::DatabaseBusy => {}
+        // The commit is durable in the log, whatever becomes of the checkpoint.
+        Err(error) => tracing::debug!(%error, "a checkpoint failed; it is tried again"),
+    }
+}

@@ -1,0 +1,152 @@
+//! The store's folder: creating it, and locking it for one process.
+//!
+//! `tillgate.lock` is locked as long as the store is open; its content means nothing. `tillgate.db` is the store. While
+//! it is open, SQLite keeps `tillgate.db-wal` and `tillgate.db-shm` beside it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The name of the store's file, and of the lock.
+const DATABASE: &str = "tillgate.db";
+const LOCK: &str = "tillgate.lock";
+
+/// A file of the store before this one, which was never released.
+const EARLIER: &str = "tillgate.redb";
+
+/// How long to wait for a folder that is locked, and how often to try.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// A folder that is locked for this process.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Locks a folder; creates it when it is missing.
+    ///
+    /// # Errors
+    /// What is wrong, for the operator.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        create_folder(path).map_err(|error| cannot("create", path, &error))?;
+        let lock = lock(path)?;
+        if path.join(EARLIER).exists() {
+            return Err(format!(
+                "the folder {} contains a store of a development version ({EARLIER}), which this version cannot \
+                 read; use another folder",
+                path.display()
+            ));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// As [`Folder::open`], when nothing is in it.
+    ///
+    /// # Errors
+    /// What is wrong, for the operator.
+    pub(super) fn open_empty(path: &Path) -> Result<Self, String> {
+        let folder = Self::open(path)?;
+        let files = fs::read_dir(path).map_err(|error| cannot("read", path, &error))?;
+        for file in files {
+            let name = file
+                .map_err(|error| cannot("read", path, &error))?
+                .file_name();
+            if name != LOCK {
+                let name = name.to_string_lossy();
+                return Err(format!(
+                    "the folder {} is not empty: it contains {name}",
+                    path.display()
+                ));
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The store's file; an empty one, for this user only, when there is none.
+    ///
+    /// # Errors
+    /// What is wrong, for the operator.
+    pub(super) fn database(&self) -> Result<PathBuf, String> {
+        let file = database_in(&self.path);
+        if !file.exists() {
+            private()
+                .open(&file)
+                .and_then(|_empty| sync(&self.path))
+                .map_err(|error| cannot("write", &self.path, &error))?;
+        }
+        Ok(file)
+    }
+}
+
+/// The store's file in a folder.
+pub(super) fn database_in(folder: &Path) -> PathBuf {
+    folder.join(DATABASE)
+}
+
+/// Creates a folder that only this user can read, since it will contain keys.
+fn create_folder(path: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|folder| !folder.exists())
+        .collect();
+    if missing.is_empty() && path.is_dir() {
+        return Ok(());
+    }
+    let mut folder = DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(path)?;
+    // The names of the new folders must be durable too.
+    for folder in missing {
+        folder.canonicalize()?.parent().map_or(Ok(()), sync)?;
+    }
+    Ok(())
+}
+
+/// Locks the folder. A process that is ending, or one that was begun while the folder was open and has not become another
+/// program yet, may take a moment to let go.
+fn lock(path: &Path) -> Result<File, String> {
+    let file = private().open(path.join(LOCK));
+    let file = file.map_err(|error| cannot("write", path, &error))?;
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begin.elapsed() < LOCK_PATIENCE => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let path = path.display();
+                return Err(format!("the folder {path} is open in another process"));
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot("lock", path, &error)),
+        }
+    }
+}
+
+/// Options for a file that only this user can read; it is created when it is missing.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+pub(super) fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
+    format!("cannot {verb} the folder {}: {error}", path.display())
+}
