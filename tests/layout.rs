@@ -30,13 +30,22 @@ const A_FEATURE_IS_ALONE: &str =
     "a feature does not import another: what one tells another goes through the store";
 
 /// Cargo keeps the wall between the two crates: the store cannot see what is built on it.
-const STORE: &[Rule] = &[Rule {
-    places: EVERYWHERE,
-    except: &["redis/", "redis.rs"],
-    forbidden: &["redis"],
-    allowed: &[],
-    why: "nothing outside of redis/ knows Redis",
-}];
+const STORE: &[Rule] = &[
+    Rule {
+        places: EVERYWHERE,
+        except: &["redis/", "redis.rs"],
+        forbidden: &["redis"],
+        allowed: &[],
+        why: "nothing outside of redis/ knows Redis",
+    },
+    Rule {
+        places: EVERYWHERE,
+        except: &["embedded/"],
+        forbidden: &["rusqlite"],
+        allowed: &[],
+        why: "nothing outside of embedded/ knows SQLite",
+    },
+];
 
 const HOST: &[Rule] = &[
     Rule {

@@ -15,14 +15,15 @@ use super::fixture::*;
 use super::folders::copy_of;
 use tempfile::TempDir;
 use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
-use tillgate_store::{Commit, CommitId, EmbeddedStore, Partition, Position, Store};
+use tillgate_store::{Commit, CommitId, EmbeddedStore, Health, Partition, Position, Store};
 
 const ROUNDS: u32 = 12;
 const TASKS: u128 = 6;
 
-/// The environment variables of a child: its task and its folder.
+/// The environment variables of a child: its task, its folder, and the folder of its disk's faults.
 const TASK: &str = "TILLGATE_TEST_TASK";
 const FOLDER: &str = "TILLGATE_TEST_FOLDER";
+const FAULTS: &str = "TILLGATE_TEST_FAULTS";
 
 /// The prefix of the lines that a child prints, unlike those of the test runner.
 const MARK: &str = "child: ";
@@ -44,6 +45,13 @@ impl Child {
         shell.args(["-c", "trap '' XFSZ; ulimit -S -f 16384; exec \"$0\" \"$@\""]);
         shell.arg(std::env::current_exe().unwrap());
         Self::run(shell, task, folder)
+    }
+
+    /// Starts a child whose disk fails as the files in `faults` say (`faults.c`).
+    pub fn start_on_failing_disk(task: &str, folder: &Path, faults: &Path, library: &Path) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env("LD_PRELOAD", library).env(FAULTS, faults);
+        Self::run(command, task, folder)
     }
 
     fn run(mut command: Command, task: &str, folder: &Path) -> Self {
@@ -109,13 +117,17 @@ fn child() {
         return;
     };
     let folder = std::env::var(FOLDER).unwrap();
-    let store = EmbeddedStore::open(Path::new(&folder), Arc::new(SystemClock)).unwrap();
+    // A cache so small that most pages are read from the disk.
+    let clock = Arc::new(SystemClock);
+    let store = EmbeddedStore::open_with_cache(Path::new(&folder), 1 << 20, clock).unwrap();
     match task.as_str() {
         "hold" => hold(store),
         "claim" => block_on(claim(&store)),
         "work" => block_on(work(store, 0)),
         "heavy work" => block_on(work(store, 200_000)),
         "fill" => block_on(fill(store)),
+        "read" => block_on(read(&store)),
+        "fail once" => block_on(fail_once(&store)),
         _ => panic!("{task}"),
     }
 }
@@ -206,6 +218,36 @@ async fn fill(store: EmbeddedStore) {
         report(format_args!("done {:032x}", id.0));
         done_since += 1;
     }
+}
+
+/// Puts two hundred large entries, then reads them again and again; prints what it found.
+async fn read(store: &EmbeddedStore) {
+    for n in 0..200 {
+        let large = put(format!("{n:03}"), vec![b'x'; 10_000]);
+        store.commit(commit([large])).await.unwrap();
+    }
+    loop {
+        match store.scan(&partition(), "", None, 999).await {
+            Ok(page) => report(format_args!("read {}", page.entries.len())),
+            Err(why) => report(format_args!("failed {why}")),
+        }
+    }
+}
+
+/// Commits until it fails once, then waits for the store to be up again; prints each.
+async fn fail_once(store: &EmbeddedStore) {
+    report("open");
+    while let Ok(committed) = store.commit(commit([append("log", "m")])).await {
+        assert!(!committed.repeated);
+    }
+    assert!(matches!(store.health(), Health::ReadOnly { .. }));
+    report("failed");
+    while store.health() != Health::Up {
+        std::thread::yield_now();
+    }
+    report("up");
+    store.commit(commit([append("log", "m")])).await.unwrap();
+    report("done");
 }
 
 /// The partition of a commit: one of two, so that each has a history.
@@ -350,10 +392,7 @@ fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
             assert!(block_on(store.commit(complete(*id))).unwrap().repeated);
         }
         assert_eq!(
-            block_on(losses(
-                &open_again(store, copy.path()),
-                &acknowledged
-            )),
+            block_on(losses(&open_again(store, copy.path()), &acknowledged)),
             [""; 0]
         );
     }

@@ -144,9 +144,11 @@ fn execute(file: &Path, sql: &str) {
 fn a_store_of_a_newer_format_is_refused() {
     let (folder, file) = closed();
     execute(&file, "PRAGMA user_version = 999");
-    assert!(refusal(folder.path()).contains(
-        "has format 999, and this version reads formats up to 1: use a newer version"
-    ));
+    assert!(
+        refusal(folder.path()).contains(
+            "has format 999, and this version reads formats up to 1: use a newer version"
+        )
+    );
 }
 
 #[test]
@@ -154,7 +156,10 @@ fn a_folder_of_the_engine_before_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("tillgate.redb"), "theirs").unwrap();
     let message = refusal(folder.path());
-    assert!(message.contains("a store of a development version (tillgate.redb)"), "{message}");
+    assert!(
+        message.contains("a store of a development version (tillgate.redb)"),
+        "{message}"
+    );
     assert!(!folder.path().join("tillgate.db").exists());
 }
 

@@ -236,6 +236,16 @@ pub async fn trimming_a_log_that_does_not_exist_is_harmless(on: Opened) {
     assert_eq!(on.bodies("other").await, ["m"]);
 }
 
+pub async fn trimming_large_messages_drops_them_all(on: Opened) {
+    for _ in 0..30 {
+        on.commit([append("log", vec![b'x'; 500_000])]).await;
+    }
+    let all = START.plus(HOUR);
+    assert_eq!(on.trim("log", all, 20).await, 20);
+    assert_eq!(on.trim("log", all, usize::MAX).await, 10);
+    assert_eq!(on.read("log", Position(0), 9).await.messages, []);
+}
+
 pub async fn trimming_thousands_drops_them_all(on: Opened) {
     for _ in 0..3 {
         on.commit(

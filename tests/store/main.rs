@@ -2,8 +2,8 @@
 //!
 //! A behaviour is an async function that takes a fresh, empty store; `every_store!` lists them all and turns each into one
 //! test for each store, such as `embedded::queues::a_settled_job_is_gone`. A new store is one line there and one
-//! function in `fixture`. What is specific to the embedded store is in `folders`, `restarts` and `crashes`, and in the
-//! unit tests of `tests/store/embedded/`.
+//! function in `fixture`. What is specific to the embedded store is in `folders`, `restarts`, `crashes`, `faults` and
+//! `backups`, and in the unit tests of `tests/store/embedded/`.
 //! What is specific to Redis is in `redis_keys` and beside it; `redis_faults` lets servers fail under load.
 
 #![allow(
@@ -20,9 +20,11 @@ mod support {
     pub mod redis;
 }
 
+mod backups;
 mod commits;
 mod crashes;
 mod entries;
+mod faults;
 mod fixture;
 mod folders;
 mod hints;
@@ -129,6 +131,7 @@ every_store!({
         trimming_stops_at_its_max_oldest_first
         trimming_a_log_that_does_not_exist_is_harmless
         trimming_thousands_drops_them_all
+        trimming_large_messages_drops_them_all
         a_read_returns_the_trimmed_position
         positions_are_not_reused_after_a_trim
         a_trim_is_not_a_commit;

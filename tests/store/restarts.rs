@@ -9,8 +9,7 @@ use futures_util::FutureExt;
 use tempfile::TempDir;
 use tillgate_store::clock::{StoppedClock, Timestamp};
 use tillgate_store::{
-    Commit, CommitError, CommitId, Committed, EmbeddedStore, Position, REMEMBER, Revision,
-    Store,
+    Commit, CommitError, CommitId, Committed, EmbeddedStore, Position, REMEMBER, Revision, Store,
 };
 
 /// Opens a store whose clock is stopped at `now`.

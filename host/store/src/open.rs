@@ -79,7 +79,9 @@ impl fmt::Display for StoreUrl {
             Self::Memory => f.write_str("memory:"),
             Self::Embedded { folder, cache } => {
                 write!(f, "embedded:{}", folder.display())?;
-                cache.map_or(Ok(()), |cache| write!(f, "?cache={}", cache.display().iec()))
+                cache.map_or(Ok(()), |cache| {
+                    write!(f, "?cache={}", cache.display().iec())
+                })
             }
             Self::Redis(url) => fmt::Display::fmt(url, f),
         }

@@ -14,7 +14,7 @@ mod model;
 
 use std::future::Future;
 
-use super::super::{Check, CommitId, Lease, MemoryStore, Op, Revision};
+use super::super::{Check, CommitId, Lease, MemoryStore, Op, REMEMBER, Revision};
 use super::*;
 
 fn block_on<F: Future>(future: F) -> F::Output {

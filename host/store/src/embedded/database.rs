@@ -39,7 +39,7 @@ pub(super) const FORMATS: Formats = Formats {
 };
 
 impl Formats {
-    fn newest(&self) -> usize {
+    pub(super) fn newest(&self) -> usize {
         self.upgrades.len() + 1
     }
 }
@@ -100,16 +100,13 @@ impl Database {
         clock: &dyn Clock,
     ) -> Result<(), String> {
         let failed = |error: Error| describe(&self.file, &error);
-        let format = format_of(db, &self.file)?;
         let newest = formats.newest();
+        let format = format_of(db, &self.file, newest)?;
         if format == Some(newest) {
             return Ok(());
         }
         if let Some(format) = format {
-            let beside = format!(
-                "tillgate.format-{format}.{}.db",
-                clock.now().seconds()
-            );
+            let beside = format!("tillgate.format-{format}.{}.db", clock.now().seconds());
             let beside = self.file.with_file_name(beside);
             backup::write(db, &beside, &mut |_| ())?;
             tracing::warn!(
@@ -166,14 +163,18 @@ pub(super) fn connect(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connect
 /// The format of a store; `None` when the file is empty or its first start was interrupted.
 ///
 /// # Errors
-/// When it is not a store, or of a format that this version does not know.
-pub(super) fn format_of(db: &Connection, file: &Path) -> Result<Option<usize>, String> {
+/// When it is not a store, or of a newer format than `newest`.
+pub(super) fn format_of(
+    db: &Connection,
+    file: &Path,
+    newest: usize,
+) -> Result<Option<usize>, String> {
     let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let read = || {
-        let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        let tables: i64 =
+            db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         rusqlite::Result::Ok((number("application_id")?, number("user_version")?, tables))
     };
-    let newest = FORMATS.newest();
     match read().map_err(|error| describe(file, &error))? {
         (0, 0, 0) => Ok(None),
         (APPLICATION, format, _) => match usize::try_from(format) {
@@ -208,9 +209,11 @@ pub(super) fn check(db: &Connection, file: &Path, pragma: &str) -> Result<(), St
 /// What an error means, for the operator.
 pub(super) fn describe(file: &Path, error: &Error) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            damaged(file, &error.to_string())
-        }
+        // SQLite gives the same error when the disk cannot read a page.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => format!(
+            "{} is damaged or its disk fails, restore a backup unless it can be read again: {error}",
+            file.display()
+        ),
         Some(ErrorCode::DiskFull) => format!("cannot write {}: the disk is full", file.display()),
         _ => format!("{}: {error}", file.display()),
     }

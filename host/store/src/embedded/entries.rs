@@ -42,8 +42,8 @@ pub(super) fn holds(db: &Connection, partition: i64, check: &Check) -> Result<bo
 
 /// The entries of `keys`, in that order.
 pub(super) fn get(db: &Connection, partition: i64, keys: &[String]) -> Result<Vec<Option<Entry>>> {
-    let mut find = db
-        .prepare_cached("SELECT revision, value FROM entries WHERE partition = ? AND key = ?")?;
+    let mut find =
+        db.prepare_cached("SELECT revision, value FROM entries WHERE partition = ? AND key = ?")?;
     let entries = keys.iter().map(|key| {
         find.query_row(params![partition, key], |row| entry(row, 0))
             .optional()

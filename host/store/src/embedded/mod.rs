@@ -317,7 +317,9 @@ impl Drop for EmbeddedStore {
             let _ended = writer.join();
         }
         // The last connection to be closed copies what is in the log.
-        self.checkpoints.take().map(Checkpoints::end);
+        if let Some(checkpoints) = self.checkpoints.take() {
+            checkpoints.end();
+        }
     }
 }
 
