@@ -5,6 +5,7 @@
     reason = "a command line prints"
 )]
 
+mod backup;
 mod changes;
 mod clients;
 mod copy;
@@ -16,6 +17,7 @@ mod listen;
 mod operator;
 mod outage;
 mod output;
+mod progress;
 mod session;
 mod signals;
 mod tail;
@@ -74,6 +76,23 @@ Examples:
   tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379"
     )]
     Copy(copy::Copy),
+    /// Copy an embedded store to a file, while a host serves it or not
+    #[command(
+        after_help = "The copy is one moment of the store, checked, in one file that only you can read. It contains keys and secrets.
+
+Examples:
+  tillgate backup backup-$(date +%F).db
+  tillgate backup /backup/tillgate.db --store embedded:/var/lib/tillgate"
+    )]
+    Backup(backup::Backup),
+    /// Make an embedded store from a backup, in an empty folder
+    #[command(after_help = "Example:
+  tillgate restore backup.db --store embedded:./restored")]
+    Restore(backup::Restore),
+    /// Check an embedded store for damage, while a host serves it or not
+    #[command(after_help = "Example:
+  tillgate doctor --store embedded:/var/lib/tillgate")]
+    Doctor(backup::Doctor),
     /// Create another operator on a store that no host serves, for when all credentials are lost
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
@@ -166,6 +185,9 @@ pub fn main() -> ExitCode {
         Command::Serve(arguments) => run(serve(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments)),
         Command::Copy(arguments) => run(copy::run(arguments)),
+        Command::Backup(arguments) => backup::run_backup(arguments),
+        Command::Restore(arguments) => backup::run_restore(arguments),
+        Command::Doctor(arguments) => backup::run_doctor(arguments),
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),

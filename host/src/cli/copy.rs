@@ -1,20 +1,15 @@
 //! `tillgate copy`: copies everything from one store to another.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::log_to_stderr;
+use super::progress::ProgressLine;
 use crate::clock::SystemClock;
 use crate::config::Log;
 use crate::store::copy::{Progress, copy};
 use crate::store::{StoreUrl, open_portable};
-
-/// How often progress is printed to a terminal, and to anything else.
-const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
-const FILE_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub(super) struct Copy {
@@ -41,13 +36,22 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
     let mut progress_line = ProgressLine::new();
     let name = from.to_string();
     let copied = copy((source.as_ref(), &name), target.as_ref(), &mut |progress| {
-        progress_line.print(progress)
+        progress_line.print(|| describe(progress))
     })
     .await;
     progress_line.end();
     let all = copied.map_err(|cause| cause.to_string())?;
     println!("copied {from} to {to} and compared them: {}", counts(&all));
     Ok(())
+}
+
+fn describe(progress: &Progress) -> String {
+    let phase = if progress.comparing {
+        "comparing"
+    } else {
+        "copying"
+    };
+    format!("{phase}: {}", counts(progress))
 }
 
 fn counts(progress: &Progress) -> String {
@@ -59,46 +63,4 @@ fn counts(progress: &Progress) -> String {
         ..
     } = progress;
     format!("{partitions} partitions, {entries} entries, {messages} messages, {jobs} jobs")
-}
-
-/// Prints the progress: on one line of a terminal, or as a line now and then.
-struct ProgressLine {
-    terminal: bool,
-    printed: Instant,
-}
-
-impl ProgressLine {
-    fn new() -> Self {
-        Self {
-            terminal: std::io::stderr().is_terminal(),
-            printed: Instant::now(),
-        }
-    }
-
-    fn print(&mut self, progress: &Progress) {
-        let interval = match self.terminal {
-            true => TERMINAL_INTERVAL,
-            false => FILE_INTERVAL,
-        };
-        if self.printed.elapsed() < interval {
-            return;
-        }
-        self.printed = Instant::now();
-        let phase = if progress.comparing {
-            "comparing"
-        } else {
-            "copying"
-        };
-        if self.terminal {
-            eprint!("\r\x1b[K{phase}: {}", counts(progress));
-        } else {
-            eprintln!("{phase}: {}", counts(progress));
-        }
-    }
-
-    fn end(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[K");
-        }
-    }
 }

@@ -4,7 +4,7 @@
 //! Bare SQLite executes the statements of the same commits in transactions of as many as there are committers, on one
 //! thread, with the same settings; nobody waits for anything and nothing is handed over.
 //!
-//!     cargo bench -p tillgate-store --profile release --bench embedded [MESSAGES]
+//!     cargo bench -p tillgate-store --profile release --bench embedded [commits | stops] [MESSAGES]
 #![allow(
     clippy::disallowed_methods,
     clippy::indexing_slicing,
@@ -256,7 +256,12 @@ async fn compare(folder: &Path) -> Vec<String> {
         );
         figures.push(format!("{figure:?}"));
     }
-    println!("resident after this: {:.0} MiB", resident_mib());
+    let log = std::fs::metadata(folder.join("embedded/tillgate.db-wal"));
+    println!(
+        "after this the log has {} MiB; resident {:.0} MiB",
+        log.unwrap().len() >> 20,
+        resident_mib()
+    );
     figures
 }
 
@@ -412,14 +417,22 @@ fn main() {
         backup::backup(Path::new(from), Path::new(to), &mut |_| ()).unwrap();
         return;
     }
-    let messages = arguments.first();
-    let messages = messages.map_or(MESSAGES, |messages| messages.parse().unwrap());
+    let messages = arguments.last().and_then(|last| last.parse().ok());
+    let messages = messages.unwrap_or(MESSAGES);
+    let wanted = |part: &str| arguments.first().is_none_or(|first| first == part);
     let folder = tempfile::tempdir().unwrap();
     let runtime = Runtime::new().unwrap();
     let sync = sync_us(folder.path());
     println!("SQLite {}; a sync takes {sync:.0} us", rusqlite::version());
-    let mut figures = runtime.block_on(compare(folder.path()));
-    let stops = runtime.block_on(stops(folder.path(), messages));
-    figures.extend(stops.map(|figures| format!("{figures:?}")));
-    workload::record("embedded", &format!("[{sync}, {}]", figures.join(", ")));
+    let mut figures = Vec::new();
+    if wanted("commits") {
+        figures.extend(runtime.block_on(compare(folder.path())));
+    }
+    if wanted("stops") {
+        let stops = runtime.block_on(stops(folder.path(), messages));
+        figures.extend(stops.map(|figures| format!("{figures:?}")));
+    }
+    if arguments.is_empty() {
+        workload::record("embedded", &format!("[{sync}, {}]", figures.join(", ")));
+    }
 }

@@ -15,8 +15,8 @@ use super::folder::{Folder, database_in, sync};
 use super::number::Number;
 use crate::clock::Timestamp;
 
-/// How many pages are copied at once: 4 MiB.
-const STEP: i32 = 1_024;
+/// How many pages are copied at once: 1 MiB.
+const STEP: i32 = 256;
 
 /// How much of a copy is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(super) fn write(
     };
     // It is removed unless it gets its name. Only this user can read it.
     let unfinished = NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
-    copy(db, unfinished.path(), report).map_err(|error| cannot(&error))?;
+    copy(db, &unfinished, report).map_err(|error| cannot(&error))?;
     check(
         &open_file(unfinished.path())?,
         unfinished.path(),
@@ -117,10 +117,19 @@ pub(super) fn write(
         .map_err(|error| cannot(&error))
 }
 
-fn copy(db: &Connection, to: &Path, report: &mut dyn FnMut(Progress)) -> rusqlite::Result<()> {
-    let mut to = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // One snapshot for all steps. Without it, each commit would make the copy begin anew.
+fn copy(
+    db: &Connection,
+    file: &NamedTempFile,
+    report: &mut dyn FnMut(Progress),
+) -> rusqlite::Result<()> {
+    let mut to = connect(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // A copy that is interrupted is thrown away, and what is written is synced below.
+    to.pragma_update(None, "journal_mode", "OFF")?;
+    to.pragma_update(None, "synchronous", "OFF")?;
+    // One snapshot for all steps, which a transaction has from its first read on. Without it, each commit of the host would
+    // make the copy begin anew.
     let snapshot = db.unchecked_transaction()?;
+    snapshot.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let page: Number = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
     let backup = Backup::new(&snapshot, &mut to)?;
     loop {
@@ -134,6 +143,9 @@ fn copy(db: &Connection, to: &Path, report: &mut dyn FnMut(Progress)) -> rusqlit
         if step == StepResult::Done {
             break;
         }
+        // A little at a time. All at once in the end would keep the disk from the host's syncs for as long as it takes; an
+        // error comes again then.
+        let _synced = file.as_file().sync_data();
     }
     drop(backup);
     // One file that any program can read wherever it is, with no log beside it.

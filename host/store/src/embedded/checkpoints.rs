@@ -21,11 +21,11 @@ use crate::priority;
 /// From so many pages on that are not copied, they are copied: 4 MiB.
 const COPY_AT: i32 = 1_024;
 
-/// A log of so many pages is begun anew as soon as little of it is left to copy: 16 MiB.
+/// A log of so many pages is begun anew as soon as little of it is left to copy: 16 MiB...
 const RESTART_AT: i32 = 4 * COPY_AT;
 
-/// And one of so many whatever is left: 64 MiB.
-const RESTART_SURELY_AT: i32 = 4 * RESTART_AT;
+/// ...which is this part of it: the larger it has grown, the longer a commit may wait for that.
+const LITTLE: i32 = 16;
 
 /// How often the writer is asked to try again while it cannot write.
 const RETRY: Duration = Duration::from_secs(1);
@@ -100,10 +100,10 @@ fn copy_if_due(db: &Connection) -> Result<()> {
 pub(super) fn after_commit(db: &Connection, thread: &Thread) {
     let checked = || {
         let (pages, copied) = progress(db, CheckpointMode::NOOP)?;
-        let much = pages - copied >= COPY_AT;
-        if pages >= RESTART_SURELY_AT || (pages >= RESTART_AT && !much) {
+        let left = pages - copied;
+        if pages >= RESTART_AT && left <= pages / LITTLE {
             progress(db, CheckpointMode::PASSIVE)?;
-        } else if much {
+        } else if left >= COPY_AT {
             thread.unpark();
         }
         Result::Ok(())

@@ -1,0 +1,129 @@
+//! `tillgate backup`, `restore` and `doctor`: a copy of an embedded store in one file, a store made from one, and a check.
+//! They read the store's file themselves, whether a host serves it or not.
+
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+use clap::Args;
+
+use super::log_to_stderr;
+use super::progress::ProgressLine;
+use crate::config::{Flags, Loaded};
+use crate::store::backup::{Contents, Progress, backup, inspect, restore};
+use crate::store::{StoreUrl, priority};
+
+#[derive(Args, Debug)]
+pub(super) struct Backup {
+    /// File to write; it must not exist
+    file: PathBuf,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Restore {
+    /// File that a backup has written
+    file: PathBuf,
+    /// Store to make, embedded:FOLDER; the folder must be empty or missing
+    #[arg(long, value_name = "URL")]
+    store: String,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+#[derive(Args, Debug)]
+struct StoreArguments {
+    /// Store to read [default: that of the configuration]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Configuration file, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl StoreArguments {
+    fn folder(self) -> Result<PathBuf, String> {
+        let flags = Flags {
+            store: self.store,
+            ..Flags::default()
+        };
+        let config = Loaded::read(self.config.as_deref(), &flags)?.config;
+        log_to_stderr(&config.log)?;
+        folder_of(&config.store)
+    }
+}
+
+/// The folder of an embedded store.
+fn folder_of(url: &str) -> Result<PathBuf, String> {
+    match url.parse()? {
+        StoreUrl::Embedded { folder, .. } => Ok(folder),
+        other @ (StoreUrl::Memory | StoreUrl::Redis(_)) => Err(format!(
+            "{other} is not an embedded store: use tillgate copy to copy a store on Redis to a folder and back"
+        )),
+    }
+}
+
+/// Makes a backup, with the priority of work that has time: a host goes first.
+pub(super) fn run_backup(arguments: Backup) -> Result<(), String> {
+    let Backup { file, store } = arguments;
+    let folder = store.folder()?;
+    priority::lower_own(priority::UPKEEP);
+    let contents = with_progress("copying", |report| backup(&folder, &file, report))?;
+    let (folder, file) = (folder.display(), file.display());
+    println!("wrote {file}, a backup of {folder} {contents}");
+    Ok(())
+}
+
+pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
+    let Restore { file, store } = arguments;
+    let folder = folder_of(&store)?;
+    let contents = with_progress("restoring", |report| restore(&file, &folder, report))?;
+    let (folder, file) = (folder.display(), file.display());
+    println!("restored {file} to {folder} {contents}");
+    Ok(())
+}
+
+pub(super) fn run_doctor(arguments: Doctor) -> Result<(), String> {
+    let folder = arguments.store.folder()?;
+    let contents = inspect(&folder).map(describe)?;
+    println!("the store in {} is sound {contents}", folder.display());
+    Ok(())
+}
+
+/// What a store contains, after the progress of copying it.
+fn with_progress(
+    verb: &str,
+    copy: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Contents, String>,
+) -> Result<String, String> {
+    let mut line = ProgressLine::new();
+    let copied = copy(&mut |progress| line.print(|| format!("{verb}: {}", amount(progress))));
+    line.end();
+    copied.map(describe)
+}
+
+fn amount(progress: Progress) -> String {
+    let percent = progress.done * 100 / progress.total.max(1);
+    let (done, total) = (ByteSize(progress.done), ByteSize(progress.total));
+    format!("{done} of {total}, {percent} %")
+}
+
+fn describe(contents: Contents) -> String {
+    let Contents {
+        partitions,
+        entries,
+        messages,
+        jobs,
+        newest,
+    } = contents;
+    let newest = match newest.0 {
+        0 => "none".to_owned(),
+        _ => newest.to_millis_text(),
+    };
+    format!(
+        "({partitions} partitions, {entries} entries, {messages} messages, {jobs} jobs; newest change: {newest})"
+    )
+}

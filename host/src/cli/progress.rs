@@ -1,0 +1,46 @@
+//! Progress on stderr: on one line of a terminal, or as a line now and then.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// How often progress is printed to a terminal, and to anything else.
+const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
+const FILE_INTERVAL: Duration = Duration::from_secs(10);
+
+pub(super) struct ProgressLine {
+    terminal: bool,
+    printed: Instant,
+}
+
+impl ProgressLine {
+    pub(super) fn new() -> Self {
+        Self {
+            terminal: std::io::stderr().is_terminal(),
+            printed: Instant::now(),
+        }
+    }
+
+    /// Prints progress, unless some was printed just before.
+    pub(super) fn print(&mut self, progress: impl FnOnce() -> String) {
+        let interval = match self.terminal {
+            true => TERMINAL_INTERVAL,
+            false => FILE_INTERVAL,
+        };
+        if self.printed.elapsed() < interval {
+            return;
+        }
+        self.printed = Instant::now();
+        if self.terminal {
+            eprint!("\r\x1b[K{}", progress());
+        } else {
+            eprintln!("{}", progress());
+        }
+    }
+
+    /// Clears the line of a terminal.
+    pub(super) fn end(&self) {
+        if self.terminal {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
