@@ -343,6 +343,82 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
     assert!(told.contains("tillgate serve"), "{told}");
 }
 
+#[tokio::test]
+async fn a_backup_of_a_running_host_is_restored_and_served() {
+    let shop = Shop::open().await;
+    let till = shop.till(1).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db").display().to_string();
+    let store = |folder: &Path| format!("embedded:{}", folder.display());
+    let from = store(shop.folder.path());
+    let run = |arguments: &[&str]| tillgate(arguments).output().unwrap();
+    let wrote = done(&run(&["backup", &file, "--store", &from]));
+    assert!(
+        wrote.starts_with(&format!("wrote {file}, a backup of ")),
+        "{wrote}"
+    );
+    assert!(wrote.contains(" partitions, "), "{wrote}");
+    let told = failed(&run(&["backup", &file, "--store", &from]));
+    assert!(told.contains("backup.db exists already"), "{told}");
+    let sound = done(&run(&["doctor", "--store", &from]));
+    assert!(sound.contains(" is sound ("), "{sound}");
+    // Not in the backup.
+    let later = shop.till(2).await;
+
+    let other = tempfile::tempdir().unwrap();
+    let into = store(other.path());
+    let restored = done(&run(&["restore", &file, "--store", &into]));
+    assert!(restored.starts_with("restored "), "{restored}");
+    let told = failed(&run(&["restore", &file, "--store", &into]));
+    assert!(told.contains("is not empty"), "{told}");
+    let credentials = "operator.json";
+    std::fs::copy(
+        shop.folder.path().join(credentials),
+        other.path().join(credentials),
+    )
+    .unwrap();
+    let program = Program::serve(other.path());
+    let restored = Shop {
+        folder: other,
+        program,
+    };
+    let listed = done(&restored.run(&["clients", "list", "--tenant", "acme"]));
+    assert!(
+        listed.contains(&till) && !listed.contains(&later),
+        "{listed}"
+    );
+}
+
+#[test]
+fn what_cannot_be_backed_up_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db").display().to_string();
+    let none = format!("embedded:{}", folder.path().join("none").display());
+    for (arguments, told) in [
+        (["backup", &file, "--store", &none], "there is no store in"),
+        (
+            ["backup", &file, "--store", "redis://127.0.0.1"],
+            "is not an embedded store: use tillgate copy",
+        ),
+        (
+            ["backup", &file, "--store", "memory:"],
+            "is not an embedded store",
+        ),
+        (["restore", &file, "--store", &none], "cannot read"),
+        (
+            ["restore", &file, "--store", "redis://127.0.0.1"],
+            "is not an embedded store",
+        ),
+    ] {
+        let said = failed(&tillgate(&arguments).output().unwrap());
+        assert!(said.contains(told), "{said}");
+    }
+    let told = failed(&tillgate(&["doctor", "--store", &none]).output().unwrap());
+    assert!(told.contains("there is no store in"), "{told}");
+    assert!(!folder.path().join("none").exists());
+    assert!(!Path::new(&file).exists());
+}
+
 #[test]
 fn what_is_not_understood_ends_with_2_and_help_has_examples() {
     let rows: &[&[&str]] = &[

@@ -143,7 +143,7 @@ fn this_version_makes_the_first_format() {
 fn a_store_of_the_first_format_is_read() {
     let folder = format_1();
     block_on(assert_filled(&open(&folder, &FORMATS).unwrap()));
-    assert_eq!(backups(&folder), [PathBuf::new(); 0]);
+    assert!(backups(&folder).is_empty());
 }
 
 #[test]
