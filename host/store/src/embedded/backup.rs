@@ -10,8 +10,9 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, Error, OpenFlags};
 use tempfile::NamedTempFile;
 
-use super::database::{FORMATS, check, connect, describe, format_of};
+use super::database::{check, connect, describe};
 use super::folder::{Folder, database_in, sync};
+use super::formats::{FORMATS, format_of};
 use super::number::Number;
 use crate::clock::Timestamp;
 
@@ -164,13 +165,12 @@ fn open(folder: &Path) -> Result<(PathBuf, Connection), String> {
 }
 
 fn open_file(file: &Path) -> Result<Connection, String> {
-    let newest = FORMATS.newest();
     // For a message of its own. It must not be opened: closing it would end the locks that SQLite has on a store that this
     // process has open.
     fs::metadata(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let db = connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let db = db.map_err(|error| describe(file, &error))?;
-    match format_of(&db, file, newest)? {
+    match format_of(&db, file, FORMATS.newest())? {
         Some(_) => Ok(db),
         None => Err(format!("{} contains no store", file.display())),
     }

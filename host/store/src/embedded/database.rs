@@ -1,16 +1,10 @@
-//! The store's file: opening connections to it, its format, and what its errors mean to an operator.
+//! The store's file: opening connections to it, checking it, and what its errors mean to an operator.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ffi::ErrorCode;
-use rusqlite::{Connection, Error, OpenFlags, TransactionBehavior};
-
-use super::backup;
-use crate::clock::Clock;
-
-/// Marks a file as a store of this program (`PRAGMA application_id`): "Till".
-const APPLICATION: i64 = 0x5469_6c6c;
+use rusqlite::{Connection, Error, OpenFlags};
 
 /// How long a connection waits for another process that has the file locked, such as a backup by `sqlite3`.
 const BUSY: Duration = Duration::from_secs(5);
@@ -23,26 +17,6 @@ const CHECK_BYTES: u64 = 32 << 20;
 
 /// A database has at least so many bytes: the smallest page of SQLite.
 const SHORTEST: u64 = 512;
-
-/// The formats of a store: `PRAGMA user_version` is the number of one, from 1 on.
-pub(super) struct Formats {
-    /// Makes the tables of the newest.
-    pub(super) schema: &'static str,
-    /// What brings the tables of format 1 to format 2, those of 2 to 3, and so on.
-    pub(super) upgrades: &'static [&'static str],
-}
-
-/// The formats that this version knows.
-pub(super) const FORMATS: Formats = Formats {
-    schema: include_str!("schema.sql"),
-    upgrades: &[],
-};
-
-impl Formats {
-    pub(super) fn newest(&self) -> usize {
-        self.upgrades.len() + 1
-    }
-}
 
 /// A file of a store, and the part of the page cache that each connection to it may use.
 #[derive(Clone, Debug)]
@@ -89,53 +63,6 @@ impl Database {
         Ok(db)
     }
 
-    /// Makes the file a store of the newest format: makes its tables, or brings them up to date after a backup.
-    ///
-    /// # Errors
-    /// When it is damaged, of a newer format, or not a store: what is wrong, for the operator.
-    pub(super) fn prepare(
-        &self,
-        db: &mut Connection,
-        formats: &Formats,
-        clock: &dyn Clock,
-    ) -> Result<(), String> {
-        let failed = |error: Error| describe(&self.file, &error);
-        let newest = formats.newest();
-        let format = format_of(db, &self.file, newest)?;
-        if format == Some(newest) {
-            return Ok(());
-        }
-        if let Some(format) = format {
-            let beside = format!("tillgate.format-{format}.{}.db", clock.now().seconds());
-            let beside = self.file.with_file_name(beside);
-            backup::write(db, &beside, &mut |_| ())?;
-            tracing::warn!(
-                backup = %beside.display(),
-                "the store of format {format} is brought to format {newest}; the backup has it as it was"
-            );
-        } else {
-            // Before the tables, since it cannot change within a transaction.
-            db.pragma_update(None, "journal_mode", "WAL")
-                .map_err(failed)?;
-        }
-        let change = || {
-            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            match format {
-                None => tx.execute_batch(formats.schema)?,
-                Some(format) => {
-                    for upgrade in formats.upgrades.iter().skip(format - 1) {
-                        tx.execute_batch(upgrade)?;
-                    }
-                }
-            }
-            tx.pragma_update(None, "application_id", APPLICATION)?;
-            tx.pragma_update(None, "user_version", i64::try_from(newest).unwrap_or(0))?;
-            tx.commit()
-        };
-        let mut change = change;
-        change().map_err(failed)
-    }
-
     /// Reads everything once when the last process that had the store open did not close it, and the store is small.
     ///
     /// # Errors
@@ -158,37 +85,6 @@ pub(super) fn connect(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connect
     db.busy_timeout(BUSY)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(db)
-}
-
-/// The format of a store; `None` when the file is empty or its first start was interrupted.
-///
-/// # Errors
-/// When it is not a store, or of a newer format than `newest`.
-pub(super) fn format_of(
-    db: &Connection,
-    file: &Path,
-    newest: usize,
-) -> Result<Option<usize>, String> {
-    let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let read = || {
-        let tables: i64 =
-            db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        rusqlite::Result::Ok((number("application_id")?, number("user_version")?, tables))
-    };
-    match read().map_err(|error| describe(file, &error))? {
-        (0, 0, 0) => Ok(None),
-        (APPLICATION, format, _) => match usize::try_from(format) {
-            Ok(format) if (1..=newest).contains(&format) => Ok(Some(format)),
-            _ => Err(format!(
-                "{} has format {format}, and this version reads formats up to {newest}: use a newer version",
-                file.display()
-            )),
-        },
-        _ => Err(format!(
-            "{} is a database of another program",
-            file.display()
-        )),
-    }
 }
 
 /// Checks the file with a pragma: `quick_check` reads all pages, `integrity_check` compares the indexes with the tables

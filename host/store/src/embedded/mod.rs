@@ -13,6 +13,7 @@ mod commits;
 mod database;
 mod entries;
 mod folder;
+mod formats;
 mod jobs;
 mod logs;
 mod number;
@@ -24,6 +25,7 @@ mod shared;
 #[cfg(test)]
 #[path = "../../../../tests/store/embedded/mod.rs"]
 mod tests;
+mod upgrade;
 mod writer;
 
 use std::fmt;
@@ -37,8 +39,9 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use self::checkpoints::Checkpoints;
-use self::database::{Database, FORMATS, Formats, describe};
+use self::database::{Database, describe};
 use self::folder::Folder;
+use self::formats::{FORMATS, Formats};
 use self::readers::Readers;
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
 use self::shared::Shared;
@@ -111,7 +114,7 @@ impl EmbeddedStore {
         let db = database.writer();
         let mut db = db.map_err(|error| describe(&database.file, &error))?;
         database.check_after_unclean_end(&db)?;
-        database.prepare(&mut db, formats, clock.as_ref())?;
+        upgrade::upgrade(&mut db, &database.file, formats, clock.as_ref())?;
 
         let shared = Arc::new(Shared::new(database.file.clone(), clock));
         let (requests, waiting) = mpsc::channel(QUEUE_CAPACITY);

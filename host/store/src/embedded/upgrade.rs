@@ -1,0 +1,59 @@
+//! Making a file a store of the newest format: its tables, or what brings those of an older one up to date.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Error, TransactionBehavior};
+
+use super::backup;
+use super::database::describe;
+use super::formats::{APPLICATION, Formats, format_of};
+use crate::clock::Clock;
+
+/// Makes the file a store of the newest format; before an older one is changed, a backup of it is made beside it.
+///
+/// # Errors
+/// When it is damaged, of a newer format, or not a store: what is wrong, for the operator.
+pub(super) fn upgrade(
+    db: &mut Connection,
+    file: &Path,
+    formats: &Formats,
+    clock: &dyn Clock,
+) -> Result<(), String> {
+    let failed = |error: Error| describe(file, &error);
+    let newest = formats.newest();
+    let format = format_of(db, file, newest)?;
+    if format == Some(newest) {
+        return Ok(());
+    }
+    if let Some(format) = format {
+        let beside = format!("tillgate.format-{format}.{}.db", clock.now().seconds());
+        let beside = file.with_file_name(beside);
+        backup::write(db, &beside, &mut |_| ())?;
+        tracing::warn!(
+            backup = %beside.display(),
+            "the store of format {format} is brought to format {newest}; the backup has it as it was"
+        );
+    } else {
+        // Before the tables, since it cannot change within a transaction.
+        db.pragma_update(None, "journal_mode", "WAL")
+            .map_err(failed)?;
+    }
+    change(db, format, formats).map_err(failed)
+}
+
+/// Makes the tables, or changes those of a format, in one transaction.
+fn change(db: &mut Connection, format: Option<usize>, formats: &Formats) -> rusqlite::Result<()> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match format {
+        None => tx.execute_batch(formats.schema)?,
+        Some(format) => {
+            for upgrade in formats.upgrades.iter().skip(format - 1) {
+                tx.execute_batch(upgrade)?;
+            }
+        }
+    }
+    let newest = i64::try_from(formats.newest()).unwrap_or_default();
+    tx.pragma_update(None, "application_id", APPLICATION)?;
+    tx.pragma_update(None, "user_version", newest)?;
+    tx.commit()
+}
