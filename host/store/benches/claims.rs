@@ -52,7 +52,7 @@ const CLAIM: usize = 300;
 const JOBS: usize = 100_000;
 
 /// How long a claim may take at most.
-const GOAL_MS: f64 = 3.0;
+const GOAL_MS: f64 = 5.0;
 
 /// How many rounds there are, and how many are summed up in a line.
 const ROUNDS: usize = 600;

@@ -24,8 +24,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rusqlite::{Connection, params};
-use tillgate_store::clock::{Clock, SystemClock, Timestamp};
-use tillgate_store::{Commit, CommitId, EmbeddedStore, MAX_OPS, Op, Partition, Store, backup};
+use tillgate_store::clock::{Clock, StoppedClock, SystemClock, Timestamp};
+use tillgate_store::{
+    Commit, CommitId, EmbeddedStore, MAX_OPS, Op, Partition, REMEMBER, Store, backup,
+};
 use tokio::runtime::Runtime;
 
 mod workload;
@@ -265,6 +267,28 @@ async fn compare(folder: &Path) -> Vec<String> {
     figures
 }
 
+/// How fast commits are while as many of a quarter of an hour ago are forgotten, as they are under load that lasts.
+async fn forgetting(folder: &Path) {
+    let clock = Arc::new(StoppedClock::at(SystemClock.now()));
+    let store = EmbeddedStore::open(&folder.join("forgetting"), clock.clone()).unwrap();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let mut reached = Vec::new();
+    for _ in 0..3 {
+        for _ in 0..5 {
+            reached.push(turn(&store, 64).await.rate);
+        }
+        clock.advance(REMEMBER + Duration::from_secs(1));
+    }
+    let rate = |from: usize| median(reached[from..from + 5].iter().copied());
+    println!(
+        "64 at once: {:.0}/s while nothing is forgotten; then, while what was committed before is forgotten, {:.0}/s and \
+         {:.0}/s",
+        rate(0),
+        rate(5),
+        rate(10)
+    );
+}
+
 /// Commits at a rate until `done` is set; returns how long each took, in milliseconds, from when it was to begin.
 fn commit_at_a_rate(
     store: &Arc<dyn Store>,
@@ -427,6 +451,7 @@ fn main() {
     let mut figures = Vec::new();
     if wanted("commits") {
         figures.extend(runtime.block_on(compare(folder.path())));
+        runtime.block_on(forgetting(folder.path()));
     }
     if wanted("stops") {
         let stops = runtime.block_on(stops(folder.path(), messages));

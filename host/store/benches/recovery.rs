@@ -38,7 +38,7 @@ use self::workload::{BODY, load, median, ms_since, processor_ms};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const COMMITS: u64 = 2_000_000;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 /// How many commit at once.
 const COMMITTERS: u8 = 64;
@@ -295,7 +295,7 @@ fn main() {
         println!("{what}: median {middle:.2} ms, {least:.2} to {most:.2} ms");
         (middle, most)
     };
-    let (open, _) = sum_up("opening", |times| times.open);
+    let (_, open) = sum_up("opening", |times| times.open);
     sum_up("first get", |times| times.get);
     // A write may wait for what opening left to do.
     sum_up("first claim", |times| times.claim);

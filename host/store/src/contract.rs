@@ -1,4 +1,4 @@
-//! The types of the contract and the trait that every store implements; `mod.rs` says what a store guarantees.
+//! The types of the contract and the trait that every store implements; `lib.rs` says what a store guarantees.
 
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -127,13 +127,20 @@ fn remember(db: &Connection, partition: i64, id: CommitId, committed: &Committed
 
 /// Forgets some of the oldest commits, of any partition, that need not be remembered any more.
 pub(super) fn forget(db: &Connection, now: Timestamp) -> Result<()> {
-    db.prepare_cached(
-        "DELETE FROM commits WHERE (partition, id) IN \
-         (SELECT partition, id FROM commits WHERE at < ? ORDER BY at LIMIT ?)",
-    )?
-    .execute(params![
-        Number::from(now.minus(REMEMBER)),
-        logs::limit(EXPIRE_AT_ONCE)
-    ])?;
+    let last: Option<Number> = db
+        .prepare_cached(
+            "SELECT max(at) FROM (SELECT at FROM commits WHERE at < ? ORDER BY at LIMIT ?)",
+        )?
+        .query_row(
+            params![
+                Number::from(now.minus(REMEMBER)),
+                logs::limit(EXPIRE_AT_ONCE)
+            ],
+            |row| row.get(0),
+        )?;
+    if let Some(last) = last {
+        db.prepare_cached("DELETE FROM commits WHERE at <= ?")?
+            .execute([last])?;
+    }
     Ok(())
 }

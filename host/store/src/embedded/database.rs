@@ -49,7 +49,7 @@ impl Database {
 
     /// Opens a connection that only reads.
     pub(super) fn reader(&self) -> rusqlite::Result<Connection> {
-        let db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, self.cache_bytes / 16)?;
+        let db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, self.cache_bytes / 32)?;
         db.pragma_update(None, "query_only", true)?;
         Ok(db)
     }

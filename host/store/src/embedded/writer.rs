@@ -36,6 +36,16 @@ pub(super) struct Writer {
     leases_ended: bool,
 }
 
+/// Why a batch was not written, for the operator.
+enum Failure {
+    /// A statement failed, and nothing happened.
+    Statement(String),
+    /// The transaction as a whole failed, and nothing happened.
+    Nothing(String),
+    /// It may have happened.
+    Unknown(String),
+}
+
 impl Writer {
     /// A writer, which has tried whether it can write.
     pub(super) fn new(db: Connection, shared: Arc<Shared>) -> Self {
@@ -66,16 +76,22 @@ impl Writer {
         thread.map_err(|error| format!("the store's writer cannot start: {error}"))
     }
 
-    /// Writes a batch and answers its requests. When it fails and changed nothing, each request is tried on its own: what
+    /// Writes a batch and answers its requests. When a request of many could not be applied, each is tried on its own: what
     /// fails one must not fail the others.
     fn finish(&mut self, mut requests: Vec<Request>) {
-        let written = self.write(&mut requests);
-        if requests.len() > 1 && matches!(written, Err(WriteError::Unavailable(_))) {
-            for request in requests {
-                self.finish(vec![request]);
+        let written = match self.write(&mut requests) {
+            Err(Failure::Statement(_)) if requests.len() > 1 => {
+                for request in requests {
+                    self.finish(vec![request]);
+                }
+                return;
             }
-            return;
-        }
+            Err(Failure::Statement(why) | Failure::Nothing(why)) => {
+                Err(WriteError::Unavailable(why))
+            }
+            Err(Failure::Unknown(why)) => Err(WriteError::Unknown(why)),
+            Ok(()) => Ok(()),
+        };
         match &written {
             Ok(()) => self.shared.written(),
             Err(WriteError::Unavailable(why) | WriteError::Unknown(why)) => self.shared.failed(why),
@@ -88,12 +104,12 @@ impl Writer {
     }
 
     /// Applies requests in one transaction, and keeps their outcomes in them.
-    fn write(&mut self, requests: &mut [Request]) -> Result<(), WriteError> {
-        let nothing = |error: Error| WriteError::Unavailable(self.shared.describe(&error));
+    fn write(&mut self, requests: &mut [Request]) -> Result<(), Failure> {
+        let why = |error: &Error| self.shared.describe(error);
         let tx = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(nothing)?;
+            .map_err(|error| Failure::Nothing(why(&error)))?;
         let now = self.shared.clock.now();
         let applied = || {
             if !self.leases_ended {
@@ -105,10 +121,10 @@ impl Writer {
             commits::forget(&tx, now)
         };
         let mut applied = applied;
-        applied().map_err(nothing)?;
+        applied().map_err(|error| Failure::Statement(why(&error)))?;
         tx.commit().map_err(|error| match is_known(&error) {
-            true => nothing(error),
-            false => WriteError::Unknown(self.shared.describe(&error)),
+            true => Failure::Nothing(why(&error)),
+            false => Failure::Unknown(why(&error)),
         })?;
         self.leases_ended = true;
         Ok(())
