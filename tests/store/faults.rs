@@ -156,7 +156,7 @@ fn a_write_that_failed_changed_nothing_and_writes_go_on_by_themselves() {
 }
 
 #[test]
-fn a_store_that_nobody_writes_to_notices_that_it_can_be_written_again() {
+fn a_store_without_commits_notices_that_it_can_be_written_again() {
     let disk = Disk::new();
     let mut child = disk.start("fail once");
     assert_eq!(child.line().unwrap(), "open");

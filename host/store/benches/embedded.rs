@@ -2,7 +2,7 @@
 //! turns; and what stops writers: a backup, and trimming ten million messages.
 //!
 //! Bare SQLite executes the statements of the same commits in transactions of as many as there are committers, on one
-//! thread, with the same settings; nobody waits for anything and nothing is handed over.
+//! thread, with the same settings; no caller waits and nothing is handed over.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench embedded [commits | stops] [MESSAGES]
 #![allow(

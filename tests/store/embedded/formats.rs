@@ -11,7 +11,7 @@ use super::*;
 use crate::clock::StoppedClock;
 
 /// A store that version 0.1.0 made, of one tenant with an entry, two messages of which one is trimmed, two jobs of which
-/// one is claimed, and the id of the commit that made them (`formats::the_fixture`).
+/// one is claimed, and the ids of the commits that made them: what `fill` leaves.
 const FORMAT_1: &[u8] = include_bytes!("format-1.db");
 
 /// The time of the fixture: the start of 2026.

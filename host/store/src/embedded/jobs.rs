@@ -163,8 +163,7 @@ fn first_due(db: &Connection, queue: i64) -> Result<Option<Timestamp>> {
     Ok(due.map(Timestamp::from))
 }
 
-/// Ends all leases, so that their jobs may be claimed now. A store has one process, so what an earlier one had claimed
-/// nobody works on.
+/// Ends all leases, so that their jobs may be claimed now. A store has one process, and the one that held them has ended.
 pub(super) fn end_leases(db: &Connection, now: Timestamp) -> Result<()> {
     db.execute(
         "UPDATE jobs SET due = min(due, ?), lease = NULL WHERE lease IS NOT NULL",
