@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
+use rusqlite::ffi::ErrorCode;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, Error, Result};
 use tokio::sync::mpsc::WeakSender;
@@ -68,9 +69,12 @@ impl Checkpoints {
         Ok(Self { thread, ended })
     }
 
-    /// The thread, to be unparked when there is something to copy.
-    pub(super) fn thread(&self) -> Thread {
-        self.thread.thread().clone()
+    /// The writer's part.
+    pub(super) fn log_end(&self) -> LogEnd {
+        LogEnd {
+            thread: self.thread.thread().clone(),
+            copied_at: 0,
+        }
     }
 
     /// Ends the thread and waits for it.
@@ -95,25 +99,41 @@ fn copy_if_due(db: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// After a commit: wakes the thread when there is much to copy; copies what is left itself when the log is to be begun
-/// anew.
-pub(super) fn after_commit(db: &Connection, thread: &Thread) {
-    let checked = || {
+/// The writer's part in checkpoints.
+pub(super) struct LogEnd {
+    /// The thread, which is woken when there is much to copy.
+    thread: Thread,
+    /// How many pages the log had when the writer last copied the rest of it, until it is begun anew.
+    copied_at: i32,
+}
+
+impl LogEnd {
+    /// To be called after each commit: wakes the thread when there is much to copy, and copies the rest when the log is to
+    /// be begun anew.
+    pub(super) fn after_commit(&mut self, db: &Connection) {
+        match self.copy_if_due(db) {
+            Ok(()) => {}
+            // The other thread is at it.
+            Err(Error::SqliteFailure(error, _)) if error.code == ErrorCode::DatabaseBusy => {}
+            // The commit is durable in the log, whatever becomes of the checkpoint.
+            Err(error) => tracing::debug!(%error, "a checkpoint failed; it is tried again"),
+        }
+    }
+
+    fn copy_if_due(&mut self, db: &Connection) -> Result<()> {
         let (pages, copied) = progress(db, CheckpointMode::NOOP)?;
         let left = pages - copied;
-        if pages >= RESTART_AT && left <= pages / LITTLE {
+        if pages < self.copied_at {
+            self.copied_at = 0;
+        }
+        // While a reader holds an old state, the log goes on although all of it is copied.
+        let has_grown = pages - self.copied_at >= RESTART_AT;
+        if has_grown && left <= pages / LITTLE {
+            self.copied_at = pages;
             progress(db, CheckpointMode::PASSIVE)?;
         } else if left >= COPY_AT {
-            thread.unpark();
+            self.thread.unpark();
         }
-        Result::Ok(())
-    };
-    match checked() {
-        Ok(()) => {}
-        // The other thread is at it.
-        Err(Error::SqliteFailure(error, _))
-            if error.code == rusqlite::ffi::ErrorCode::DatabaseBusy => {}
-        // The commit is durable in the log, whatever becomes of the checkpoint.
-        Err(error) => tracing::debug!(%error, "a checkpoint failed; it is tried again"),
+        Ok(())
     }
 }

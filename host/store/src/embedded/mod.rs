@@ -124,7 +124,7 @@ impl EmbeddedStore {
             move || shared.has_failed()
         };
         let checkpoints = Checkpoints::start(&database, failed, requests.downgrade())?;
-        let writer = writer.start(waiting, checkpoints.thread())?;
+        let writer = writer.start(waiting, checkpoints.log_end())?;
         Ok(Self {
             shared,
             readers: Arc::new(Readers::new(database)),

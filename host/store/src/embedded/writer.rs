@@ -9,17 +9,18 @@
 //! process goes on without it, and what it repeats with the same id is applied once.
 
 use std::sync::Arc;
-use std::thread::{self, JoinHandle, Thread};
+use std::thread::{self, JoinHandle};
 
 use rusqlite::ffi::{self, ErrorCode};
 use rusqlite::{Connection, Error, TransactionBehavior};
 use tokio::sync::mpsc;
 
 use super::super::contract::MAX_OPS;
+use super::checkpoints::LogEnd;
 use super::partitions::Partition;
 use super::requests::{FinishedBatch, Request, WriteError};
 use super::shared::Shared;
-use super::{checkpoints, commits, jobs, logs, portable};
+use super::{commits, jobs, logs, portable};
 use crate::clock::Timestamp;
 
 /// A batch takes no more requests once it has this many changes...
@@ -62,13 +63,13 @@ impl Writer {
     pub(super) fn start(
         mut self,
         mut waiting: mpsc::Receiver<Request>,
-        checkpoints: Thread,
+        mut log_end: LogEnd,
     ) -> Result<JoinHandle<()>, String> {
         let run = move || {
             while let Some(first) = waiting.blocking_recv() {
                 let batch = batch(first, &mut waiting);
                 self.finish(batch);
-                checkpoints::after_commit(&self.db, &checkpoints);
+                log_end.after_commit(&self.db);
             }
         };
         let thread = thread::Builder::new().name("store-writer".to_owned());
