@@ -12,6 +12,7 @@
 mod support {
     pub mod ecb;
     pub mod exposition;
+    pub mod failing_disk;
     pub mod host;
     pub mod issuer;
     pub mod receiver;
@@ -29,6 +30,7 @@ mod cli;
 mod conditions;
 mod config;
 mod connections;
+mod disk_faults;
 mod egress;
 mod engine;
 mod feed;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::fixture::*;
 use super::folders::copy_of;
+use super::support::failing_disk::FailingDisk;
 use tempfile::TempDir;
 use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
 use tillgate_store::{Commit, CommitId, EmbeddedStore, Health, Partition, Position, Store};
@@ -20,10 +21,9 @@ use tillgate_store::{Commit, CommitId, EmbeddedStore, Health, Partition, Positio
 const ROUNDS: u32 = 12;
 const TASKS: u128 = 6;
 
-/// The environment variables of a child: its task, its folder, and the folder of its disk's faults.
+/// The environment variables of a child: its task and its folder.
 const TASK: &str = "TILLGATE_TEST_TASK";
 const FOLDER: &str = "TILLGATE_TEST_FOLDER";
-const FAULTS: &str = "TILLGATE_TEST_FAULTS";
 
 /// The prefix of the lines that a child prints, unlike those of the test runner.
 const MARK: &str = "child: ";
@@ -47,10 +47,10 @@ impl Child {
         Self::run(shell, task, folder)
     }
 
-    /// Starts a child whose disk fails as the files in `faults` say (`faults.c`).
-    pub fn start_on_failing_disk(task: &str, folder: &Path, faults: &Path, library: &Path) -> Self {
+    /// Starts a child whose disk fails when the test wants it to.
+    pub fn start_on_failing_disk(task: &str, folder: &Path, disk: &FailingDisk) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.env("LD_PRELOAD", library).env(FAULTS, faults);
+        disk.apply(&mut command);
         Self::run(command, task, folder)
     }
 

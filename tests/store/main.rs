@@ -17,6 +17,7 @@
 
 #[path = "../support"]
 mod support {
+    pub mod failing_disk;
     pub mod redis;
 }
 

@@ -339,6 +339,21 @@ async fn meanwhile(store: &Arc<dyn Store>, what: &str, work: impl Future<Output 
     figures
 }
 
+/// A commit of as many messages as fit.
+fn appends(log: &str) -> Commit {
+    let append = |_| Op::Append {
+        log: log.to_owned(),
+        attributes: Vec::new(),
+        body: Bytes::from_static(&[b'x'; 200]),
+    };
+    Commit {
+        partition: partition(),
+        id: CommitId::random(),
+        checks: Vec::new(),
+        ops: (0..MAX_OPS).map(append).collect(),
+    }
+}
+
 /// Another process makes a backup of a large store, and all messages are trimmed, while commits go on.
 async fn stops(folder: &Path, messages: usize) -> [[f64; 3]; 3] {
     let path = folder.join("stops");
@@ -346,18 +361,7 @@ async fn stops(folder: &Path, messages: usize) -> [[f64; 3]; 3] {
     let store: Arc<dyn Store> = Arc::new(store);
     let begin = Instant::now();
     for _ in 0..messages / MAX_OPS {
-        let append = |_| Op::Append {
-            log: "old".to_owned(),
-            attributes: Vec::new(),
-            body: Bytes::from_static(&[b'x'; 200]),
-        };
-        let commit = Commit {
-            partition: partition(),
-            id: CommitId::random(),
-            checks: Vec::new(),
-            ops: (0..MAX_OPS).map(append).collect(),
-        };
-        store.commit(commit).await.unwrap();
+        store.commit(appends("old")).await.unwrap();
     }
     let file = path.join("tillgate.db");
     let size = || std::fs::metadata(&file).unwrap().len() >> 20;
@@ -385,18 +389,7 @@ async fn stops(folder: &Path, messages: usize) -> [[f64; 3]; 3] {
     let trim = meanwhile(&store, "a trim", trim).await;
     let before = size();
     for _ in 0..1_000 {
-        let ops = (0..MAX_OPS).map(|_| Op::Append {
-            log: "new".to_owned(),
-            attributes: Vec::new(),
-            body: Bytes::from_static(&[b'x'; 200]),
-        });
-        let commit = Commit {
-            partition: partition(),
-            id: CommitId::random(),
-            checks: Vec::new(),
-            ops: ops.collect(),
-        };
-        store.commit(commit).await.unwrap();
+        store.commit(appends("new")).await.unwrap();
     }
     println!(
         "a million messages more: the file had {before} MiB and has {}; resident {:.0} MiB",

@@ -1,5 +1,5 @@
 /* A disk that fails while a test wants it to. Preloaded into a child, it lets writes, syncs and reads of the files of a
-   store fail with the error number in the file `write`, `sync` or `read` of the folder TILLGATE_TEST_FAULTS, while that
+   store fail with the error number in the file `write`, `sync` or `read` of the folder FAILING_DISK, while that
    file is there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 static int error_of(int fd, const char *what) {
     char link[64], path[4096];
-    const char *faults = getenv("TILLGATE_TEST_FAULTS");
+    const char *faults = getenv("FAILING_DISK");
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (!faults || length < 0)

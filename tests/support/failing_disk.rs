@@ -1,0 +1,57 @@
+//! A disk that fails while a test wants it to: a library (`failing_disk.c`) that is preloaded into a process lets writes,
+//! syncs and reads of the files of an embedded store fail.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+pub const EIO: u32 = 5;
+pub const ENOSPC: u32 = 28;
+pub const EROFS: u32 = 30;
+
+/// The faults of a process's disk; none at first.
+pub struct FailingDisk(TempDir);
+
+impl FailingDisk {
+    pub fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    /// Makes it the disk of a process that is about to be started.
+    pub fn apply(&self, command: &mut Command) {
+        command
+            .env("LD_PRELOAD", library())
+            .env("FAILING_DISK", self.0.path());
+    }
+
+    /// From now on, `what` fails with an error number: `write`, `sync` or `read`.
+    pub fn fail(&self, what: &str, error: u32) {
+        let unfinished = self.0.path().join("unfinished");
+        fs::write(&unfinished, error.to_string()).unwrap();
+        fs::rename(unfinished, self.0.path().join(what)).unwrap();
+    }
+
+    pub fn work_again(&self, what: &str) {
+        fs::remove_file(self.0.path().join(what)).unwrap();
+    }
+}
+
+/// The library, compiled once.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_folder, library) = LIBRARY.get_or_init(|| {
+        let folder = TempDir::new().unwrap();
+        let source = folder.path().join("failing_disk.c");
+        fs::write(&source, include_str!("failing_disk.c")).unwrap();
+        let library = folder.path().join("failing_disk.so");
+        let mut compile = Command::new("cc");
+        compile.args(["-shared", "-fPIC", "-o"]).arg(&library);
+        let compiled = compile.arg(source).arg("-ldl").status();
+        assert!(compiled.unwrap().success());
+        (folder, library)
+    });
+    library
+}
