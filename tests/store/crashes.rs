@@ -119,7 +119,11 @@ fn child() {
     let folder = std::env::var(FOLDER).unwrap();
     // A cache so small that most pages are read from the disk.
     let clock = Arc::new(SystemClock);
-    let store = EmbeddedStore::open_with_cache(Path::new(&folder), 1 << 20, clock).unwrap();
+    let opened = EmbeddedStore::open_with_cache(Path::new(&folder), 1 << 20, clock);
+    if task == "refused" {
+        return report(opened.unwrap_err());
+    }
+    let store = opened.unwrap();
     match task.as_str() {
         "hold" => hold(store),
         "claim" => block_on(claim(&store)),

@@ -144,3 +144,16 @@ fn a_disk_that_cannot_be_read_for_a_while_is_read_again_afterwards() {
     let read = std::iter::from_fn(|| child.line()).find(|line| line.starts_with("read"));
     assert_eq!(read.unwrap(), "read 200");
 }
+
+/// A closed store leaves nothing that SQLite could open it with, and there is no room to make it.
+#[test]
+fn a_closed_store_is_not_opened_on_a_full_disk_and_says_why() {
+    let store = OnFailingDisk::new();
+    drop(store.open());
+    store.disk.fail("write", ENOSPC);
+    let mut child = store.start("refused");
+    let told = child.line().unwrap();
+    assert!(told.ends_with("tillgate.db: the disk is full"), "{told}");
+    store.disk.work_again("write");
+    drop(store.open());
+}

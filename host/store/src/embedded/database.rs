@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::ffi::ErrorCode;
+use rusqlite::ffi::{self, ErrorCode};
 use rusqlite::{Connection, Error, OpenFlags};
 
 /// How long a connection waits for another process that has the file locked, such as a backup by `sqlite3`.
@@ -104,13 +104,26 @@ pub(super) fn check(db: &Connection, file: &Path, pragma: &str) -> Result<(), St
 
 /// What an error means, for the operator.
 pub(super) fn describe(file: &Path, error: &Error) -> String {
-    match error.sqlite_error_code() {
+    match error.sqlite_error() {
         // SQLite gives the same error when the disk cannot read a page.
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => format!(
+        Some(ffi::Error {
+            code: ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase,
+            ..
+        }) => format!(
             "{} is damaged or its disk fails, restore a backup unless it can be read again: {error}",
             file.display()
         ),
-        Some(ErrorCode::DiskFull) => format!("cannot write {}: the disk is full", file.display()),
+        // The second: there is no room for `tillgate.db-shm`, which SQLite makes when it opens the file.
+        Some(
+            ffi::Error {
+                code: ErrorCode::DiskFull,
+                ..
+            }
+            | ffi::Error {
+                extended_code: ffi::SQLITE_IOERR_SHMSIZE,
+                ..
+            },
+        ) => format!("cannot write {}: the disk is full", file.display()),
         _ => format!("{}: {error}", file.display()),
     }
 }
