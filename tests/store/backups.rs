@@ -63,6 +63,10 @@ fn a_backup_restores_everything() {
     let page = block_on(restored.scan(&partition(), "", None, 999)).unwrap();
     assert_eq!(page.entries.len(), 50);
     block_on(restored.commit(commit([put("row", "1")]))).unwrap();
+    assert!(
+        to.join("tillgate.db-wal").exists(),
+        "a backup has no log, but a store must have one: without it, reads wait for writes"
+    );
     assert_eq!(inspect(&from).unwrap().entries, 51);
 }
 

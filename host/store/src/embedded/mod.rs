@@ -78,7 +78,7 @@ pub struct EmbeddedStore {
 impl EmbeddedStore {
     /// Opens the store in `folder`, which is created when it is missing (mode 0700). All leases end.
     ///
-    /// It also opens when the disk is full: read-only then, until it can be written.
+    /// After a kill it also opens when the disk is full: read-only then, until it can be written.
     ///
     /// # Errors
     /// When the folder cannot be created or written, is damaged, or is open in another process. The message says which
@@ -164,12 +164,16 @@ impl EmbeddedStore {
             return self.readers.read(read).map_err(described);
         }
         let ended = |error: &dyn fmt::Display| Unavailable(format!("a read has ended: {error}"));
-        let _permit = self.readers.long.acquire().await;
+        let permit = Arc::clone(&self.readers.long).acquire_owned().await;
         let readers = Arc::clone(&self.readers);
-        tokio::task::spawn_blocking(move || readers.read(read))
-            .await
-            .map_err(|error| ended(&error))?
-            .map_err(described)
+        // A read goes on when its caller does not wait any more, and so does its permit.
+        tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            readers.read(read)
+        })
+        .await
+        .map_err(|error| ended(&error))?
+        .map_err(described)
     }
 }
 

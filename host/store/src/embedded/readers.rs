@@ -1,5 +1,7 @@
 //! Reads: each on a snapshot of the newest durable state, on a connection of its own.
 
+use std::sync::Arc;
+
 use crossbeam_queue::ArrayQueue;
 use rusqlite::{Connection, Result};
 use tokio::sync::Semaphore;
@@ -16,7 +18,7 @@ const LONG: usize = 4;
 pub(super) struct Readers {
     database: Database,
     idle: ArrayQueue<Connection>,
-    pub(super) long: Semaphore,
+    pub(super) long: Arc<Semaphore>,
 }
 
 impl Readers {
@@ -24,7 +26,7 @@ impl Readers {
         Self {
             database,
             idle: ArrayQueue::new(IDLE),
-            long: Semaphore::new(LONG),
+            long: Arc::new(Semaphore::new(LONG)),
         }
     }
 

@@ -22,6 +22,14 @@ pub(super) fn upgrade(
     let failed = |error: Error| describe(file, &error);
     let newest = formats.newest();
     let format = format_of(db, file, newest)?;
+    // Before the tables, since it cannot change within a transaction; and a restored backup has none.
+    let mode: String = db
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        let file = file.display();
+        return Err(format!("{file}: its disk cannot have a write-ahead log"));
+    }
     if format == Some(newest) {
         return Ok(());
     }
@@ -33,10 +41,6 @@ pub(super) fn upgrade(
             backup = %beside.display(),
             "the store of format {format} is brought to format {newest}; the backup has it as it was"
         );
-    } else {
-        // Before the tables, since it cannot change within a transaction.
-        db.pragma_update(None, "journal_mode", "WAL")
-            .map_err(failed)?;
     }
     change(db, format, formats).map_err(failed)
 }
