@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
+use tillgate::data::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
 use tillgate::error::Result;
-use tillgate::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
 use tillgate::store::{Commit, CommitId, Partition, Store};
 
 use crate::support::switched::Switched;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::feed::CHANGES;
+use tillgate::data::feed::CHANGES;
 use tillgate::store::{Commit, CommitId, MemoryStore, Op, Partition, Store};
 
 use crate::support::host::Host;

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::Timestamp;
+use tillgate::data::outbox::Action;
 use tillgate::error::Error;
 use tillgate::identity::TenantId;
-use tillgate::outbox::Action;
 use tillgate::store::Position;
 
 use crate::support::host::Host;

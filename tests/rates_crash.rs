@@ -8,7 +8,7 @@ use std::sync::Arc;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
-use tillgate::etag::Preconditions;
+use tillgate::data::etag::Preconditions;
 use tillgate::identity::TenantId;
 use tillgate::rates::topic::TOPIC;
 use tillgate::rates::{Editor, UnitId, UnitSettings, UnitType};

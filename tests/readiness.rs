@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::{StoppedClock, Timestamp};
 use tillgate::config::Config;
-use tillgate::readiness::{Found, Readiness, State, Status};
+use tillgate::observe::readiness::{Found, Readiness, State, Status};
 use tillgate::store::Store;
 
 use crate::support::host::{Host, Program};

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::records::{Change, Records};
-use tillgate::runner::{Queue, Runner, Scope, Work};
+use tillgate::data::records::{Change, Records};
+use tillgate::jobs::{Queue, Runner, Scope, Work};
 use tillgate::store::{MemoryStore, Partition, Store};
 use tokio::runtime::Handle;
 

@@ -11,8 +11,8 @@ use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
-use tillgate::records::Records;
-use tillgate::snapshot::{Contents, Keeper};
+use tillgate::data::records::Records;
+use tillgate::data::snapshot::{Contents, Keeper};
 use tillgate::store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::{Host, Program};

@@ -25,7 +25,7 @@ use reqwest::Method;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use tillgate::clock::SystemClock;
-use tillgate::etag::Preconditions;
+use tillgate::data::etag::Preconditions;
 use tillgate::identity::TenantId;
 use tillgate::rates::topic::{Cursor, Filter, Item};
 use tillgate::rates::{Editor, UnitId, UnitSettings, UnitType};

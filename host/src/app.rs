@@ -11,16 +11,17 @@ use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
+use crate::data::outbox::Outbox;
+use crate::data::records::Records;
+use crate::data::snapshot::{Contents, Keeper};
 use crate::engine::{EnginePool, MODULE, ROUND};
 use crate::error::{Error, Result};
-use crate::metrics::{Asked, Held, Metrics, Observed, Sample};
-use crate::outbox::Outbox;
-use crate::readiness::{Readiness, State, Status};
-use crate::records::Records;
-use crate::runner::{Background, QueueStatus, Runner};
-use crate::snapshot::{Contents, Keeper};
+use crate::jobs::{QueueStatus, Runner};
+use crate::load::background::Background;
+use crate::load::turns::{self, Turns};
+use crate::observe::metrics::{Asked, Held, Metrics, Observed, Sample};
+use crate::observe::readiness::{Readiness, State, Status};
 use crate::store::{Partition, Store, StoreUrl};
-use crate::turns::{self, Turns};
 
 /// The shared parts.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use tillgate::clock::SystemClock;
-use tillgate::metrics::{MAX_TENANTS, Metrics};
+use tillgate::observe::metrics::{MAX_TENANTS, Metrics};
 use tillgate::store::MemoryStore;
 
 use super::{EVALUATE, EVALUATE_ROUTE, ROLES, answers, put_alcohol, question, scrape_until};

@@ -6,8 +6,8 @@ use aws_lc_rs::hmac;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::Timestamp;
+use tillgate::data::records::Change;
 use tillgate::identity::TenantId;
-use tillgate::records::Change;
 
 use super::shop::{KEY, Shop, TYPE, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};

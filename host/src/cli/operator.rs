@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{explain, log_to_stderr, write_credentials};
+use super::log_to_stderr;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Flags, Loaded};
+use crate::server::{explain, write_credentials};
 use crate::store::{self, StoreUrl};
 use crate::tokens::{Credentials, Tokens};
 

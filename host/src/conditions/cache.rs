@@ -12,11 +12,11 @@ use tokio::sync::watch;
 
 use super::document::{array, document};
 use crate::clock::Clock;
+use crate::data::etag::{self, Etag};
+use crate::data::feed::{Changed, Subscriber, Subscription};
+use crate::data::records::Records;
 use crate::engine::Document;
 use crate::error::{Error, Result};
-use crate::etag::{self, Etag};
-use crate::feed::{Changed, Subscriber, Subscription};
-use crate::records::Records;
 
 const CONDITION: &str = "condition/";
 const PROJECT: &str = "project/";

@@ -15,9 +15,9 @@ use tillgate_engine::restriction::ProjectId;
 
 use super::cache::{Content, StoredCondition, StoredProject};
 use super::document::{array, document, lists};
-use crate::encoded::Encoded;
+use crate::data::encoded::Encoded;
+use crate::data::etag::{self, Etag};
 use crate::engine::{Document, MODULE_SHA256};
-use crate::etag::{self, Etag};
 use crate::identity::TenantId;
 
 /// Catalogs whose conditions are longer are not prepared as a whole.

@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::Conditions;
 use super::cache::PartitionCache;
 use super::tenants::Tenant;
-use crate::feed::Subscriber;
-use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
-use crate::per_tenant::PerTenant;
+use crate::data::feed::Subscriber;
+use crate::data::per_tenant::PerTenant;
+use crate::observe::metrics::{AGE_OF_MEMORY, Held, Sample};
 
 impl Conditions {
     /// How many tenants are in memory.

@@ -11,11 +11,11 @@ use uuid::Uuid;
 
 use super::{Conditions, MayPrepare, Owner, Part, Question, StoredProject, TenantCatalog};
 use crate::app::App;
-use crate::encoded::{Encoded, MAX_WHOLE};
+use crate::data::encoded::{Encoded, MAX_WHOLE};
+use crate::data::etag::{Etag, Written};
+use crate::data::feed::Staleness;
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
-use crate::etag::{Etag, Written};
-use crate::feed::Staleness;
 use crate::http::reply::status_of;
 use crate::http::{Access, Event, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;

@@ -28,14 +28,14 @@ use self::outcomes::Outcomes;
 pub use self::tenants::Tenant;
 pub use self::usage::Configured;
 use crate::app::App;
+use crate::data::etag::{self, Etag, Preconditions, Written};
+use crate::data::feed::{Staleness, Subscriber, keep_fresh};
+use crate::data::outbox::{Action, Event};
+use crate::data::per_tenant::PerTenant;
+use crate::data::records::{Change, Records, Versioned};
+use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
-use crate::etag::{self, Etag, Preconditions, Written};
-use crate::feed::{Staleness, Subscriber, keep_fresh};
 use crate::identity::TenantId;
-use crate::outbox::{Action, Event};
-use crate::per_tenant::PerTenant;
-use crate::records::{Change, Records, Versioned};
-use crate::snapshot::Contents;
 use crate::store::Partition;
 
 /// The types of the events of a tenant's conditions and projects (`webhooks.md`, "Events").

@@ -13,7 +13,7 @@ use tillgate_engine::decision::Decision;
 use super::Question;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::metrics::{Counter, Histogram, Metrics, Tenants};
+use crate::observe::metrics::{Counter, Histogram, Metrics, Tenants};
 
 /// The rules that results name.
 const RULES: [&str; 3] = [

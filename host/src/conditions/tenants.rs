@@ -8,8 +8,8 @@ use futures_util::{Stream, stream};
 
 use super::cache::PartitionCache;
 use super::catalog::TenantCatalog;
+use crate::data::per_tenant::Kept;
 use crate::identity::TenantId;
-use crate::per_tenant::Kept;
 
 /// See the module's documentation.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::cache::Content;
 use super::{CONDITION_EVENTS, Conditions, Owner, Target};
+use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::quota::Usage;
 
 /// How much a tenant has configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -16,7 +16,7 @@ use crate::identity::TenantId;
 /// A document of reference rates that is imported every day.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct ReferenceRates {
     pub tenant: TenantId,
     pub business_unit: String,

@@ -11,7 +11,7 @@ use super::written::{duration, durations, text};
 /// Webhooks and their identity provider.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "config.default.toml documents every setting")]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Webhooks {
     pub allow_http: bool,
     pub allow_private: Vec<ipnet::IpNet>,

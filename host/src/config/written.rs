@@ -27,7 +27,7 @@ pub(super) mod duration {
 
     const DAY: u64 = 24 * 60 * 60;
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(in crate::config) fn serialize<S: Serializer>(
         span: &Duration,
         to: S,
     ) -> Result<S::Ok, S::Error> {
@@ -46,7 +46,7 @@ pub(super) mod duration {
         }
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Duration, D::Error> {
         let text = String::deserialize(from)?;
@@ -84,14 +84,14 @@ pub(super) mod durations {
     #[serde(transparent)]
     struct Span(#[serde(with = "duration")] Duration);
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(in crate::config) fn serialize<S: Serializer>(
         spans: &[Duration],
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.collect_seq(spans.iter().map(|span| Span(*span)))
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Vec<Duration>, D::Error> {
         let spans = Vec::<Span>::deserialize(from)?;
@@ -107,14 +107,14 @@ pub(super) mod time_of_day {
 
     const FORMAT: &str = "%H:%M";
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(in crate::config) fn serialize<S: Serializer>(
         time: &Time,
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.collect_str(&time.strftime(FORMAT))
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Time, D::Error> {
         let text = String::deserialize(from)?;
@@ -131,14 +131,14 @@ pub(super) mod rate_types {
 
     use super::*;
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(in crate::config) fn serialize<S: Serializer>(
         types: &[RateType],
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.collect_seq(types.iter().map(|it| it.as_str()))
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Vec<RateType>, D::Error> {
         let texts = Vec::<String>::deserialize(from)?;

@@ -26,10 +26,10 @@ use warp::Reply as _;
 use warp::sse;
 
 use super::reply::Reply;
-use super::shares::{Most, Share, Shares};
+use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::identity::Holder;
-use crate::quota::Usage;
+use crate::load::shares::{Most, Share, Shares};
 
 /// How often it is checked who may still listen, and after how many checks a heartbeat is sent: every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);

@@ -4,19 +4,11 @@
 //! domain call and wraps the answer. warp carries requests and answers; the table finds the route, so that a permission
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
-mod access;
-mod body;
-mod bulk;
-mod caller;
-mod connections;
+mod connection;
 mod events;
-mod fair;
 mod headers;
 pub mod reply;
-mod request;
 mod route;
-mod server;
-mod shares;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,27 +25,28 @@ use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 use warp::Filter;
 
-pub use self::access::{Access, Takes};
-use self::body::{Bodies, NoBody, Unread, read};
-pub use self::connections::ConnectionLimits;
+use self::connection::Head;
+pub use self::connection::Listener;
+pub use self::connection::admission::ConnectionLimits;
+use self::connection::body::{Bodies, NoBody, Unread, read};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;
-pub use self::request::Request;
 use self::route::Measured;
+pub use self::route::access::{Access, Takes};
+pub use self::route::caller::Authenticate;
+use self::route::caller::caller_of;
+pub use self::route::request::Request;
 pub use self::route::{Route, Table};
-use self::server::Head;
-pub use self::server::Listener;
-use self::shares::{Most, Shares};
 use crate::app::App;
+use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::feed::Staleness;
 use crate::identity::{Caller, Holder};
-use crate::metrics::Tenants;
-use crate::tokens::Tokens;
-use crate::turns::{self, Turns, on_behalf_of};
+use crate::load::shares::{Most, Shares};
+use crate::load::turns::{self, Turns, on_behalf_of};
+use crate::observe::metrics::Tenants;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
@@ -70,7 +63,7 @@ fn as_count(size: ByteSize) -> usize {
 pub struct Server {
     table: Table,
     /// Says who is asking.
-    tokens: Arc<Tokens>,
+    tokens: Arc<dyn Authenticate>,
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
     turns: Arc<Turns>,
@@ -86,7 +79,7 @@ pub struct Server {
 impl Server {
     /// What answers requests with these routes.
     #[must_use]
-    pub fn new(table: Table, tokens: Arc<Tokens>, app: &App) -> Arc<Self> {
+    pub fn new(table: Table, tokens: Arc<dyn Authenticate>, app: &App) -> Arc<Self> {
         let limits = &app.config.limits;
         Arc::new(Self {
             bodies: Bodies::new(as_count(limits.request_bytes)),
@@ -319,7 +312,7 @@ impl Server {
         if matches!(access, Access::Public) {
             return Ok((None, Staleness::default()));
         }
-        let (caller, staleness) = caller::caller_of(&self.tokens, headers).await?;
+        let (caller, staleness) = caller_of(self.tokens.as_ref(), headers).await?;
         if let Some(tenants) = &self.tenants {
             tenants.count_request(caller.tenant.as_str());
         }

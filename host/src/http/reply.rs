@@ -18,12 +18,12 @@ use tillgate_engine::Fault;
 use uuid::Uuid;
 use warp::Reply as _;
 
-use super::shares::{Share, sharing};
-use crate::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
+use crate::data::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
+use crate::data::etag::Written;
+use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::etag::Written;
-use crate::feed::Staleness;
 use crate::identity::Holder;
+use crate::load::shares::{Share, sharing};
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use super::network::network;
 use super::{Caller, TenantId};
-use crate::peer::network;
 
 /// A tenant; on public routes an address; or nobody in particular.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,12 +5,14 @@
 
 mod caller;
 mod holder;
+mod network;
 mod permission;
 mod role;
 mod tenant;
 
 pub use self::caller::Caller;
 pub use self::holder::Holder;
+pub use self::network::network;
 pub use self::permission::{Permission, Permissions, is_permission};
 pub use self::role::{OPERATOR, built_in, built_in_roles};
 pub use self::tenant::{NAME_RULE, NO_TENANT, TENANT_RULE, TenantId, is_name};

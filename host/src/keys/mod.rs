@@ -20,9 +20,9 @@ pub use self::ring::{KeyRing, PublicDocument, SigningKey};
 use self::signer::SigningPool;
 pub use self::stored::{KeyState, Phase, Retired, Schedule, StoredKeys};
 use crate::clock::{Clock, Timestamp};
+use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
-use crate::records::{Change, Records};
-use crate::runner::{CLOCK_SKEW, Work};
+use crate::jobs::{CLOCK_SKEW, Work};
 
 /// What a ring is called in the store, and how long its keys live.
 #[derive(Clone, Copy, Debug)]

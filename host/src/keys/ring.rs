@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::new_key::bug;
 use super::stored::{Schedule, StoredKey, StoredKeys};
 use crate::clock::Timestamp;
+use crate::data::etag::{self, Etag};
 use crate::error::Result;
-use crate::etag::{self, Etag};
 
 /// The keys of a ring, ready for use.
 #[derive(Debug)]

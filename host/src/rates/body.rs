@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use tillgate_engine::json::{Document, Faults, Node};
 use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, RateKey, RateType};
 
-use super::set_rate::NewRate;
-use super::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType, pair_markup};
-use super::used::Conversion;
+use super::shop::used::Conversion;
+use super::units::set_rate::NewRate;
+use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType, pair_markup};
 use crate::error::{Error, Result};
 use crate::identity::{TENANT_RULE, TenantId};
 

@@ -6,26 +6,14 @@
 //! `edit`, `fan_out`, [`topic`]; `used`, `history` and `dry_run` read what these have written,
 //! [`reference`](mod@reference) and `import` bring rates from elsewhere.
 
-mod answers;
 mod body;
 mod change;
-mod dry_run;
-mod edit;
-mod fan_out;
-mod history;
 pub mod http;
-mod import;
-mod math;
-mod number;
 pub mod reference;
 mod retention;
-mod schedule;
-mod set_rate;
 mod shop;
 pub mod topic;
-mod tree;
-mod unit;
-mod used;
+mod units;
 
 use std::sync::Arc;
 
@@ -37,27 +25,30 @@ use tillgate_engine::rate::{Rate, RateKey};
 use tillgate_engine::{Code, Fault};
 use uuid::Uuid;
 
-use self::answers::{answer_of, list_of, to_json};
 use self::body::Bulk;
-use self::change::{ChangeAnswer, Progress, Reach, change_key};
-pub use self::dry_run::DryRun;
-use self::edit::{After, Edits};
-pub use self::edit::{Edited, Editor};
-pub use self::history::{Question, Values};
-pub use self::import::{ECB, Import, Imported};
-use self::set_rate::{MAX_SET, NewRate, Outcome, SetRate, SetRates};
+pub use self::change::dry_run::DryRun;
+use self::change::edit::{After, Edits};
+pub use self::change::edit::{Edited, Editor};
+use self::change::progress::{ChangeAnswer, Progress, Reach, change_key};
+use self::change::{fan_out, progress};
+pub use self::reference::import::{ECB, Import, Imported};
+use self::reference::{import, schedule};
+pub use self::shop::history::{Question, Values};
+pub use self::shop::used::Conversion;
+use self::shop::{history, math, used};
 use self::topic::{Cursor, Filter, Hubs, Item};
-use self::tree::{Node, Tree, Walk};
-use self::unit::{Unit, UnitAnswer, children_prefix, no_unit, units_prefix};
-pub use self::unit::{UnitId, UnitSettings, UnitType};
-pub use self::used::Conversion;
+use self::units::answers::{answer_of, list_of, to_json};
+use self::units::set_rate::{MAX_SET, NewRate, Outcome, SetRate, SetRates};
+use self::units::tree::{Node, Tree, Walk};
+use self::units::unit::{Unit, UnitAnswer, children_prefix, no_unit, units_prefix};
+pub use self::units::unit::{UnitId, UnitSettings, UnitType};
 use crate::app::App;
+use crate::data::etag::{self, Preconditions, Written};
+use crate::data::records::{Change, PAGE, Records, decode_entry};
 use crate::engine::EngineError;
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions, Written};
 use crate::identity::TenantId;
-use crate::records::{Change, PAGE, Records, decode_entry};
-use crate::runner::{Queue, Scope, Work};
+use crate::jobs::{Queue, Scope, Work};
 
 /// The exchange rates of every tenant.
 #[derive(Debug)]
@@ -89,13 +80,13 @@ impl Rates {
         let fan_out = Queue {
             per_partition: 1,
             lease: fan_out::LEASE,
-            ..Queue::new(change::FAN_OUT, Scope::AllPartitions)
+            ..Queue::new(progress::FAN_OUT, Scope::AllPartitions)
         };
         let sent = fan_out::Sent::new(&app.metrics);
         register(app, fan_out, move |app, work| {
             fan_out::run(app, sent.clone(), work)
         });
-        let retention = Queue::new(change::RETENTION, Scope::AllPartitions);
+        let retention = Queue::new(progress::RETENTION, Scope::AllPartitions);
         register(app, retention, retention::run);
         register(
             app,
@@ -408,9 +399,9 @@ impl Rates {
             }
             let mut change = Change::default();
             let now = self.app.clock.now();
-            change::add_initial_state(&records, &mut change, correlation).await?;
+            progress::add_initial_state(&records, &mut change, correlation).await?;
             let reach = Reach::InitialState(walk);
-            change::record(&records, &mut change, correlation, reach, now).await?;
+            progress::record(&records, &mut change, correlation, reach, now).await?;
             Ok((change, ()))
         };
         records.change(plan).await

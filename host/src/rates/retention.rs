@@ -7,16 +7,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::change::{CHANGES, Progress};
-use super::history::{HISTORY, time_of};
-use super::shop::SHARED;
+use super::change::progress::{CHANGES, Progress};
+use super::shop::history::{HISTORY, time_of};
+use super::shop::published::SHARED;
 use super::topic::{SHARED_LISTS, TOPIC};
-use super::unit::{Unit, units_prefix};
+use super::units::unit::{Unit, units_prefix};
 use crate::app::App;
 use crate::clock::Timestamp;
+use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::Result;
-use crate::records::{Change, PAGE, Records, Versioned, decode_entry};
-use crate::runner::{CLOCK_SKEW, Work};
+use crate::jobs::{CLOCK_SKEW, Work};
 use crate::store::{Entry, Position, Revision};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use super::client::{Client, Credentials, Status, StatusChange, random_secret};
 use super::counts::{self, Counts};
 use super::{Tokens, client_key};
+use crate::data::etag::{self, Preconditions};
+use crate::data::feed::Subscriber;
+use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions};
-use crate::feed::Subscriber;
 use crate::identity::{Caller, TenantId};
-use crate::records::{Change, PAGE, Records, Versioned, decode_entry};
 
 /// How many pages of a tenant's list are searched for clients with a status before the answer ends.
 const MAX_PAGES: usize = 20;

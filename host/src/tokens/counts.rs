@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::records::{Change, Records, Versioned};
 use crate::error::Result;
 use crate::identity::{NO_TENANT, TenantId};
-use crate::records::{Change, Records, Versioned};
 
 /// How many there are. Also by how many there will be more or, below zero, fewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

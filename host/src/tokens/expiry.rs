@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::registry::Registry;
 use crate::clock::Clock;
+use crate::data::feed::Subscriber;
+use crate::data::records::Records;
 use crate::error::Result;
-use crate::feed::Subscriber;
+use crate::jobs::{Queue, Runner, Scope, Work};
 use crate::keys::Keys;
-use crate::records::Records;
-use crate::runner::{Queue, Runner, Scope, Work};
 
 /// The queue of clients that are removed when they have been pending for too long. A job is the id of a client.
 pub(super) const PENDING: &str = "pending";

@@ -17,8 +17,8 @@ use super::form::{BasicCredentials, Form};
 use super::refusal::Refusal;
 use super::{TOKEN_LIFETIME, Tokens, client_key};
 use crate::config::Config;
+use crate::data::feed::Subscriber;
 use crate::error::{Error, Result};
-use crate::feed::Subscriber;
 use crate::identity::TenantId;
 use crate::keys::PublicDocument;
 

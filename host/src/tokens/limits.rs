@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::peer::network;
+use crate::identity::network;
 
 /// The most addresses, or pairs of client and address, that are counted at once.
 const MAX_COUNTED: usize = 50_000;

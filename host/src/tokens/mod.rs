@@ -72,17 +72,17 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::clock::Clock;
+use crate::data::feed::{Subscriber, keep_fresh};
+use crate::data::quota::Usage;
+use crate::data::records::{Change, Records};
+use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
-use crate::feed::{Subscriber, keep_fresh};
 use crate::identity::{Caller, TenantId};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
-use crate::metrics::{AGE_OF_MEMORY, Held, Sample};
-use crate::quota::Usage;
-use crate::readiness::State;
-use crate::records::{Change, Records};
-use crate::snapshot::Contents;
+use crate::load::turns::Turns;
+use crate::observe::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::observe::readiness::State;
 use crate::store::Partition;
-use crate::turns::Turns;
 
 const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";

@@ -7,10 +7,10 @@ use super::client_id::{self, Claims, Software};
 use super::counts::{self, Counts};
 use super::tenants::{self, StoredTenant};
 use super::{Tokens, client_key, clients};
+use crate::data::feed::Subscriber;
+use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
-use crate::feed::Subscriber;
 use crate::identity::{OPERATOR, TenantId};
-use crate::records::{Change, Versioned};
 
 /// The software of the operator's client.
 const OPERATOR_SOFTWARE: &str = "tillgate-operator";

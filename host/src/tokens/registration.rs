@@ -15,12 +15,12 @@ use super::expiry::{Expiry, PENDING};
 use super::templates::{self, Template};
 use super::tenants::{self, StoredTenant};
 use super::{Tokens, client_key, counts};
+use crate::data::feed::Subscriber;
+use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
-use crate::feed::Subscriber;
 use crate::identity::TenantId;
-use crate::peer::network;
-use crate::records::{Change, Versioned};
-use crate::runner::{CLOCK_SKEW, Work};
+use crate::identity::network;
+use crate::jobs::{CLOCK_SKEW, Work};
 
 /// How long to wait when a tenant has too many pending clients: an administrator must act.
 const PENDING_RETRY: Duration = Duration::from_secs(60 * 60);

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::client::{Client, Status};
 use super::{CLIENT, ROLE, client_key};
 use crate::clock::{Clock, Timestamp};
+use crate::data::feed::{Changed, Subscriber, Subscription};
+use crate::data::records::{PAGE, Records, decode_entry};
 use crate::error::Result;
-use crate::feed::{Changed, Subscriber, Subscription};
 use crate::identity::{Caller, OPERATOR, Permission, Permissions, TenantId, built_in};
 use crate::keys::Keys;
-use crate::records::{PAGE, Records, decode_entry};
 use crate::store::Entry;
 
 /// A role that is not built in, as it is stored.

@@ -7,11 +7,11 @@ use tillgate_engine::Fault;
 
 use super::registry::StoredRole;
 use super::{ROLE, Tokens};
+use crate::data::etag::{self, Preconditions, Written};
+use crate::data::feed::Subscriber;
+use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions, Written};
-use crate::feed::Subscriber;
 use crate::identity::{Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
-use crate::records::{Change, Versioned};
 
 /// A role as it is answered.
 #[derive(Clone, Debug, Serialize)]

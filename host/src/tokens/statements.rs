@@ -18,10 +18,10 @@ use super::templates::{self, Template};
 use super::tenants::{self, StoredTenant};
 use super::{ListPage, Tokens};
 use crate::clock::Timestamp;
+use crate::data::records::{Change, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
-use crate::records::{Change, Versioned, decode_entry};
-use crate::runner::{CLOCK_SKEW, Work};
+use crate::jobs::{CLOCK_SKEW, Work};
 
 /// The prefix of a tenant's statements.
 fn prefix(tenant: &TenantId) -> String {

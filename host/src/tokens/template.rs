@@ -15,8 +15,8 @@ use tillgate_engine::Fault;
 
 use super::client_id::Claims;
 use crate::error::{Error, Result};
+use crate::load::turns::Turns;
 use crate::store::Revision;
-use crate::turns::Turns;
 
 /// The largest schema: 64 KiB.
 pub const MAX_SCHEMA: usize = 64 << 10;

@@ -7,10 +7,10 @@ use super::Tokens;
 use super::client_id::Software;
 use super::counts::{self, Counts};
 use super::template::Schema;
+use crate::data::etag::{self, Preconditions};
+use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions};
 use crate::identity::{Caller, NO_TENANT, TenantId};
-use crate::records::{Change, Versioned};
 
 /// A template to be created.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Tokens;
 use crate::clock::Timestamp;
+use crate::data::etag::{self, Preconditions, Written};
+use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
-use crate::etag::{self, Preconditions, Written};
 use crate::identity::{Caller, Permission, TenantId};
-use crate::records::{Change, Versioned};
 
 const TENANT: &str = "tenant/";
 

@@ -13,8 +13,8 @@ use super::jws::{Audience, Header, Jws, LEEWAY, MAX_TOKEN, Validity, refuse};
 use super::registry::{AccessCell, ClientAccess, Registry};
 use super::trusted::User;
 use crate::clock::Timestamp;
+use crate::data::feed::{Staleness, Subscriber};
 use crate::error::Result;
-use crate::feed::{Staleness, Subscriber};
 use crate::identity::Caller;
 
 /// The claims that decide. Types are strict: an `exp` that is a string or a fraction is malformed.

@@ -10,10 +10,10 @@ use tillgate_engine::json::{Document, Faults, Node};
 use tillgate_engine::signature::SharedKey;
 use uuid::Uuid;
 
-use super::delivery::Status;
-use super::event::NewEvent;
+use super::events::delivery::Status;
+use super::events::event::NewEvent;
 use super::journal::Filter;
-use super::webhook::{Authentication, Secret, Settings, is_event_type, is_wanted_type};
+use super::registry::webhook::{Authentication, Secret, Settings, is_event_type, is_wanted_type};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::{TENANT_RULE, TenantId};

@@ -7,29 +7,14 @@
 //! `release.rs` and `retention.rs` go through it in the background. `listener/` has deliveries forwarded by a developer's
 //! own machine, which this service cannot reach.
 
-mod bearer_cache;
 mod body;
-mod cache;
-mod deliver;
 mod delivery;
 mod document;
-mod event;
-mod fan_out;
-mod health;
+mod events;
 pub mod http;
-mod identity_provider;
 mod journal;
-mod lane;
 mod listener;
-mod measured;
-mod messages;
-mod outcomes;
-mod publish;
-mod release;
-mod replay;
-mod retention;
-mod send;
-mod webhook;
+mod registry;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,24 +23,26 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use self::body::{KeyWish, NewWebhook, generate_key};
-use self::cache::Caches;
-use self::deliver::failing_key;
-use self::event::NewEvent;
-pub use self::identity_provider::IdentityProvider;
-use self::lane::Lanes;
+use self::delivery::deliver::{self, failing_key};
+pub use self::delivery::identity_provider::IdentityProvider;
+use self::delivery::lane::Lanes;
+use self::delivery::measured::{self, Measured};
+use self::delivery::messages::Messages;
+use self::delivery::outcomes::Outcomes;
+use self::delivery::send::{Message, Outcome, Sender};
+use self::events::event::{self, NewEvent};
+use self::events::{delivery as deliveries, fan_out, publish};
+use self::journal::{release, replay, retention};
 use self::listener::Live;
-use self::measured::Measured;
-use self::messages::Messages;
-use self::outcomes::Outcomes;
-use self::send::{Message, Outcome, Sender};
-use self::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
+use self::registry::cache::Caches;
+use self::registry::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
 use crate::app::App;
+use crate::data::etag::{self, Etag, Preconditions};
+use crate::data::records::{Change, Records, Versioned};
 use crate::egress::Names;
 use crate::error::{Error, Result};
-use crate::etag::{self, Etag, Preconditions};
 use crate::identity::TenantId;
-use crate::records::{Change, Records, Versioned};
-use crate::runner::{Queue, Scope, Work};
+use crate::jobs::{Queue, Scope, Work};
 
 /// The type of the events of webhooks themselves.
 const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
@@ -111,8 +98,8 @@ impl Webhooks {
             trials: Semaphore::new(MAX_TRIALS),
             app: Arc::clone(app),
         });
-        webhooks.register(attempts(delivery::FIRST, FIRST_AT_ONCE), deliver::run);
-        webhooks.register(attempts(delivery::LATER, LATER_AT_ONCE), deliver::run);
+        webhooks.register(attempts(deliveries::FIRST, FIRST_AT_ONCE), deliver::run);
+        webhooks.register(attempts(deliveries::LATER, LATER_AT_ONCE), deliver::run);
         let queue = |name| Queue {
             per_partition: 1,
             ..Queue::new(name, Scope::AllPartitions)

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::{write_credentials, write_private};
 use crate::config::Config;
+use crate::server::{write_credentials, write_private};
 use crate::tokens::Credentials;
 
 /// The file, which is removed when this is dropped.

@@ -11,8 +11,8 @@ use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::data::etag::Preconditions;
 use crate::error::{Error, Result};
-use crate::etag::Preconditions;
 use crate::identity::TenantId;
 use crate::rates::reference::{Document, DocumentType};
 use crate::rates::{Editor, Import, Rates, UnitId, UnitSettings, UnitType};

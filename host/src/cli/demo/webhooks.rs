@@ -14,13 +14,13 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::cli::bind;
 use crate::cli::output::{print_on, text};
 use crate::config;
 use crate::error::Result;
 use crate::http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, Table, Takes};
 use crate::identity::TenantId;
 use crate::routes::Features;
+use crate::server::bind;
 use crate::webhooks::Webhooks;
 
 /// The key with which deliveries are signed.
@@ -90,7 +90,7 @@ impl Receivers {
             routes.map(|route| route.bind(&shared)),
             app.metrics.requests(),
         )?;
-        let server = Server::new(table, Arc::clone(&features.tokens), app);
+        let server = Server::new(table, features.tokens.clone(), app);
         let filter = crate::http::filter(server);
         tokio::spawn(self.socket.serve(filter, std::future::pending()));
         Ok(Lines(lines))

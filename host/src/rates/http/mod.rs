@@ -14,11 +14,11 @@ use serde_json::json;
 use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
 use uuid::Uuid;
 
-use super::unit::ID_RULE;
+use super::units::unit::ID_RULE;
 use super::{Edited, Editor, Question, Rates, UnitId, body};
 use crate::clock::Timestamp;
+use crate::data::etag;
 use crate::error::{Error, Result};
-use crate::etag;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::http::{Access, Followed, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
 use crate::rates::topic::{Cursor, Filter, Item};
-use crate::rates::unit::{ID_RULE, UnitId};
+use crate::rates::units::unit::{ID_RULE, UnitId};
 use crate::rates::{Rates, body};
 
 /// The routes.

@@ -6,8 +6,8 @@ use ::http::{Method, StatusCode};
 use tillgate_engine::rate::RateKey;
 
 use super::{Faults, edited, editor, rate_key, tagged, unit_id, with_correlation};
+use crate::data::etag;
 use crate::error::{Error, Result};
-use crate::etag;
 use crate::http::reply::status_of;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;

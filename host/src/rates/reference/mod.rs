@@ -10,6 +10,8 @@
 
 mod csv;
 mod draft;
+pub(super) mod import;
+pub(super) mod schedule;
 mod text;
 mod xml;
 

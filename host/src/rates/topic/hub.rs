@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::{Reader, TOPIC, shop_of};
+use crate::data::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
-use crate::records::Records;
 use crate::store::{Message, Position};
 
 /// How long a hub waits for a hint before it reads the log all the same, and looks whether anybody is left.

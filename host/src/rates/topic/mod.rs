@@ -21,10 +21,10 @@ pub use self::cursor::Cursor;
 pub(super) use self::hub::Hubs;
 pub use self::subscription::{Filter, Item};
 pub(super) use self::subscription::{follow, follow_all};
-use super::unit::UnitId;
+use super::units::unit::UnitId;
+use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::records::Records;
 use crate::store::Message;
 
 /// The topic, and the log of each tenant that holds its messages.

@@ -13,9 +13,9 @@ use super::hub::{Hub, Hubs, Live, PAGE};
 use super::{Reader, TOPIC, shop_of};
 use crate::app::App;
 use crate::clock::Timestamp;
+use crate::data::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
-use crate::records::Records;
 use crate::store::{ChangedPartitions, Message, Partition, PartitionHints, Position};
 
 /// How many messages a subscriber reads by itself at once: there may be very many who do.

@@ -10,15 +10,24 @@ use std::sync::Arc;
 
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
+use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::json;
 
 use super::{JWKS_MAX_AGE, Tokens, body};
+use crate::data::etag;
+use crate::data::feed::Staleness;
 use crate::error::Result;
-use crate::etag;
-use crate::http::{Access, Reply, Request, Route, Takes};
-use crate::identity::Permission;
+use crate::http::{Access, Authenticate, Reply, Request, Route, Takes};
+use crate::identity::{Caller, Permission};
 use crate::keys::PublicDocument;
+
+#[async_trait]
+impl Authenticate for Tokens {
+    async fn authenticate(&self, token: &str) -> Result<(Arc<Caller>, Staleness)> {
+        self.verify(token).await
+    }
+}
 
 /// The largest body of a registration: 64 KiB, since anyone may send one.
 const MAX_REGISTRATION: usize = 64 << 10;

@@ -9,7 +9,7 @@ use ::http::{HeaderValue, Method, StatusCode};
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::webhooks::Webhooks;
-use crate::webhooks::identity_provider::CERTIFICATES_MAX_AGE;
+use crate::webhooks::delivery::identity_provider::CERTIFICATES_MAX_AGE;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {

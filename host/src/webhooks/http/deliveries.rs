@@ -10,9 +10,9 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-use crate::webhooks::delivery::{DeliveryId, Status};
+use crate::webhooks::events::delivery::{DeliveryId, Status};
 use crate::webhooks::journal::{self, Filter, no_delivery};
-use crate::webhooks::webhook::is_event_type;
+use crate::webhooks::registry::webhook::is_event_type;
 use crate::webhooks::{Webhooks, body};
 
 const DELIVERIES: &str = "/api/v1/deliveries";

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use crate::data::etag;
 use crate::error::Result;
-use crate::etag;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::webhooks::Webhooks;

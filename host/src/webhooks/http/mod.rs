@@ -15,10 +15,11 @@ use ::http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::webhook::{Answer, Webhook};
-use super::{Webhooks, body, etag_of, health, no_webhook};
+use super::delivery::health;
+use super::registry::webhook::{Answer, Webhook};
+use super::{Webhooks, body, etag_of, no_webhook};
+use crate::data::etag;
 use crate::error::{Error, Result};
-use crate::etag;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 

@@ -13,9 +13,9 @@ use crate::error::Result;
 use crate::webhooks::body::{
     KeyWish, MAX_NAME, check_url, event_types, optional, or_fault, read, shared_key, text,
 };
-use crate::webhooks::delivery::Kind;
-use crate::webhooks::send::BEGINNING;
-use crate::webhooks::webhook::Secret;
+use crate::webhooks::delivery::send::BEGINNING;
+use crate::webhooks::events::delivery::Kind;
+use crate::webhooks::registry::webhook::Secret;
 
 /// What a listener is called unless it says otherwise.
 const NAME: &str = "tillgate listen";

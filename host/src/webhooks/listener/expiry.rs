@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::GONE_AFTER;
-use super::seat::{Seat, Taken};
 use crate::clock::Timestamp;
+use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::records::{Change, Records};
-use crate::runner::Work;
+use crate::jobs::Work;
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::LATER;
-use crate::webhooks::webhook::{Webhook, webhook_key};
+use crate::webhooks::events::delivery::LATER;
+use crate::webhooks::registry::seat::{Seat, Taken};
+use crate::webhooks::registry::webhook::{Webhook, webhook_key};
 
 /// The queue of listeners that may have to be removed.
 pub(in crate::webhooks) const QUEUE: &str = "webhook-listeners";

@@ -13,7 +13,6 @@ mod expiry;
 mod live;
 mod offer;
 mod outcome;
-mod seat;
 mod stream;
 
 use std::sync::Arc;
@@ -24,16 +23,17 @@ use uuid::Uuid;
 pub(super) use self::body::{NewListener, listener as read_listener, report as read_report};
 pub(super) use self::expiry::{QUEUE, leave, run};
 pub(super) use self::live::Live;
-pub(super) use self::seat::Seat;
-use self::seat::{SEATS, Taken};
 pub(super) use self::stream::Offered;
 use super::body::generate_key;
-use super::webhook::{Authentication, Settings, Webhook, webhook_key};
-use super::{MAX_WEBHOOKS, Webhooks, no_webhook, retention};
+use super::journal::retention;
+pub(super) use super::registry::seat::Seat;
+use super::registry::seat::{SEATS, Taken};
+use super::registry::webhook::{Authentication, Settings, Webhook, webhook_key};
+use super::{MAX_WEBHOOKS, Webhooks, no_webhook};
 use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::records::{Change, Records, Versioned};
 
 /// How long a listener may be without a stream.
 const GONE_AFTER: Duration = Duration::from_secs(60);

@@ -11,8 +11,8 @@ use super::outcome::Receipt;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::store::Lease;
-use crate::webhooks::delivery::DeliveryId;
-use crate::webhooks::event::Stored;
+use crate::webhooks::events::delivery::DeliveryId;
+use crate::webhooks::events::event::Stored;
 
 /// An attempt that a listener is to make.
 #[derive(Clone, Copy, Debug)]

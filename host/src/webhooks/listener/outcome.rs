@@ -8,17 +8,17 @@ use http::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
+use crate::data::records::Versioned;
 use crate::egress::Head;
 use crate::error::Result;
 use crate::identity::TenantId;
-use crate::records::Versioned;
-use crate::runner::Work;
+use crate::jobs::Work;
 use crate::store::{self, Lease};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliver::{Failing, Turn, failing_key};
-use crate::webhooks::delivery::{Delivery, DeliveryId, Job, Kind};
+use crate::webhooks::delivery::deliver::{Failing, Turn, failing_key};
+use crate::webhooks::delivery::send::{Outcome, Secrets, failed, judged, secrets_of};
+use crate::webhooks::events::delivery::{Delivery, DeliveryId, Job, Kind};
 use crate::webhooks::journal::{Entry, no_delivery};
-use crate::webhooks::send::{Outcome, Secrets, failed, judged, secrets_of};
 
 /// The right to report an outcome, as a text that the listener gives back: any host may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

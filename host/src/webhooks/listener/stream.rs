@@ -13,20 +13,20 @@ use uuid::Uuid;
 
 use super::live::LiveStream;
 use super::offer::Offer;
-use super::seat::{Seat, Taken};
 use super::{expiry, no_webhook};
 use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::records::{Change, Records, Versioned, decode_entry};
-use crate::runner::Work;
+use crate::jobs::Work;
 use crate::store::{self, Entry, Hints, Revision};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliver::{Failing, Turn, failing_key};
-use crate::webhooks::delivery::{Delivery, DeliveryId, Job, LATER};
-use crate::webhooks::event::{Stored, event_key};
-use crate::webhooks::send::{Message, Prepared};
-use crate::webhooks::webhook::Webhook;
+use crate::webhooks::delivery::deliver::{Failing, Turn, failing_key};
+use crate::webhooks::delivery::send::{Message, Prepared};
+use crate::webhooks::events::delivery::{Delivery, DeliveryId, Job, LATER};
+use crate::webhooks::events::event::{Stored, event_key};
+use crate::webhooks::registry::seat::{Seat, Taken};
+use crate::webhooks::registry::webhook::Webhook;
 
 /// How many deliveries are under way at once.
 const MAX_UNDER_WAY: usize = 8;

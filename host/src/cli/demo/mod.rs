@@ -1,0 +1,192 @@
+//! `tillgate demo`: a host on a temporary store, with the conditions, a project, the exchange rates and the webhooks of a
+//! demo shop.
+
+mod env_file;
+mod rates;
+mod webhooks;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use tillgate_engine::condition::ConditionId;
+use tillgate_engine::restriction::ProjectId;
+
+use self::env_file::EnvFile;
+use self::webhooks::Receivers;
+use super::{Demo, log_to_stderr};
+use crate::app::App;
+use crate::conditions::{Owner, StoredProject};
+use crate::config::{Flags, Loaded};
+use crate::data::etag::Preconditions;
+use crate::error::{Error, Result};
+use crate::http::Listener;
+use crate::identity::TenantId;
+use crate::routes::Features;
+use crate::server::{Serving, bind, explain as explain_error, listening, open_store, start_on};
+use crate::store::StoreUrl;
+use crate::tokens::Credentials;
+
+/// The demo's tenant.
+const TENANT: &str = "demo";
+
+/// The demo's project: a building site that may buy from three product groups, except two of their items.
+pub(super) const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+const GLOBAL_CONDITIONS: &[(&str, &str)] = &[
+    (
+        "alcohol",
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":18}}"#,
+    ),
+    (
+        "tobacco",
+        r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
+    ),
+];
+
+const OWN_CONDITIONS: &[(&str, &str)] = &[
+    (
+        "energy-drink",
+        r#"{"rule":"AGE_RESTRICTION","condition_value":{"minimum_age":15}}"#,
+    ),
+    (
+        "pesticide",
+        r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
+    ),
+];
+
+const RESTRICTIONS: &str = r#"{
+    "name": "School, new building",
+    "restrictions": [
+        {
+            "type": "WHITELIST",
+            "propertyName": "productGroup",
+            "allowedValues": ["timber", "fasteners", "insulation"]
+        },
+        { "type": "BLACKLISTEDITEMS", "itemIds": ["timber-treated-4711", "foam-0815"] }
+    ]
+}"#;
+
+/// Serves the demo until a signal comes.
+pub(super) async fn run(arguments: Demo) -> Result<(), String> {
+    let Demo { listen, env_file } = arguments;
+    let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
+    let folder =
+        folder.map_err(|cause| format!("the temporary folder cannot be created: {cause}"))?;
+    let url = StoreUrl::Embedded {
+        folder: folder.path().join("store"),
+        cache: None,
+    };
+    let flags = Flags {
+        store: Some(url.to_string()),
+        ..Flags::default()
+    };
+    let mut config = Loaded::read(None, &flags)?.config;
+    "warn".clone_into(&mut config.log.level);
+    webhooks::configure(&mut config.webhooks)?;
+    log_to_stderr(&config.log)?;
+    let listener = match listen {
+        Some(address) => bind(address).await?,
+        None => bind_somewhere(config.listen).await?,
+    };
+    let config = listening(config, &listener)?;
+    let store = open_store(&config, &url).await?;
+    let (app, features) = start_on(config, store).await?;
+    let receivers = Receivers::bind().await?;
+    let receivers_url = receivers.url.clone();
+    let lines = receivers.serve(&app, &features).map_err(explain_error)?;
+    let filled = fill(&app, &features, &receivers_url).await;
+    let credentials = filled.map_err(explain_error)?;
+    let env_file = env_file.map(|file| {
+        let beside = folder.path().join("credentials.json");
+        EnvFile::write(file, &app.config, &credentials, &receivers_url, &beside)
+    });
+    let _env_file = env_file.transpose()?;
+    let explain = || {
+        explain(&app, &credentials, &receivers_url);
+        lines.print();
+    };
+    let serving = Serving::new(Arc::clone(&app), &features)?;
+    serving.until_signal(listener, explain, async {}).await
+}
+
+async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
+    match bind(wanted).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await,
+    }
+}
+
+async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Credentials> {
+    let tenant = TenantId::new(TENANT)
+        .ok_or_else(|| Error::Bug("the demo's tenant id is malformed".to_owned()))?;
+    let roles = [
+        "ecs.editor",
+        "ecs.evaluator",
+        "exe.editor",
+        "exe.publisher",
+        "exr.editor",
+        "exr.subscriber",
+        "iam.admin",
+    ];
+    let credentials = features
+        .tokens
+        .provision(&tenant, "tillgate-demo", &roles)
+        .await?;
+    webhooks::fill(&features.webhooks, &tenant, receivers_url).await?;
+    let own = Owner::Tenant(&tenant);
+    let global = GLOBAL_CONDITIONS
+        .iter()
+        .map(|condition| (Owner::Platform, condition));
+    let conditions = global.chain(OWN_CONDITIONS.iter().map(|condition| (own, condition)));
+    let anything = Preconditions::default();
+    for (owner, (id, body)) in conditions {
+        let id = ConditionId::new(id)
+            .ok_or_else(|| Error::Bug("a condition id of the demo is malformed".to_owned()))?;
+        features
+            .conditions
+            .put_condition(owner, id, body.as_bytes(), &anything)
+            .await?;
+    }
+    let project = ProjectId::new(PROJECT)
+        .ok_or_else(|| Error::Bug("the demo's project id is malformed".to_owned()))?;
+    let project = StoredProject::from_put(project, RESTRICTIONS.as_bytes())?;
+    features
+        .conditions
+        .put_project(&tenant, &project, &anything)
+        .await?;
+    rates::fill(app, &features.rates, &tenant).await?;
+    webhooks::publish(&features.webhooks, &tenant).await?;
+    Ok(credentials)
+}
+
+fn explain(app: &App, credentials: &Credentials, receivers_url: &str) {
+    let url = app.config.public_url();
+    let Credentials {
+        client_id,
+        client_secret,
+        ..
+    } = credentials;
+    let audience = &app.config.audience;
+    let key = webhooks::SHARED_KEY;
+    println!(
+        r#"
+The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the demo (Ctrl-C).
+
+  conditions  alcohol (18 years, global), tobacco (license, global), energy-drink (15 years), pesticide (license)
+  project     {PROJECT}: three product groups, except two items
+  rates       Nordic Retail: 40 shops in Sweden, Norway and Finland, and a year of reference rates
+  webhooks    ERP: all events, to {receivers_url}/erp (shared key: {key})
+              Loyalty: order updates, to {receivers_url}/loyalty, which fails now and then
+
+  page        {url}/ (sign in with the client id and the secret)
+  token URL   {url}/oauth2/token
+  audience    {audience}
+  client id   {client_id}
+  secret      {client_secret}
+
+Deliveries to the webhooks are printed below. May beer be sold to a customer aged 17? Paste this:
+
+curl -s {url}/api/v1/conditions/alcohol/evaluate -H "Authorization: Bearer $(curl -s -u '{client_id}:{client_secret}' -d grant_type=client_credentials -d audience={audience} {url}/oauth2/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')" -H 'Content-Type: application/json' -d '{{"item":{{"id":"beer-0.5l"}},"context":{{"customer":{{"customer_age":17}}}}}}'
+"#
+    );
+}

@@ -1,0 +1,248 @@
+//! The command line: arguments → configuration → app. The only part of the host that prints to stdout.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line prints"
+)]
+
+mod backup;
+mod changes;
+mod clients;
+mod copy;
+mod credentials;
+mod demo;
+mod import_rates;
+mod keys;
+mod listen;
+mod operator;
+mod output;
+mod progress;
+mod session;
+mod signals;
+mod tail;
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Flags, Loaded, Log};
+use crate::load::memory::give_back;
+use crate::server;
+
+/// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
+#[derive(Debug, Parser)]
+#[command(name = "tillgate", version, long_version = LONG_VERSION, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a host: serve the HTTP API and the page
+    #[command(after_help = "Examples:
+  tillgate serve
+  tillgate serve --listen 0.0.0.0:8080 --store embedded:/var/lib/tillgate
+  tillgate serve --config tillgate.toml --print-config")]
+    Serve(Serve),
+    /// Serve a demo shop on a temporary store, and print how to use it
+    #[command(after_help = "Example:
+  tillgate demo --listen 127.0.0.1:0
+  tillgate demo --env-file demo.env &
+  . ./demo.env")]
+    Demo(Demo),
+    /// Copy everything from one store to another, and compare the two
+    #[command(
+        after_help = "Stop all hosts first. If a copy is interrupted, run the same command again and it continues.
+
+Examples:
+  tillgate copy --from embedded:./tillgate-data --to redis://localhost
+  tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379"
+    )]
+    Copy(copy::Copy),
+    /// Copy an embedded store to a file, while a host serves it or not
+    #[command(
+        after_help = "The copy is one moment of the store, checked, in one file that only you can read. It contains keys and secrets.
+
+Examples:
+  tillgate backup backup-$(date +%F).db
+  tillgate backup /backup/tillgate.db --store embedded:/var/lib/tillgate"
+    )]
+    Backup(backup::Backup),
+    /// Make an embedded store from a backup, in an empty folder
+    #[command(after_help = "Example:
+  tillgate restore backup.db --store embedded:./restored")]
+    Restore(backup::Restore),
+    /// Check an embedded store for damage, while a host serves it or not
+    #[command(after_help = "Example:
+  tillgate doctor --store embedded:/var/lib/tillgate")]
+    Doctor(backup::Doctor),
+    /// Create another operator on a store that no host serves, for when all credentials are lost
+    #[command(after_help = "Example:
+  tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
+    Operator(operator::Operator),
+    /// List and rotate the signing keys of a running host
+    #[command(after_help = "Examples:
+  tillgate keys list
+  tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
+    Keys(keys::Keys),
+    /// List, authorize and revoke the clients of a running host
+    #[command(after_help = "Examples:
+  tillgate clients list --status pending
+  tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
+    Clients(clients::Clients),
+    /// Set the rates of a document of the European Central Bank at a business unit, on a running host
+    #[command(after_help = "Examples:
+  tillgate import-rates eurofxref-daily.xml --unit acme-europe --type SALES,PURCHASE
+  tillgate import-rates eurofxref.csv --unit acme-europe --type SALES --crosses --dry-run")]
+    ImportRates(import_rates::ImportRates),
+    /// Print the messages of a topic of a running host as they are published, until Ctrl-C
+    #[command(
+        after_help = "When the stream ends or breaks off, the command connects again and goes on where it was. At its end it prints
+the cursor of the last message to stderr.
+
+Examples:
+  tillgate tail cer.public.event.rates-changed.v1
+  tillgate tail cer.public.event.rates-changed.v1 --unit se-001 --after earliest --json"
+    )]
+    Tail(tail::Tail),
+    /// Forward webhook deliveries of a running host to a local address, until Ctrl-C
+    #[command(
+        after_help = "Creates a temporary webhook, and removes it at the end. The local address gets what any receiver gets: a bearer
+token whose audience is that URL, and signatures with the shared key that is printed at the start. What it answers counts:
+a delivery that fails is tried again on the usual schedule, and GET /api/v1/deliveries has every attempt.
+
+Examples:
+  tillgate listen --forward-to http://127.0.0.1:3000/hook
+  tillgate listen --forward-to http://localhost:3000/hook --event-type projects.events.v1 --json"
+    )]
+    Listen(listen::Listen),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Serve {
+    /// Address to listen on; port 0 selects a free port
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Store for all data: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Refuse to start on a store that may lose acknowledged writes
+    #[arg(long)]
+    require_durable_store: bool,
+    /// Configuration file, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// File for the operator's credentials, written at the first start
+    #[arg(long, value_name = "FILE")]
+    operator_file: Option<PathBuf>,
+    /// Print the settings in force and where each one comes from, and exit
+    #[arg(long)]
+    print_config: bool,
+}
+
+#[derive(Args, Debug)]
+struct Demo {
+    /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// File for the address and the client's credentials, for a shell to read; removed at the end
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
+}
+
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nengine sha256 ",
+    env!("ENGINE_SHA256")
+);
+
+/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(arguments) => run(serve(arguments)),
+        Command::Demo(arguments) => run(demo::run(arguments)),
+        Command::Copy(arguments) => run(copy::run(arguments)),
+        Command::Backup(arguments) => backup::run_backup(arguments),
+        Command::Restore(arguments) => backup::run_restore(arguments),
+        Command::Doctor(arguments) => backup::run_doctor(arguments),
+        Command::Operator(arguments) => run(operator::run(arguments)),
+        Command::Keys(arguments) => run(keys::run(arguments)),
+        Command::Clients(arguments) => run(clients::run(arguments)),
+        Command::ImportRates(arguments) => run(import_rates::run(arguments)),
+        Command::Tail(arguments) => run(tail::run(arguments)),
+        Command::Listen(arguments) => run(listen::run(arguments)),
+        Command::Completions { shell } => {
+            let mut command = <Cli as clap::CommandFactory>::command();
+            clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("tillgate: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .on_thread_park(give_back)
+        .enable_all()
+        .build();
+    runtime
+        .map_err(|cause| cause.to_string())?
+        .block_on(command)
+}
+
+async fn serve(arguments: Serve) -> Result<(), String> {
+    let Serve {
+        listen,
+        store,
+        require_durable_store,
+        config,
+        operator_file,
+        print_config,
+    } = arguments;
+    let flags = Flags {
+        listen,
+        store,
+        require_durable_store: require_durable_store.then_some(true),
+        operator_file,
+    };
+    let loaded = Loaded::read(config.as_deref(), &flags)?;
+    if print_config {
+        println!("{}", loaded.describe().trim_end());
+        return Ok(());
+    }
+    let config = loaded.config;
+    log_to_stderr(&config.log)?;
+    server::serve(config).await
+}
+
+fn log_to_stderr(log: &Log) -> Result<(), String> {
+    let filter = EnvFilter::try_new(&log.level)
+        .map_err(|cause| format!("log.level is not a filter: {cause}"))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
+    if log.format == "json" {
+        lines.json().init();
+    } else {
+        lines.init();
+    }
+    Ok(())
+}

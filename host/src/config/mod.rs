@@ -1,0 +1,400 @@
+//! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
+//!
+//! Values that are more than a text or a number are read in `config/written.rs`, the tables of `[[reference_rates]]` in
+//! `config/reference_rates.rs`, `[webhooks]` in `config/webhooks.rs`.
+
+mod reference_rates;
+mod webhooks;
+mod written;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use figment::Figment;
+use figment::providers::{Env, Format, Serialized, Toml};
+use serde::{Deserialize, Serialize};
+
+use self::written::{duration, text};
+use crate::store::StoreUrl;
+
+pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::webhooks::{Deprecation, Webhooks};
+
+/// The defaults, with what each means.
+pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// Settings that are tables with keys of the operator's own.
+const MAPS: [&str; 1] = ["webhooks.deprecations"];
+
+/// All settings. See `default.toml`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Config {
+    pub listen: std::net::SocketAddr,
+    pub store: String,
+    pub require_durable_store: bool,
+    #[serde(with = "duration")]
+    pub max_stale: Duration,
+    #[serde(with = "duration")]
+    pub max_stale_callers: Duration,
+    #[serde(deserialize_with = "text")]
+    pub snapshot: String,
+    #[serde(deserialize_with = "text")]
+    pub audience: String,
+    #[serde(deserialize_with = "text")]
+    pub public_url: String,
+    #[serde(deserialize_with = "text")]
+    pub issuer: String,
+    #[serde(deserialize_with = "text")]
+    pub platform_tenant: String,
+    #[serde(deserialize_with = "text")]
+    pub operator_file: String,
+    pub log: Log,
+    pub metrics: Metrics,
+    pub limits: Limits,
+    pub quotas: Quotas,
+    pub tokens: Tokens,
+    pub rates: Rates,
+    pub webhooks: Webhooks,
+    pub trusted_proxies: Vec<ipnet::IpNet>,
+    pub trusted_issuers: Vec<TrustedIssuer>,
+    pub reference_rates: Vec<ReferenceRates>,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Log {
+    pub level: String,
+    pub format: String,
+}
+
+/// What is measured, and where it is served.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Metrics {
+    #[serde(deserialize_with = "text")]
+    pub listen: String,
+    pub tenants: bool,
+}
+
+impl Metrics {
+    /// The address of their own, if there is one.
+    ///
+    /// # Errors
+    /// When it is not an address.
+    pub fn address(&self) -> Result<Option<std::net::SocketAddr>, String> {
+        if self.listen.is_empty() {
+            return Ok(None);
+        }
+        let address = self.listen.parse().map(Some);
+        address.map_err(|_| {
+            "metrics.listen must be empty or an address such as 127.0.0.1:9090".to_owned()
+        })
+    }
+}
+
+/// What one caller may take.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Limits {
+    pub connections: NonZeroU32,
+    pub connections_per_address: NonZeroU32,
+    pub request_bytes: ByteSize,
+    pub answer_bytes: ByteSize,
+}
+
+impl Limits {
+    /// One tenant has half of each: room for the largest body, and for the largest answer that is made for a request.
+    fn check(&self) -> Result<(), &'static str> {
+        if self.request_bytes < ByteSize::mib(64) {
+            return Err("limits.request_bytes must be at least 64 MiB");
+        }
+        if self.answer_bytes < ByteSize::mib(32) {
+            return Err("limits.answer_bytes must be at least 32 MiB");
+        }
+        Ok(())
+    }
+}
+
+/// What one tenant may have.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Quotas {
+    pub conditions: usize,
+    pub projects: usize,
+    pub configuration: ByteSize,
+    pub templates: u64,
+    pub clients: u64,
+    pub streams: usize,
+}
+
+/// The token service.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Tokens {
+    pub registrations_per_minute: u32,
+    pub pending_clients: u32,
+    pub pending_clients_per_address: u32,
+    #[serde(with = "duration")]
+    pub pending_lifetime: Duration,
+    #[serde(with = "duration")]
+    pub secret_overlap: Duration,
+}
+
+/// Exchange rates, their history and their topic.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Rates {
+    #[serde(with = "duration")]
+    pub message_retention: Duration,
+    pub max_messages: u64,
+    #[serde(with = "duration")]
+    pub history_retention: Duration,
+}
+
+impl Rates {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.message_retention.is_zero() {
+            return Err("message_retention must be longer than 0s");
+        }
+        if self.max_messages == 0 {
+            return Err("max_messages must be at least 1");
+        }
+        if self.history_retention.is_zero() {
+            return Err("history_retention must be longer than 0s");
+        }
+        Ok(())
+    }
+}
+
+/// Someone else whose tokens name users (`tokens.md`, "IAM user tokens").
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct TrustedIssuer {
+    pub issuer: String,
+    pub jwks: String,
+    pub audiences: Vec<String>,
+    pub tenant_claim: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions_claim: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups_claim: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<String>,
+}
+
+/// What flags set; `None` leaves a setting to the others.
+#[derive(Clone, Debug, Default, Serialize)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Flags {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<std::net::SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_durable_store: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_file: Option<PathBuf>,
+}
+
+/// The settings in force, and where each came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    sources: Figment,
+}
+
+impl Loaded {
+    /// Reads the defaults, a file, the environment and flags, each over the one before.
+    ///
+    /// # Errors
+    /// What is wrong with which setting from where.
+    pub fn read(file: Option<&std::path::Path>, flags: &Flags) -> Result<Self, String> {
+        let mut sources = Figment::from(Toml::string(DEFAULTS));
+        if let Some(file) = file {
+            sources = sources.merge(Toml::file_exact(file));
+        }
+        // That one is not a setting: the commands that ask a running host take it.
+        let environment = Env::prefixed("TILLGATE_").ignore(&["credentials"]);
+        let sources = sources
+            .merge(environment.split("__"))
+            .merge(Serialized::defaults(flags));
+        let config: Config = sources.extract().map_err(|cause| cause.to_string())?;
+        config.check()?;
+        Ok(Self { config, sources })
+    }
+
+    /// The settings as TOML, each with where it came from.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        let mut config = self.config.clone();
+        // A store's URL may hold a password, which a store that was read is shown without.
+        if let Ok(store) = config.store.parse::<StoreUrl>() {
+            config.store = store.to_string();
+        }
+        let json = serde_json::to_value(&config).unwrap_or_default();
+        self.describe_table("", &json, &mut text);
+        text
+    }
+
+    fn describe_table(&self, prefix: &str, table: &serde_json::Value, text: &mut String) {
+        let members = table.as_object().into_iter().flatten();
+        let is_table = |key: &str| !MAPS.contains(&format!("{prefix}{key}").as_str());
+        let (tables, settings): (Vec<_>, Vec<_>) =
+            members.partition(|(key, value)| value.is_object() && is_table(key));
+        for (key, value) in settings {
+            let path = format!("{prefix}{key}");
+            let source = self
+                .sources
+                .find_metadata(&path)
+                .map_or("unknown", |from| &from.name);
+            let source = if source == "TOML source string" {
+                "default"
+            } else {
+                source
+            };
+            text.push_str(&format!("{key} = {value}  # {source}\n"));
+        }
+        for (key, value) in tables {
+            text.push_str(&format!("\n[{prefix}{key}]\n"));
+            self.describe_table(&format!("{prefix}{key}."), value, text);
+        }
+    }
+}
+
+impl TrustedIssuer {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.issuer.is_empty() {
+            return Err("issuer must not be empty");
+        }
+        if !is_key_source(&self.jwks) {
+            return Err("jwks must be file:PATH, an https URL, or an http URL of this machine");
+        }
+        if self.audiences.is_empty() || self.audiences.iter().any(String::is_empty) {
+            return Err("audiences must name at least one audience");
+        }
+        if self.tenant_claim.is_empty() {
+            return Err("tenant_claim must not be empty");
+        }
+        if self.groups_claim.is_some() == self.groups.is_empty() {
+            return Err("groups_claim and groups must be set together");
+        }
+        if self.groups_claim.is_none() && self.permissions_claim.is_none() {
+            return Err(
+                "permissions_claim or groups_claim is required: without them users may do nothing",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether keys may come from there: nobody on the way may change them.
+fn is_key_source(source: &str) -> bool {
+    match source.strip_prefix("file:") {
+        Some(path) => !path.is_empty(),
+        None => is_safe_url(source),
+    }
+}
+
+/// Whether nobody on the way can change what comes from a URL: it is an https URL, or an http URL of this machine.
+fn is_safe_url(source: &str) -> bool {
+    let Ok(url) = source.parse::<http::Uri>() else {
+        return false;
+    };
+    let host = url.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let here = host == "localhost"
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    match url.scheme_str() {
+        Some("https") => !host.is_empty(),
+        Some("http") => here,
+        _ => false,
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        self.store.parse::<StoreUrl>()?;
+        if self.audience.is_empty() {
+            return Err("audience must not be empty".to_owned());
+        }
+        for (name, url) in [("public_url", &self.public_url), ("issuer", &self.issuer)] {
+            let absolute = |uri: &http::Uri| uri.scheme().is_some() && uri.host().is_some();
+            let fits = url.parse().is_ok_and(|uri| absolute(&uri));
+            if !url.is_empty() && !fits {
+                return Err(format!(
+                    "{name} must be a URL such as https://tillgate.example"
+                ));
+            }
+        }
+        if !crate::identity::is_name(&self.platform_tenant) {
+            return Err("platform_tenant must be 1 to 64 of A-Z a-z 0-9 . _ -".to_owned());
+        }
+        if !matches!(self.log.format.as_str(), "text" | "json") {
+            return Err("log.format must be text or json".to_owned());
+        }
+        self.metrics.address()?;
+        self.limits.check()?;
+        let rates = self.rates.check();
+        rates.map_err(|fault| format!("rates.{fault}"))?;
+        let webhooks = self.webhooks.check();
+        webhooks.map_err(|fault| format!("webhooks.{fault}"))?;
+        ReferenceRates::check_all(&self.reference_rates)?;
+        for (index, trusted) in self.trusted_issuers.iter().enumerate() {
+            let at = format!("trusted_issuers[{index}]");
+            trusted.check().map_err(|fault| format!("{at}.{fault}"))?;
+            let others = self.trusted_issuers.iter().take(index);
+            let named = others.map(|other| &other.issuer);
+            if named
+                .chain([&self.issuer()])
+                .any(|name| *name == trusted.issuer)
+            {
+                return Err(format!("{at}.issuer is a duplicate, or this service's own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How this service is reached from outside, without a slash at its end.
+    #[must_use]
+    pub fn public_url(&self) -> String {
+        if self.public_url.is_empty() {
+            return format!("http://{}", self.listen);
+        }
+        self.public_url.trim_end_matches('/').to_owned()
+    }
+
+    /// The store, named without its password.
+    #[must_use]
+    pub fn store_name(&self) -> String {
+        let url = self.store.parse::<StoreUrl>();
+        url.map_or_else(|fault| fault, |url| url.to_string())
+    }
+
+    /// Who issues tokens.
+    #[must_use]
+    pub fn issuer(&self) -> String {
+        if self.issuer.is_empty() {
+            return self.public_url() + "/";
+        }
+        self.issuer.clone()
+    }
+}

@@ -1,0 +1,76 @@
+//! Events of this service's own features, published in the commit of the change that causes them.
+//!
+//! A feature that changes something says so here, and other features add what follows from it, messages and jobs, to the
+//! same commit: state, message and job move together or not at all (`platform.md`, "Store"). Neither feature knows the
+//! other.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+
+use super::records::Change;
+use crate::error::Result;
+use crate::identity::TenantId;
+
+/// What has happened to a document of a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// There was none.
+    Created,
+    /// There was one.
+    Replaced,
+    /// It was removed.
+    Deleted,
+}
+
+/// A change of a tenant's document. The commit that carries it is in the tenant's partition.
+#[derive(Clone, Debug)]
+pub struct Event<'a> {
+    /// Its type, such as `entity-conditions.events.v1` (`webhooks.md`, "Events").
+    pub event_type: &'static str,
+    /// The tenant.
+    pub tenant: &'a TenantId,
+    /// What has happened.
+    pub action: Action,
+    /// The document's id.
+    pub id: &'a str,
+    /// The document as it is from now on, JSON; `None` once it is deleted.
+    pub document: Option<&'a Bytes>,
+}
+
+/// Adds to the commit of an event.
+type Listener = dyn Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync;
+
+/// See the module's documentation.
+#[derive(Default)]
+pub struct Outbox(RwLock<Vec<Arc<Listener>>>);
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Outbox")
+    }
+}
+
+impl Outbox {
+    /// Has a listener add to the commit of every event from now on. It may be called more than once for one event, when
+    /// its change is planned again; what it adds takes effect once.
+    pub fn subscribe(
+        &self,
+        listener: impl Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync + 'static,
+    ) {
+        let mut listeners = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Arc::new(listener));
+    }
+
+    /// Lets every listener add to the change that causes an event.
+    ///
+    /// # Errors
+    /// What a listener fails with: the change must not be committed then.
+    pub fn publish(&self, event: &Event<'_>, change: &mut Change) -> Result<()> {
+        let listeners = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        listeners
+            .iter()
+            .try_for_each(|listener| listener(event, change))
+    }
+}

@@ -1,0 +1,226 @@
+//! Keeps the snapshot's files as the store is: follows the records that decisions rest on, and writes after changes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::Contents;
+use super::file::{self, AsOf, Saved};
+use crate::clock::Clock;
+use crate::data::feed::{Changed, Subscriber, Subscription, keep_fresh};
+use crate::data::records::{PAGE, Records};
+use crate::error::Result;
+use crate::store::{Entry, Partition};
+
+/// How often what has changed is written.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Keeper {
+    folder: PathBuf,
+    /// Which store it is a snapshot of.
+    store: String,
+    clock: Arc<dyn Clock>,
+    kept: Mutex<HashMap<Partition, Arc<Kept>>>,
+    /// What an earlier process has kept and this one does not yet: those files may be of any age.
+    awaited: Mutex<HashSet<Partition>>,
+}
+
+/// The records of a partition that are kept.
+#[derive(Debug)]
+struct Kept {
+    records: Records,
+    contents: Contents,
+    subscription: Subscription,
+    entries: Mutex<BTreeMap<String, Entry>>,
+    /// Whether its file is not as it is in memory.
+    is_changed: AtomicBool,
+}
+
+impl Keeper {
+    /// Keeps a snapshot of a store in a folder, which is created if it is missing. `store` names the store.
+    ///
+    /// # Errors
+    /// When the folder cannot be created.
+    pub fn start(folder: PathBuf, store: String, clock: Arc<dyn Clock>) -> io::Result<Arc<Self>> {
+        file::create(&folder)?;
+        let saved = file::read_all(&folder)?;
+        let saved = saved.iter().map(|saved| Partition::new(&saved.partition));
+        let keeper = Arc::new(Self {
+            folder,
+            store,
+            clock,
+            kept: Mutex::default(),
+            awaited: Mutex::new(saved.flatten().collect()),
+        });
+        let weak = Arc::downgrade(&keeper);
+        tokio::spawn(async move {
+            let mut failing = false;
+            loop {
+                tokio::time::sleep(INTERVAL).await;
+                let Some(keeper) = weak.upgrade() else { return };
+                let folder = keeper.folder.clone();
+                let written = tokio::task::spawn_blocking(move || keeper.write()).await;
+                let failure = match written {
+                    Ok(Ok(())) => None,
+                    Ok(Err(cause)) => Some(cause.to_string()),
+                    Err(cause) => Some(cause.to_string()),
+                };
+                // Once each way.
+                match &failure {
+                    Some(cause) if !failing => {
+                        tracing::warn!(folder = %folder.display(), cause, "the snapshot cannot be written");
+                    }
+                    None if failing => {
+                        tracing::info!(folder = %folder.display(), "the snapshot is written again");
+                    }
+                    _ => {}
+                }
+                failing = failure.is_some();
+            }
+        });
+        Ok(keeper)
+    }
+
+    /// Keeps the records of a partition from now on.
+    pub fn keep(&self, records: Records, contents: Contents) {
+        let mut kept = lock(&self.kept);
+        let partition = records.partition().clone();
+        if kept.contains_key(&partition) {
+            return;
+        }
+        let store = Arc::clone(records.store());
+        let new = Arc::new(Kept {
+            subscription: Subscription::new(store, partition.clone(), Arc::clone(&self.clock)),
+            records,
+            contents,
+            entries: Mutex::default(),
+            is_changed: AtomicBool::new(false),
+        });
+        keep_fresh(&new);
+        let (first, now) = (Arc::clone(&new), self.clock.now());
+        tokio::spawn(async move {
+            // When it fails, the background task goes on trying.
+            let _first = first.ensure_fresh(now).await;
+        });
+        // In this order: what is neither kept nor awaited could be taken for complete.
+        kept.insert(partition.clone(), new);
+        lock(&self.awaited).remove(&partition);
+    }
+
+    /// The partitions that an earlier process has kept and this one does not yet.
+    #[must_use]
+    pub fn awaited(&self) -> Vec<Partition> {
+        lock(&self.awaited).iter().cloned().collect()
+    }
+
+    /// Writes what has changed, then until when everything that is written is complete.
+    fn write(&self) -> io::Result<()> {
+        let is_all_kept = lock(&self.awaited).is_empty();
+        let kept: Vec<Arc<Kept>> = lock(&self.kept).values().cloned().collect();
+        let now = self.clock.now();
+        // Looked at before the entries: what is written is at least as new.
+        let age = kept.iter().map(|kept| kept.subscription.age(now)).max();
+        for kept in &kept {
+            kept.write(&self.folder)?;
+        }
+        let Some(age) = age.filter(|_| is_all_kept) else {
+            return Ok(());
+        };
+        let at = now.minus(age);
+        let as_of = AsOf {
+            at,
+            store: self.store.clone(),
+        };
+        let before = AsOf::read(&self.folder).ok();
+        let is_newer = before.is_none_or(|before| before.store != as_of.store || before.at < at);
+        if is_newer && at.0 > 0 {
+            as_of.write(&self.folder)?;
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn write(&self, folder: &std::path::Path) -> io::Result<()> {
+        if !self.is_changed.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let partition = self.records.partition().as_str();
+        let saved = Saved::new(
+            partition,
+            self.contents.prefixes,
+            lock(&self.entries).iter(),
+        );
+        saved.write(folder).inspect_err(|_| {
+            self.is_changed.store(true, Ordering::Release);
+        })
+    }
+
+    async fn read_all(&self) -> Result<BTreeMap<String, Entry>> {
+        let mut entries = BTreeMap::new();
+        for prefix in self.contents.prefixes {
+            let mut after: Option<String> = None;
+            loop {
+                let page = self.records.scan(prefix, after.as_deref(), PAGE).await?;
+                after = page.entries.last().map(|(key, _)| key.clone());
+                entries.extend(page.entries.into_iter().map(|(key, entry)| {
+                    let entry = self.redacted(&key, entry);
+                    (key, entry)
+                }));
+                if !page.more || after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    fn redacted(&self, key: &str, entry: Entry) -> Entry {
+        Entry {
+            value: (self.contents.redact)(key, entry.value),
+            ..entry
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Subscriber for Kept {
+    fn subscription(&self) -> &Subscription {
+        &self.subscription
+    }
+
+    async fn apply(&self, changed: Changed) -> Result<()> {
+        match changed {
+            Changed::Everything => {
+                let entries = self.read_all().await?;
+                *lock(&self.entries) = entries;
+            }
+            Changed::Keys(mut keys) => {
+                keys.retain(|key| self.contents.contain(key));
+                keys.sort_unstable();
+                keys.dedup();
+                if keys.is_empty() {
+                    return Ok(());
+                }
+                let read = self.records.entries(&keys).await?;
+                let mut entries = lock(&self.entries);
+                for (key, entry) in keys.into_iter().zip(read) {
+                    match entry.map(|entry| self.redacted(&key, entry)) {
+                        Some(entry) => entries.insert(key, entry),
+                        None => entries.remove(&key),
+                    };
+                }
+            }
+        }
+        self.is_changed.store(true, Ordering::Release);
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! How many connections are open, in all and from each address.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::identity::network;
+use crate::load::shares::{Most, Share, Shares};
+
+/// Descriptors that connections must leave for the store, for outgoing requests and for files.
+const RESERVED: usize = 64;
+
+/// The most connections that are open at once.
+#[derive(Clone, Debug)]
+pub struct ConnectionLimits {
+    /// In all.
+    pub all: usize,
+    /// From one address; an IPv6 network of 64 bits counts as one.
+    pub per_address: usize,
+    /// Networks whose addresses may have any number: our own proxies.
+    pub exempt: Vec<IpNet>,
+}
+
+impl ConnectionLimits {
+    /// These limits, as far as this process may have open files. Raises what it may have to what the system allows.
+    #[must_use]
+    pub fn within_process(self) -> Self {
+        let open_files = raise_open_files();
+        let all = self.all.min(open_files.saturating_sub(RESERVED)).max(2);
+        Self {
+            all,
+            // One address never takes what all others need.
+            per_address: self.per_address.min(all / 2),
+            ..self
+        }
+    }
+}
+
+/// How many files this process may have open, after it was allowed as many as possible.
+fn raise_open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // When that is refused, what was allowed stays.
+    let _raised = setrlimit(Resource::Nofile, raised);
+    let current = getrlimit(Resource::Nofile).current;
+    current.map_or(usize::MAX, |current| {
+        usize::try_from(current).unwrap_or(usize::MAX)
+    })
+}
+
+/// A connection that is counted until this is dropped.
+pub(in crate::http) type Admitted = Share<IpAddr>;
+
+/// The connections that are open.
+#[derive(Debug)]
+pub(in crate::http) struct Connections {
+    exempt: Vec<IpNet>,
+    shares: Arc<Shares<IpAddr>>,
+}
+
+impl Connections {
+    pub(in crate::http) fn new(limits: ConnectionLimits) -> Self {
+        let most = Most {
+            all: limits.all,
+            each: limits.per_address,
+        };
+        Self {
+            exempt: limits.exempt,
+            shares: Shares::new(most),
+        }
+    }
+
+    /// Counts one more connection, for as long as what is answered is held, unless there are too many already.
+    pub(in crate::http) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
+        let peer = peer.to_canonical();
+        let is_exempt = self.exempt.iter().any(|net| net.contains(&peer));
+        self.shares.take((!is_exempt).then(|| network(peer)), 1)
+    }
+}

@@ -1,0 +1,57 @@
+//! The caller of a request: from the `Authorization` header to a [`Caller`], or the reason for a 401.
+//!
+//! The order is that of `tokens.md`, "Verifying a caller": the header's shape here, the token in [`Authenticate`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use crate::data::feed::Staleness;
+use crate::error::{Error, Result};
+use crate::identity::Caller;
+
+/// The longest token that is read.
+const MAX_TOKEN: usize = 8 << 10;
+
+const MISSING: &str = "a bearer token is needed";
+const MALFORMED: &str = "the Authorization header must hold one bearer token";
+
+/// Says whose a bearer token is.
+#[async_trait]
+pub trait Authenticate: fmt::Debug + Send + Sync {
+    /// The caller of a token, and how old what is known of them in memory is.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] when the token is not accepted.
+    async fn authenticate(&self, token: &str) -> Result<(Arc<Caller>, Staleness)>;
+}
+
+/// The caller that a request's headers name, and how old that is in memory.
+///
+/// # Errors
+/// [`Error::Unauthenticated`] when they name none.
+pub(in crate::http) async fn caller_of(
+    tokens: &dyn Authenticate,
+    headers: &HeaderMap,
+) -> Result<(Arc<Caller>, Staleness)> {
+    tokens.authenticate(bearer_token(headers)?).await
+}
+
+/// The one token of the one header.
+fn bearer_token(headers: &HeaderMap) -> Result<&str> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    let header = all.next().ok_or(Error::Unauthenticated(MISSING))?;
+    let token = header
+        .to_str()
+        .ok()
+        .filter(|_| all.next().is_none())
+        .and_then(|header| {
+            let (scheme, token) = header.split_once(' ')?;
+            let fits = !token.is_empty() && token.len() <= MAX_TOKEN;
+            (scheme.eq_ignore_ascii_case("bearer") && fits).then_some(token)
+        });
+    token.ok_or(Error::Unauthenticated(MALFORMED))
+}

@@ -1,0 +1,189 @@
+//! Routes: who may call a path and method, what body it takes, and the handler that answers it; and the table of them.
+
+pub(super) mod access;
+pub(super) mod caller;
+pub(super) mod request;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use http::{Method, StatusCode};
+use uuid::Uuid;
+
+use self::access::{Access, Takes};
+use self::request::Request;
+use super::reply::Reply;
+use crate::error::{Error, Result};
+use crate::observe::metrics::{Recorder, Requests};
+
+/// How an error of HTTP itself is written: a status and a sentence.
+type WriteError = fn(StatusCode, &str, Uuid) -> Reply;
+
+type Handler<S> = dyn Fn(S, Request) -> BoxFuture<'static, Result<Reply>> + Send + Sync;
+
+/// A route. `S` is what its handler acts on; a route that is bound to that has nothing left to be given.
+pub struct Route<S = ()> {
+    /// The method.
+    pub method: Method,
+    /// The path, its parameters in braces.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    pub(super) takes: Takes,
+    pub(super) gives: &'static str,
+    pub(super) write_error: WriteError,
+    /// Whether it may take long.
+    pub(super) is_heavy: bool,
+    /// What its requests are counted under.
+    counted_as: &'static str,
+    handler: Arc<Handler<S>>,
+}
+
+impl<S> fmt::Debug for Route<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:?}", self.method, self.path, self.access)
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Route<S> {
+    /// A route and its handler.
+    pub fn new<F, A>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        takes: Takes,
+        handler: F,
+    ) -> Self
+    where
+        F: Fn(S, Request) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Reply>> + Send + 'static,
+    {
+        let handler =
+            move |state, request| -> BoxFuture<'static, _> { Box::pin(handler(state, request)) };
+        Self {
+            method,
+            path,
+            access,
+            takes,
+            gives: "application/json",
+            write_error: Reply::problem,
+            is_heavy: false,
+            counted_as: path,
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// The same route, whose errors of HTTP itself are written in another way: for the whole path, whatever the method.
+    #[must_use]
+    pub fn with_errors(mut self, write_error: WriteError) -> Self {
+        self.write_error = write_error;
+        self
+    }
+
+    /// The same route, answering another media type than JSON.
+    #[must_use]
+    pub const fn giving(mut self, media_type: &'static str) -> Self {
+        self.gives = media_type;
+        self
+    }
+
+    /// The same route, of which one request may read or plan so much that others would wait for it: threads of lower
+    /// priority handle it.
+    #[must_use]
+    pub const fn heavy(mut self) -> Self {
+        self.is_heavy = true;
+        self
+    }
+
+    /// The same route, whose requests are counted together with those of others.
+    #[must_use]
+    pub const fn counted_as(mut self, name: &'static str) -> Self {
+        self.counted_as = name;
+        self
+    }
+
+    /// The route, acting on `state`.
+    pub fn bind(self, state: &S) -> Route {
+        let (state, handler) = (state.clone(), self.handler);
+        Route {
+            method: self.method,
+            path: self.path,
+            access: self.access,
+            takes: self.takes,
+            gives: self.gives,
+            write_error: self.write_error,
+            is_heavy: self.is_heavy,
+            counted_as: self.counted_as,
+            handler: Arc::new(move |(), request| handler(state.clone(), request)),
+        }
+    }
+}
+
+impl Route {
+    /// Answers a request.
+    pub(super) fn answer(&self, request: Request) -> BoxFuture<'static, Result<Reply>> {
+        (self.handler)((), request)
+    }
+}
+
+/// All routes, by path and method.
+#[derive(Debug)]
+pub struct Table {
+    paths: matchit::Router<Methods>,
+    /// Records what finds no route.
+    pub(super) unrouted: Recorder,
+}
+
+/// A route, and what records its requests.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) route: Route,
+    pub(super) recorder: Recorder,
+}
+
+/// The routes of a path.
+pub(super) type Methods = BTreeMap<&'static str, Measured>;
+
+impl Table {
+    /// The table of these routes, whose requests are measured.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when two contradict each other.
+    pub fn new(routes: impl IntoIterator<Item = Route>, requests: &Requests) -> Result<Self> {
+        let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
+        for route in routes {
+            let name = match route.method {
+                Method::GET => "GET",
+                Method::PUT => "PUT",
+                Method::POST => "POST",
+                Method::DELETE => "DELETE",
+                _ => return Err(Error::Bug(format!("{route:?} has an unusual method"))),
+            };
+            let path = route.path;
+            let methods = by_path.entry(path).or_default();
+            let recorder = requests.of(route.counted_as, name);
+            if methods.insert(name, Measured { route, recorder }).is_some() {
+                return Err(Error::Bug(format!("{name} {path} is a duplicate")));
+            }
+        }
+        let mut paths = matchit::Router::new();
+        for (path, methods) in by_path {
+            let inserted = paths.insert(path, methods);
+            inserted.map_err(|cause| Error::Bug(format!("{path}: {cause}")))?;
+        }
+        Ok(Self {
+            paths,
+            unrouted: requests.of_none(),
+        })
+    }
+
+    /// The routes of a path, and the values of its parameters, percent-encoded.
+    pub(super) fn at<'t, 'p>(
+        &'t self,
+        path: &'p str,
+    ) -> Option<matchit::Match<'t, 'p, &'t Methods>> {
+        self.paths.at(path).ok()
+    }
+}

@@ -1,0 +1,200 @@
+//! A request that found its route.
+
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use headers::{Header, IfNoneMatch};
+use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use uuid::Uuid;
+
+use super::access::Access;
+use super::caller;
+use crate::data::etag::{self, EntityTags, Etag, Preconditions};
+use crate::data::quota::Usage;
+use crate::error::{Error, Result};
+use crate::http::Server;
+use crate::http::connection::Head;
+use crate::http::events::{Authorization, Event, Followed};
+use crate::http::headers::accepts_gzip;
+use crate::http::reply::Reply;
+use crate::identity::{Caller, Holder, TenantId};
+
+/// A request that found its route, and whose caller may call it.
+#[derive(Debug)]
+pub struct Request {
+    /// The path's parameters, percent-decoded, in order.
+    pub params: Vec<String>,
+    pub(in crate::http) head: Arc<Head>,
+    /// The address it came from, our own proxies aside.
+    pub peer: IpAddr,
+    /// Its correlation id.
+    pub correlation: Uuid,
+    /// The body.
+    pub body: Bytes,
+    pub(in crate::http) caller: Option<Arc<Caller>>,
+    pub(in crate::http) access: Access,
+    pub(in crate::http) server: Arc<Server>,
+}
+
+impl Request {
+    /// The caller; every route but the public ones has one.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] on a public route.
+    pub fn caller(&self) -> Result<&Caller> {
+        self.caller
+            .as_deref()
+            .ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
+    }
+
+    /// All headers.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// A parameter of the path.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when the route has fewer.
+    pub fn param(&self, index: usize) -> Result<&str> {
+        let param = self.params.get(index).map(String::as_str);
+        param.ok_or_else(|| Error::Bug("a route lacks a parameter".to_owned()))
+    }
+
+    /// The first parameter of the query with this name, decoded.
+    #[must_use]
+    pub fn query_param(&self, name: &str) -> Option<String> {
+        let query = self.head.uri.query().unwrap_or_default();
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let found = pairs.find(|(key, _)| key == name);
+        found.map(|(_, value)| value.into_owned())
+    }
+
+    /// Whether the caller has this version already (`If-None-Match`, weak comparison).
+    #[must_use]
+    pub fn has(&self, etag: &Etag) -> bool {
+        let tags = entity_tags(self.headers(), &IF_NONE_MATCH);
+        tags.is_some_and(|tags| tags.contain(etag))
+    }
+
+    /// Whether a compressed answer is accepted.
+    #[must_use]
+    pub fn accepts_gzip(&self) -> bool {
+        accepts_gzip(self.headers())
+    }
+
+    /// What must hold before something is changed.
+    #[must_use]
+    pub fn preconditions(&self) -> Preconditions {
+        Preconditions {
+            tags: entity_tags(self.headers(), &IF_MATCH),
+            absent: self
+                .headers()
+                .get(IF_NONE_MATCH)
+                .is_some_and(|value| value == "*"),
+        }
+    }
+
+    /// A line in the audit log: the caller has changed something of a tenant, or of the platform, from one version to
+    /// another. Without a version before it was created, without one after it was deleted.
+    pub fn audit(
+        &self,
+        action: &'static str,
+        tenant: Option<&str>,
+        id: &dyn Display,
+        before: Option<&Etag>,
+        after: Option<&Etag>,
+    ) {
+        let by = self.caller.as_ref().map(|caller| &*caller.subject);
+        let (before, after) = (before.map(etag::digest), after.map(etag::digest));
+        let correlation = self.correlation;
+        tracing::info!(target: "audit", action, tenant, %id, before, after, by, %correlation);
+    }
+
+    /// Answers with the events of a stream, for as long as the caller may call this route. Everyone who asks for the
+    /// same `stream` hears the same source: `updates` is called when nobody has been listening to it.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the tenant has too many listeners.
+    pub fn subscribe<U>(&self, stream: &str, updates: impl FnOnce() -> U) -> Result<Reply>
+    where
+        U: Stream<Item = Event> + Send + 'static,
+    {
+        let streams = &self.server.streams;
+        let place = streams.place(self.holder())?;
+        Ok(streams.subscribe(stream, (self.authorization(), place), updates))
+    }
+
+    /// Answers with events of the caller's own, for as long as the caller may call this route.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the tenant has too many listeners.
+    pub fn follow(&self, items: impl Stream<Item = Followed> + Send + 'static) -> Result<Reply> {
+        let streams = &self.server.streams;
+        let place = streams.place(self.holder())?;
+        Ok(streams.follow((self.authorization(), place), items))
+    }
+
+    /// How many streams of events a tenant listens to on this host.
+    #[must_use]
+    pub fn streams_of(&self, tenant: &TenantId) -> Usage {
+        let streams = &self.server.streams;
+        streams.of(&Holder::Tenant(tenant.clone()))
+    }
+
+    fn holder(&self) -> Holder {
+        Holder::of(self.caller.as_deref(), self.peer)
+    }
+
+    /// Whether the caller may still call this route, whenever it is asked.
+    fn authorization(&self) -> Authorization {
+        let (server, access) = (&self.server, self.access);
+        // A listener may stay for days: nothing else of its request is kept.
+        let mut headers = HeaderMap::new();
+        for value in self.headers().get_all(AUTHORIZATION) {
+            headers.append(AUTHORIZATION, value.clone());
+        }
+        let headers = Arc::new(headers);
+        let weak = Arc::downgrade(server);
+        Box::new(move || {
+            let (server, headers) = (weak.upgrade(), Arc::clone(&headers));
+            Box::pin(async move {
+                let Some(server) = server else { return false };
+                let caller = caller::caller_of(server.tokens.as_ref(), &headers).await;
+                caller.is_ok_and(|(caller, _)| access.check(&caller).is_ok())
+            })
+        })
+    }
+}
+
+/// The entity tags of a header, `None` without it. Both headers are compared weakly: a compressed answer has a weak tag,
+/// which names its version as well as the strong one does.
+fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
+    if !headers.contains_key(name) {
+        return None;
+    }
+    // A header that is malformed matches nothing.
+    let values = headers.get_all(name);
+    let tags = values.iter().all(is_well_quoted);
+    let tags = tags.then(|| IfNoneMatch::decode(&mut values.iter()).ok());
+    Some(EntityTags(tags.flatten()))
+}
+
+/// Whether each quoted text of a header has an end and no white space in it, which no entity tag has (RFC 9110, section
+/// 8.8.3): `headers` relies on that.
+fn is_well_quoted(value: &HeaderValue) -> bool {
+    let mut quoted = false;
+    for byte in value.as_bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b' ' | b'\t' if quoted => return false,
+            _ => {}
+        }
+    }
+    !quoted
+}

@@ -1,0 +1,126 @@
+//! The background runner: queues of jobs in the store, each with a handler, done by whichever host claims them first.
+//!
+//! A queue is registered by its name and knows no feature; what a job means is its handler's. The runner finds the
+//! partitions that have due jobs by the store's hints and by a scan that bounds how long one can be missed, lets
+//! partitions take turns (`schedule.rs`), and runs a bounded number of jobs at once. A job is one host's until its lease
+//! ends: the handler settles it in the commit that does its work ([`Work::settle`]), and what has not ended shortly
+//! before the lease does is stopped and handed back, so two hosts never work on one job. A job that takes longer is done
+//! in steps ([`Work::continue_at`]). A job that fails is tried again with growing pauses and never blocks the others; after
+//! [`Queue::max_attempts`] it is set aside as a record under [`DEAD_LETTERS`], and an error in the log names it.
+
+mod attempt;
+mod queue;
+mod schedule;
+mod worker;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use self::attempt::{Attempts, Counters};
+pub use self::queue::{CLOCK_SKEW, DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Scope, Work};
+use self::worker::{Command, Worker};
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::store::Store;
+
+/// All queues of a host. Dropping it ends them at once.
+#[derive(Debug)]
+pub struct Runner {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    runtime: Handle,
+    queues: Mutex<Vec<Registered>>,
+}
+
+#[derive(Debug)]
+struct Registered {
+    name: &'static str,
+    counters: Arc<Counters>,
+    commands: mpsc::UnboundedSender<Command>,
+    task: AbortHandle,
+}
+
+impl Runner {
+    /// A runner without queues, whose jobs run on a runtime.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Handle) -> Self {
+        Self {
+            store,
+            clock,
+            runtime,
+            queues: Mutex::default(),
+        }
+    }
+
+    /// Does the jobs of a queue from now on. The handler settles a job in the commit that does its work; a failure that
+    /// is [`Conflict`](crate::error::Error::Conflict) means that the job is somebody else's by now, and is no failure.
+    pub fn register<F, A>(&self, queue: Queue, handler: F)
+    where
+        F: Fn(Work) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<()>> + Send + 'static,
+    {
+        let (commands, received) = mpsc::unbounded_channel();
+        let counters = Arc::new(Counters::default());
+        let name = queue.name;
+        let attempts = Attempts {
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            counters: Arc::clone(&counters),
+            handler: Arc::new(move |work| Box::pin(handler(work))),
+            queue,
+        };
+        let worker = Worker::new(attempts, received);
+        let task = self.runtime.spawn(worker.run()).abort_handle();
+        self.lock().push(Registered {
+            name,
+            counters,
+            commands,
+            task,
+        });
+    }
+
+    /// Does everything that is due now, and what becomes due by that; the background would do it by itself, a little
+    /// later.
+    pub async fn run_due(&self) {
+        self.command(Command::RunDue).await;
+    }
+
+    /// Claims nothing more and lets running jobs end; hands back those that take too long.
+    pub async fn stop(&self) {
+        self.command(Command::Stop).await;
+    }
+
+    /// What each queue does now.
+    #[must_use]
+    pub fn status(&self) -> Vec<QueueStatus> {
+        let queues = self.lock();
+        let status = queues.iter().map(|queue| queue.counters.status(queue.name));
+        status.collect()
+    }
+
+    async fn command(&self, command: fn(oneshot::Sender<()>) -> Command) {
+        let send = |queue: &Registered| {
+            let (reply, done) = oneshot::channel();
+            // A queue that has stopped drops the command, which counts as done.
+            let _ = queue.commands.send(command(reply));
+            done
+        };
+        let pending: Vec<_> = self.lock().iter().map(send).collect();
+        for done in pending {
+            let _ = done.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Registered>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.lock().iter().for_each(|queue| queue.task.abort());
+    }
+}

@@ -1,0 +1,41 @@
+//! What the system says of this process, under the names that Prometheus' own libraries use. Where the system has no
+//! `/proc`, only the processor time is known.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Asked, Metrics, Sample};
+
+pub(crate) fn register(metrics: &Metrics) {
+    let family = Asked::counter("process_cpu", "The processor time that was used").seconds();
+    metrics.ask(family, || {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        let nanoseconds = u32::try_from(used.tv_nsec).unwrap_or_default();
+        let seconds = u32::try_from(used.tv_sec).unwrap_or(u32::MAX);
+        let seconds = f64::from(seconds) + f64::from(nanoseconds) / 1e9;
+        vec![Sample::new([], seconds)]
+    });
+    let family = Asked::gauge("process_resident_memory", "The memory that is in use").bytes();
+    metrics.ask(family, || sample(resident_bytes()));
+    let family = Asked::gauge("process_open_fds", "How many files and sockets are open");
+    metrics.ask(family, || sample(open_files()));
+}
+
+fn sample(value: Option<usize>) -> Vec<Sample> {
+    value
+        .map(|value| Sample::count([], value))
+        .into_iter()
+        .collect()
+}
+
+fn resident_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kibibytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+fn open_files() -> Option<usize> {
+    // Reading the folder opens it.
+    let open = std::fs::read_dir("/proc/self/fd").ok()?.count();
+    Some(open.saturating_sub(1))
+}

@@ -1,0 +1,204 @@
+//! Changes, by their correlation id: which shops one still has to reach, and how many it has reached (`rates.md`, "The
+//! topic").
+//!
+//! The record of a change moves in the same commit as the messages of each page of shops, so that each shop is visited
+//! once whichever host goes on with it. Several changes may have the same correlation id: the record is then of all of
+//! them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, Versioned};
+use crate::error::{Error, Result};
+use crate::rates::units::tree::Walk;
+use crate::rates::units::unit::{UnitId, UnitType};
+
+/// The records of changes.
+pub(in crate::rates) const CHANGES: &str = "rates-change/";
+
+/// The queue of the changes that have shops left to visit.
+pub(in crate::rates) const FAN_OUT: &str = "rates-fan-out";
+
+/// The queue of what changes leave behind, to be removed in time (`retention.rs`): one job a tenant.
+pub(in crate::rates) const RETENTION: &str = "rates-retention";
+const RETENTION_JOB: &str = "retention";
+
+/// How often that job looks while there are changes.
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// The initial states of a tenant that are being sent, how many there may be, and when to ask again.
+const INITIAL_STATES: &str = "rates-initial-states";
+const MAX_INITIAL_STATES: usize = 16;
+const INITIAL_STATE_RETRY: Duration = Duration::from_secs(5);
+
+/// The key of a change's record.
+pub(in crate::rates) fn change_key(correlation: Uuid) -> String {
+    format!("{CHANGES}{correlation}")
+}
+
+/// What is done with each shop of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) enum Task {
+    /// Compares what it uses now with what was published last.
+    Difference,
+    /// Sends all that it uses.
+    InitialState,
+}
+
+/// Shops that a change has to visit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) struct Pass {
+    pub(in crate::rates) task: Task,
+    /// How far it has come.
+    pub(in crate::rates) walk: Walk,
+    /// The revision at which its shops were counted, once they are part of the total. Shops that were written later are
+    /// up to date: whatever is written of a shop rests on all that is set above it then.
+    pub(in crate::rates) counted_at: Option<u64>,
+    /// When the change was made: the date of what is new.
+    pub(in crate::rates) at: Timestamp,
+}
+
+/// The record of a change.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) struct Progress {
+    /// The first is under way.
+    pub(in crate::rates) passes: VecDeque<Pass>,
+    pub(in crate::rates) total: u64,
+    pub(in crate::rates) done: u64,
+    pub(in crate::rates) published: u64,
+    /// When it was made, microseconds since the epoch.
+    pub(in crate::rates) made_at: u64,
+}
+
+/// A change as it is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) struct ChangeAnswer {
+    correlation_id: Uuid,
+    state: &'static str,
+    business_units: CountsAnswer,
+}
+
+#[derive(Serialize)]
+struct CountsAnswer {
+    /// `None` until the shops are counted.
+    total: Option<u64>,
+    done: u64,
+    published: u64,
+}
+
+impl Progress {
+    pub(in crate::rates) fn answer(&self, correlation_id: Uuid) -> ChangeAnswer {
+        let is_done = self.passes.is_empty();
+        let is_counted = self.passes.iter().all(|pass| pass.counted_at.is_some());
+        ChangeAnswer {
+            correlation_id,
+            state: if is_done { "DONE" } else { "RUNNING" },
+            business_units: CountsAnswer {
+                total: is_counted.then_some(self.total),
+                done: self.done,
+                published: self.published,
+            },
+        }
+    }
+}
+
+/// What a change has to do with shops.
+#[derive(Debug)]
+pub(in crate::rates) enum Reach {
+    /// Nothing: what was asked for was so already.
+    Nothing,
+    /// One shop, in the change's own commit; whether it has a message.
+    Shop {
+        /// Whether it has a message.
+        published: bool,
+    },
+    /// The shops below a unit, in the background.
+    Below(UnitId, UnitType),
+    /// All shops of a walk, whose rates are sent again.
+    InitialState(Walk),
+}
+
+/// Plans to list an initial state among those of its tenant that are being sent.
+///
+/// # Errors
+/// [`Error::TooMany`] when there are as many as there may be.
+pub(in crate::rates) async fn add_initial_state(
+    records: &Records,
+    change: &mut Change,
+    correlation: Uuid,
+) -> Result<()> {
+    let read: Option<Versioned<Vec<Uuid>>> = records.get(INITIAL_STATES).await?;
+    change.expect(INITIAL_STATES, read.as_ref());
+    let mut sent = Vec::new();
+    for earlier in read.map(|read| read.record).unwrap_or_default() {
+        let progress: Option<Versioned<Progress>> = records.get(&change_key(earlier)).await?;
+        if progress.is_some_and(|progress| !progress.record.passes.is_empty()) {
+            sent.push(earlier);
+        }
+    }
+    if sent.len() >= MAX_INITIAL_STATES {
+        return Err(Error::TooMany {
+            detail: format!("{MAX_INITIAL_STATES} initial states are being sent"),
+            retry_after: INITIAL_STATE_RETRY,
+        });
+    }
+    sent.push(correlation);
+    change.put(INITIAL_STATES, &sent)
+}
+
+/// Adds the record of a change to it, and the job that visits shops if there are more than one.
+pub(in crate::rates) async fn record(
+    records: &Records,
+    change: &mut Change,
+    correlation: Uuid,
+    reach: Reach,
+    made_at: Timestamp,
+) -> Result<()> {
+    let key = change_key(correlation);
+    let read: Option<Versioned<Progress>> = records.get(&key).await?;
+    change.expect(&key, read.as_ref());
+    let mut progress = read.map(|read| read.record).unwrap_or_default();
+    progress.made_at = made_at.0;
+    let pass = match reach {
+        Reach::Nothing => None,
+        Reach::Shop { published } => {
+            progress.total += 1;
+            progress.done += 1;
+            progress.published += u64::from(published);
+            None
+        }
+        Reach::Below(unit, unit_type) => Some((Task::Difference, Walk::below(&unit, unit_type))),
+        Reach::InitialState(walk) => Some((Task::InitialState, walk)),
+    };
+    if let Some((task, walk)) = pass {
+        progress.passes.push_back(Pass {
+            task,
+            walk,
+            counted_at: None,
+            at: made_at,
+        });
+    }
+    if !progress.passes.is_empty() {
+        // Due at once, whatever the clocks say.
+        let due = Timestamp(0);
+        change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
+    }
+    schedule_retention(change, made_at);
+    change.put(&key, &progress)
+}
+
+/// Has the job of what is to be removed look at the end of the hour. Whoever changes something within an hour asks for the same.
+pub(in crate::rates) fn schedule_retention(change: &mut Change, now: Timestamp) {
+    let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
+    let due = Timestamp((now.0 / hour + 1) * hour);
+    change.enqueue(RETENTION, RETENTION_JOB, due, Bytes::new());
+}

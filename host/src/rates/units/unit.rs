@@ -1,0 +1,206 @@
+//! Business units: the tree that rates are set in, COMPANY above any number of GROUPs above STOREs (`rates.md`,
+//! "Business units").
+//!
+//! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: who
+//! expects the version of the one expects that of the other.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tillgate_engine::rate::{Percentage, RateKey};
+
+use super::number::Exact;
+use super::set_rate::KeyText;
+use crate::error::{Error, Result};
+
+/// The most levels of a tree, the company and the store included.
+pub(in crate::rates) const MAX_DEPTH: usize = 16;
+
+/// What the id of a business unit must be, for messages.
+pub(in crate::rates) const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
+
+const UNITS: &str = "unit/";
+const RATES: &str = "unit-rates/";
+const CHILDREN: &str = "unit-child/";
+
+/// The id of a business unit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UnitId(String);
+
+impl UnitId {
+    /// The id, if the text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
+        let fits = (1..=128).contains(&text.len()) && text.bytes().all(allowed);
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key of its record.
+    pub(in crate::rates) fn key(&self) -> String {
+        format!("{UNITS}{}", self.0)
+    }
+
+    /// The key of the rates that are set at it.
+    pub(in crate::rates) fn rates_key(&self) -> String {
+        format!("{RATES}{}", self.0)
+    }
+}
+
+/// The prefix of all units' records.
+pub(in crate::rates) const fn units_prefix() -> &'static str {
+    UNITS
+}
+
+/// The prefix of the entries of what stands directly below a unit; with `None`, of the roots.
+pub(in crate::rates) fn children_prefix(parent: Option<&UnitId>) -> String {
+    format!("{CHILDREN}{}/", parent.map_or("", UnitId::as_str))
+}
+
+/// The key of a unit among those of its parent.
+pub(in crate::rates) fn child_key(parent: Option<&UnitId>, child: &UnitId) -> String {
+    format!("{}{}", children_prefix(parent), child.as_str())
+}
+
+/// The level of a business unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum UnitType {
+    /// The root of a tree.
+    Company,
+    /// Any level between.
+    Group,
+    /// A shop: a leaf, which has messages.
+    Store,
+}
+
+impl UnitType {
+    /// The type of a name.
+    pub(in crate::rates) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "COMPANY" => Some(Self::Company),
+            "GROUP" => Some(Self::Group),
+            "STORE" => Some(Self::Store),
+            _ => None,
+        }
+    }
+}
+
+/// A markup of a single pair, in both directions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PairMarkup {
+    /// Type and currencies.
+    #[serde(flatten)]
+    pub key: KeyText,
+    /// Percent, a decimal.
+    pub markup_percentage: String,
+}
+
+/// What a PUT says of a business unit. Percentages are decimals in text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitSettings {
+    /// Its level.
+    #[serde(rename = "type")]
+    pub unit_type: UnitType,
+    /// The unit above; a COMPANY has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<UnitId>,
+    /// Its name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The markup of all pairs that have none of their own here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub markup_percentage: Option<String>,
+    /// The markups of single pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub markups: Vec<PairMarkup>,
+}
+
+impl UnitSettings {
+    /// Whether it says anything of markups.
+    #[must_use]
+    pub fn has_markups(&self) -> bool {
+        self.markup_percentage.is_some() || !self.markups.is_empty()
+    }
+}
+
+/// The record of a business unit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) struct Unit {
+    #[serde(flatten)]
+    pub(in crate::rates) settings: UnitSettings,
+    /// Whether any rates are set at it.
+    pub(in crate::rates) has_rates: bool,
+    /// Of a shop: the key of the rates that it uses, as last published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) used_rates: Option<String>,
+    /// When anything that is set at it was last changed, microseconds since the epoch; increases with every change.
+    pub(in crate::rates) changed_at: u64,
+}
+
+/// A business unit as it is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) struct UnitAnswer<'a> {
+    id: &'a UnitId,
+    #[serde(rename = "type")]
+    unit_type: UnitType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<&'a UnitId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    markup_percentage: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    markups: Vec<MarkupAnswer<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MarkupAnswer<'a> {
+    #[serde(flatten)]
+    key: &'a KeyText,
+    markup_percentage: &'a RawValue,
+}
+
+impl<'a> UnitAnswer<'a> {
+    pub(in crate::rates) fn new(id: &'a UnitId, settings: &'a UnitSettings) -> Result<Self> {
+        let markups = settings.markups.iter().map(|markup| {
+            Ok(MarkupAnswer {
+                key: &markup.key,
+                markup_percentage: markup.markup_percentage.exact()?,
+            })
+        });
+        let markup = settings.markup_percentage.as_deref();
+        Ok(Self {
+            id,
+            unit_type: settings.unit_type,
+            parent_id: settings.parent_id.as_ref(),
+            name: settings.name.as_deref(),
+            markup_percentage: markup.map(Exact::exact).transpose()?,
+            markups: markups.collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// A pair's markup as it was read from a body.
+pub(in crate::rates) fn pair_markup(key: RateKey, markup: Percentage) -> PairMarkup {
+    PairMarkup {
+        key: KeyText::of(key),
+        markup_percentage: markup.value().to_string(),
+    }
+}
+
+/// No unit has the id that was asked for.
+pub(in crate::rates) fn no_unit() -> Error {
+    Error::NotFound("no business unit has this id".to_owned())
+}

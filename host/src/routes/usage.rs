@@ -1,0 +1,49 @@
+//! Usage: how much of its quotas a tenant uses.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use serde::Serialize;
+
+use crate::conditions::{Conditions, Configured};
+use crate::data::quota::Usage;
+use crate::error::{Error, Result};
+use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::identity::{TENANT_RULE, TenantId};
+use crate::tokens::{Provisions, Tokens};
+
+/// The features that have quotas.
+type Features = (Arc<Conditions>, Arc<Tokens>);
+
+/// All of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct All<'a> {
+    tenant_id: &'a TenantId,
+    #[serde(flatten)]
+    configured: Configured,
+    #[serde(flatten)]
+    provisions: Provisions,
+    event_streams: Usage,
+}
+
+/// The routes.
+pub fn routes() -> Vec<Route<Features>> {
+    let path = "/v1/tenants/{tenantId}/usage";
+    let route = Route::new(Method::GET, path, Access::AnyCaller, Takes::Nothing, get);
+    vec![route]
+}
+
+/// For any client of the tenant, and for the platform's.
+async fn get((conditions, tokens): Features, request: Request) -> Result<Reply> {
+    let id = TenantId::new(request.param(0)?);
+    let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
+    request.caller()?.require_tenant(id.as_str())?;
+    let all = All {
+        configured: conditions.usage(&id).await?,
+        provisions: tokens.usage(&id).await?,
+        event_streams: request.streams_of(&id),
+        tenant_id: &id,
+    };
+    Reply::of(StatusCode::OK, &all)
+}

@@ -1,0 +1,77 @@
+//! The file with the operator's credentials: readable for its owner alone, on disk before the client is stored.
+
+use std::path::{Path, PathBuf};
+
+use super::start::explain;
+use crate::app::App;
+use crate::config::Config;
+use crate::routes::Features;
+use crate::store::StoreUrl;
+use crate::tokens::Credentials;
+
+/// The file for the operator's credentials: in the store's folder, if it has one.
+pub(crate) fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> {
+    if !config.operator_file.is_empty() {
+        return Ok(config.operator_file.clone().into());
+    }
+    match url {
+        StoreUrl::Embedded { folder, .. } => Ok(folder.join("operator.json")),
+        StoreUrl::Memory | StoreUrl::Redis(_) => {
+            Err(format!("{url} has no folder: use --operator-file FILE"))
+        }
+    }
+}
+
+/// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored, so that a
+/// crash in between locks nobody out.
+pub(crate) async fn write_operator(
+    app: &App,
+    features: &Features,
+    file: &Path,
+) -> Result<(), String> {
+    let write = |credentials: &Credentials| write_credentials(&app.config, credentials, file);
+    let made = features.tokens.ensure_operator(write).await;
+    if made.map_err(|cause| {
+        format!(
+            "the operator's client could not be created: {}",
+            explain(cause)
+        )
+    })? {
+        tracing::info!(file = %file.display(), "the operator's credentials were written");
+    }
+    Ok(())
+}
+
+pub(crate) fn write_credentials(
+    config: &Config,
+    credentials: &Credentials,
+    file: &Path,
+) -> std::io::Result<()> {
+    let content = serde_json::json!({
+        "clientId": credentials.client_id,
+        "clientSecret": credentials.client_secret,
+        "tokenUrl": config.public_url() + "/oauth2/token",
+        "audience": config.audience,
+    });
+    write_private(file, &format!("{content:#}\n"))
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write_private(file: &Path, content: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    // A new file: an existing one could be readable by others.
+    let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
+    let _ = std::fs::remove_file(&beside);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut written = options.open(&beside)?;
+    written.write_all(content.as_bytes())?;
+    written.sync_all()?;
+    std::fs::rename(beside, file)?;
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}

@@ -1,0 +1,48 @@
+//! The parts of a start: a socket, the store, the app and its features. Errors are words for the operator.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::error::Error;
+use crate::http::Listener;
+use crate::routes::Features;
+use crate::store::{self, Store, StoreUrl};
+
+/// An error with its cause, which only the operator may see.
+pub(crate) fn explain(error: Error) -> String {
+    match error {
+        Error::Bug(cause) => cause,
+        Error::Unavailable(cause) => cause.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Opens a socket.
+pub(crate) async fn bind(address: SocketAddr) -> Result<Listener, String> {
+    let bound = Listener::bind(address).await;
+    bound.map_err(|cause| format!("cannot listen on {address}: {cause}"))
+}
+
+/// The configuration of a host that listens on a socket.
+pub(crate) fn listening(mut config: Config, listener: &Listener) -> Result<Config, String> {
+    config.listen = listener.address().map_err(|cause| cause.to_string())?;
+    Ok(config)
+}
+
+pub(crate) async fn open_store(config: &Config, url: &StoreUrl) -> Result<Arc<dyn Store>, String> {
+    store::open(url, Arc::new(SystemClock), config.require_durable_store).await
+}
+
+/// Starts the app and its features on a store.
+pub(crate) async fn start_on(
+    config: Config,
+    store: Arc<dyn Store>,
+) -> Result<(Arc<App>, Features), String> {
+    let app = App::start(config, store, Arc::new(SystemClock)).await;
+    let app = app.map_err(explain)?;
+    let features = Features::start(&app).await.map_err(explain)?;
+    Ok((app, features))
+}

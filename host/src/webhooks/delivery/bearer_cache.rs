@@ -1,0 +1,110 @@
+//! The bearer tokens that were signed, by audience: one signature serves an hour of deliveries. Bounded.
+//!
+//! Each audience has a slot with a lock of its own: whoever finds the slot without a usable token signs one while the
+//! others wait for it, and nobody waits for the token of another audience. Which key signs, and when, is the identity
+//! provider's.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Mutex as Lock;
+
+/// How many audiences a generation holds: twice as many are cached at most.
+const GENERATION: usize = 4_096;
+
+/// How long before it expires a token is renewed, in seconds (`webhooks.md`, "A delivery").
+const RENEWED_BEFORE: u64 = 5 * 60;
+
+/// A token that was signed. Times are seconds since the epoch.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Bearer {
+    /// The key that signed it.
+    pub(in crate::webhooks) kid: String,
+    pub(in crate::webhooks) token: Arc<str>,
+    pub(in crate::webhooks) issued: u64,
+    pub(in crate::webhooks) expires: u64,
+}
+
+impl Bearer {
+    /// Whether deliveries may be sent with it while this key signs. A clock that was set back does not make it last
+    /// longer.
+    pub(in crate::webhooks) fn is_usable(&self, kid: &str, now: u64) -> bool {
+        self.kid == kid && self.issued <= now && now.saturating_add(RENEWED_BEFORE) < self.expires
+    }
+}
+
+/// The token of one audience.
+pub(in crate::webhooks) type Slot = Lock<Option<Bearer>>;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(in crate::webhooks) struct BearerCache(Mutex<Generations>);
+
+/// When the young ones are many, they become the old ones, and those that nobody has asked for since are dropped.
+#[derive(Debug, Default)]
+struct Generations {
+    young: HashMap<Arc<str>, Arc<Slot>>,
+    old: HashMap<Arc<str>, Arc<Slot>>,
+}
+
+impl BearerCache {
+    /// How many there are.
+    pub(in crate::webhooks) fn count(&self) -> usize {
+        let generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.young.len() + generations.old.len()
+    }
+
+    /// The slot of an audience.
+    pub(in crate::webhooks) fn slot(&self, audience: &str) -> Arc<Slot> {
+        let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = generations.young.get(audience) {
+            return Arc::clone(slot);
+        }
+        let kept = generations.old.remove_entry(audience);
+        let (audience, slot) = kept.unwrap_or_else(|| (Arc::from(audience), Arc::default()));
+        if generations.young.len() >= GENERATION {
+            generations.old = std::mem::take(&mut generations.young);
+        }
+        generations.young.insert(audience, Arc::clone(&slot));
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_asked_for_stays_and_the_number_of_audiences_is_bounded() {
+        let cache = BearerCache::default();
+        let often = cache.slot("often");
+        let once = cache.slot("once");
+        for number in 0..3 * GENERATION {
+            cache.slot(&number.to_string());
+            assert!(Arc::ptr_eq(&often, &cache.slot("often")));
+        }
+        assert!(!Arc::ptr_eq(&once, &cache.slot("once")));
+        let generations = cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
+    }
+
+    #[test]
+    fn a_token_is_usable_with_its_key_until_five_minutes_before_it_expires() {
+        let bearer = Bearer {
+            kid: "a".to_owned(),
+            token: "token".into(),
+            issued: 1_000,
+            expires: 4_600,
+        };
+        let rows = [
+            ("a", 1_000, true),
+            ("a", 4_299, true),
+            ("a", 4_300, false),
+            ("a", 999, false),
+            ("b", 1_000, false),
+        ];
+        for (kid, now, expected) in rows {
+            assert_eq!(bearer.is_usable(kid, now), expected, "{kid} {now}");
+        }
+    }
+}

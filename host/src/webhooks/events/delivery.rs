@@ -1,0 +1,290 @@
+//! Deliveries: one event for one webhook, with each attempt at it.
+//!
+//! A delivery that is not at its end has exactly one job, with its id: the job's due time is when it is tried next. First
+//! attempts and later ones have queues of their own, so that later ones never hold up the first.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use uuid::{NoContext, Uuid};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+
+/// The records of deliveries, the newest first.
+pub(in crate::webhooks) const DELIVERY: &str = "webhook-delivery/";
+
+/// The queue of first attempts.
+pub(in crate::webhooks) const FIRST: &str = "webhook-deliveries";
+
+/// The queue of what is tried later: failed attempts, and those that their webhook had no room for.
+pub(in crate::webhooks) const LATER: &str = "webhook-retries";
+
+/// How many milliseconds a key's time counts down from: 48 bits.
+const END_OF_TIME: u64 = (1 << 48) - 1;
+
+/// The id of a delivery, a UUID of version 7. Its record's key counts time down, for journals are read backwards.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(in crate::webhooks) struct DeliveryId(pub(in crate::webhooks) Uuid);
+
+impl DeliveryId {
+    pub(in crate::webhooks) fn new(now: Timestamp) -> Self {
+        let seconds = now.seconds();
+        let nanos = u32::try_from(now.0 % 1_000_000 * 1_000).unwrap_or(0);
+        let now = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
+        Self(Uuid::new_v7(now))
+    }
+
+    /// The key of its record.
+    pub(in crate::webhooks) fn key(self) -> String {
+        let bits = self.0.as_u128();
+        let millis = u64::try_from(bits >> 80).unwrap_or(0);
+        let rest = bits & ((1 << 80) - 1);
+        format!("{DELIVERY}{:012x}{rest:020x}", END_OF_TIME - millis)
+    }
+
+    /// The id of a record's key.
+    pub(in crate::webhooks) fn of_key(key: &str) -> Option<Self> {
+        let (millis, rest) = key.strip_prefix(DELIVERY)?.split_at_checked(12)?;
+        let millis = END_OF_TIME.checked_sub(u64::from_str_radix(millis, 16).ok()?)?;
+        let rest = u128::from_str_radix(rest, 16).ok()?;
+        Some(Self(Uuid::from_u128(u128::from(millis) << 80 | rest)))
+    }
+}
+
+/// A key such that the deliveries of a time and before come after it.
+pub(in crate::webhooks) fn key_before(at: Timestamp) -> String {
+    let millis = (at.0 / 1_000).min(END_OF_TIME);
+    // Sorts before every key of that millisecond, which are longer.
+    format!("{DELIVERY}{:012x}", END_OF_TIME - millis)
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a job of a delivery says.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(in crate::webhooks) struct Job {
+    #[serde(rename = "w")]
+    pub(in crate::webhooks) webhook: Uuid,
+    #[serde(rename = "e")]
+    pub(in crate::webhooks) event: Uuid,
+    /// Whether it has waited for its turn within the webhook's rate already.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::webhooks) has_slot: bool,
+}
+
+impl Job {
+    pub(in crate::webhooks) fn to_bytes(self) -> Result<Bytes> {
+        let json = serde_json::to_vec(&self).map_err(|cause| Error::Bug(cause.to_string()))?;
+        Ok(json.into())
+    }
+
+    pub(in crate::webhooks) fn read(body: &[u8]) -> Result<Self> {
+        serde_json::from_slice(body)
+            .map_err(|cause| Error::Bug(format!("a job is damaged: {cause}")))
+    }
+}
+
+/// Where a delivery is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(in crate::webhooks) enum Status {
+    /// Not tried yet.
+    Pending,
+    /// Taken by its receiver.
+    Delivered,
+    /// An attempt has failed; there will be another one.
+    Retrying,
+    /// Given up.
+    Failed,
+    /// Waits until its webhook is enabled again.
+    Held,
+}
+
+impl Status {
+    /// The status of a text.
+    pub(in crate::webhooks) fn parse(text: &str) -> Option<Self> {
+        let all = [
+            ("PENDING", Self::Pending),
+            ("DELIVERED", Self::Delivered),
+            ("RETRYING", Self::Retrying),
+            ("FAILED", Self::Failed),
+            ("HELD", Self::Held),
+        ];
+        all.into_iter()
+            .find_map(|(name, status)| (name == text).then_some(status))
+    }
+
+    pub(in crate::webhooks) const fn is_final(self) -> bool {
+        matches!(self, Self::Delivered | Self::Failed)
+    }
+}
+
+/// A delivery, as it is stored.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Delivery {
+    pub(in crate::webhooks) webhook_id: Uuid,
+    /// The key of the event's record.
+    pub(in crate::webhooks) event: Uuid,
+    pub(in crate::webhooks) event_id: String,
+    pub(in crate::webhooks) event_type: String,
+    pub(in crate::webhooks) status: Status,
+    pub(in crate::webhooks) created_at: Timestamp,
+    pub(in crate::webhooks) updated_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) next_attempt_at: Option<Timestamp>,
+    /// How many attempts have failed since it was accepted or replayed.
+    #[serde(default)]
+    pub(in crate::webhooks) failures: usize,
+    #[serde(default)]
+    pub(in crate::webhooks) attempts: Vec<Attempt>,
+}
+
+/// An attempt.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Attempt {
+    #[serde(with = "millis")]
+    pub(in crate::webhooks) at: Timestamp,
+    pub(in crate::webhooks) duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) error: Option<Failure>,
+    /// The beginning of what was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) answer: Option<String>,
+}
+
+/// Why an attempt has failed, or a delivery was given up.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(in crate::webhooks) struct Failure {
+    pub(in crate::webhooks) kind: Kind,
+    pub(in crate::webhooks) message: String,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(in crate::webhooks) enum Kind {
+    /// Another status than a receiver answers that has taken it.
+    Status,
+    /// The receiver is elsewhere.
+    Redirect,
+    /// The receiver does not exist any more.
+    Gone,
+    /// Too slow.
+    Deadline,
+    /// No connection.
+    Unreachable,
+    /// An address that must not be dialled.
+    RefusedAddress,
+    /// What came is not HTTP, or the connection broke.
+    Broken,
+    /// The webhook does not exist any more.
+    WebhookDeleted,
+    /// The webhook was disabled for too long.
+    HeldTooLong,
+    /// Which authentication to send is unknown.
+    NoToken,
+}
+
+impl Delivery {
+    pub(in crate::webhooks) fn new(
+        webhook: Uuid,
+        event: Uuid,
+        event_id: &str,
+        event_type: &str,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            webhook_id: webhook,
+            event,
+            event_id: event_id.to_owned(),
+            event_type: event_type.to_owned(),
+            status: Status::Pending,
+            created_at: now,
+            updated_at: now,
+            next_attempt_at: Some(now),
+            failures: 0,
+            attempts: Vec::new(),
+        }
+    }
+
+    /// Adds an attempt. A delivery that is replayed again and again keeps the newest ones.
+    pub(in crate::webhooks) fn add(&mut self, attempt: Attempt) {
+        const MAX_ATTEMPTS: usize = 25;
+        if self.attempts.len() >= MAX_ATTEMPTS {
+            self.attempts.remove(0);
+        }
+        self.attempts.push(attempt);
+    }
+
+    /// Ends it.
+    pub(in crate::webhooks) fn end(&mut self, status: Status, now: Timestamp) {
+        (self.status, self.updated_at, self.next_attempt_at) = (status, now, None);
+    }
+
+    /// Has it wait until a time.
+    pub(in crate::webhooks) fn wait(&mut self, status: Status, now: Timestamp, until: Timestamp) {
+        (self.status, self.updated_at, self.next_attempt_at) = (status, now, Some(until));
+    }
+
+    /// Gives it up without an attempt.
+    pub(in crate::webhooks) fn give_up(&mut self, kind: Kind, message: &str, now: Timestamp) {
+        self.end(Status::Failed, now);
+        self.add(Attempt {
+            at: now,
+            duration_ms: 0,
+            status: None,
+            error: Some(Failure {
+                kind,
+                message: message.to_owned(),
+            }),
+            answer: None,
+        });
+    }
+
+    /// Begins it anew.
+    pub(in crate::webhooks) fn replay(&mut self, now: Timestamp) {
+        self.failures = 0;
+        self.wait(Status::Pending, now, now);
+    }
+}
+
+impl Attempt {
+    /// How long it took.
+    pub(in crate::webhooks) const fn took(&self) -> Duration {
+        Duration::from_millis(self.duration_ms)
+    }
+}
+
+/// Times as they are answered.
+mod millis {
+    use crate::clock::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(in crate::webhooks) fn serialize<S: Serializer>(
+        at: &Timestamp,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&at.to_millis_text())
+    }
+
+    pub(in crate::webhooks) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(from)?;
+        let at: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
+        let micros = u64::try_from(at.as_microsecond()).map_err(de::Error::custom)?;
+        Ok(Timestamp(micros))
+    }
+}

@@ -1,0 +1,155 @@
+//! Publishing: events that a caller sends, those of the service's own features, and test events.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::event::{self, Accepted, NewEvent, REMEMBERED, accepted_key};
+use super::fan_out;
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::data::outbox::{Action, Event};
+use crate::data::records::Change;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::webhooks::registry::cache::wanting;
+use crate::webhooks::{PING, Webhooks};
+
+/// The most bytes of a document that an event carries; a receiver reads a larger one by its id.
+const MAX_DOCUMENT: usize = 128 << 10;
+
+/// The data of an event of the service's own features.
+#[derive(Debug, Serialize)]
+struct Own<'a> {
+    action: &'static str,
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<serde_json::Value>,
+}
+
+/// What was accepted.
+#[derive(Debug, Serialize)]
+pub(in crate::webhooks) struct Published {
+    /// The event's id.
+    pub id: String,
+    /// How many webhooks want it.
+    pub deliveries: usize,
+}
+
+impl Webhooks {
+    /// Accepts an event for the webhooks that want it; one whose id was accepted before is accepted again, with no
+    /// further effect.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when another event was accepted with its id; when the store is away.
+    pub(in crate::webhooks) async fn publish(
+        &self,
+        tenant: &TenantId,
+        event: &NewEvent,
+    ) -> Result<Published> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        let wanted: Vec<Uuid> = wanting(all.values(), &event.event_type).collect();
+        let records = self.records(tenant);
+        let settings = &self.app.config.webhooks;
+        let plan = async || {
+            let mut change = Change::default();
+            let now = self.app.clock.now();
+            if let Some(id) = &event.id {
+                let key = accepted_key(id);
+                let known = records.get::<Accepted>(&key).await?;
+                let is_remembered = |known: &Accepted| now.since(known.at) < REMEMBERED;
+                if let Some(known) = known.as_ref().filter(|it| is_remembered(&it.record)) {
+                    return Ok((change, repeated(event, id, &known.record)?));
+                }
+                change.expect(&key, known.as_ref());
+                change.put(&key, &event.accepted(now, wanted.len()))?;
+            }
+            if wanted.is_empty() {
+                let id = event
+                    .id
+                    .clone()
+                    .unwrap_or_else(|| Uuid::new_v4().to_string());
+                return Ok((Change::default(), Published { id, deliveries: 0 }));
+            }
+            let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
+            let (id, _) = event::accept(&mut change, event, &wanted, settings, now, first_try)?;
+            let deliveries = wanted.len();
+            Ok((change, Published { id, deliveries }))
+        };
+        records.change(plan).await
+    }
+
+    /// Sends a test event to a webhook; answers the event's id and the delivery's.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] while it is disabled; when the store is away.
+    pub(in crate::webhooks) async fn ping(
+        &self,
+        tenant: &TenantId,
+        webhook: Uuid,
+        correlation: Uuid,
+    ) -> Result<(String, Uuid)> {
+        if !self.get(tenant, webhook).await?.is_enabled() {
+            let detail = "the webhook is disabled: enable it first";
+            return Err(Error::Conflict(detail.to_owned()));
+        }
+        let now = self.app.clock.now();
+        let (mut change, event) = (Change::default(), ping(now, correlation));
+        let settings = &self.app.config.webhooks;
+        let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
+        let (id, delivery) =
+            event::accept(&mut change, &event, &[webhook], settings, now, first_try)?;
+        let delivery = delivery.ok_or_else(|| Error::Bug("no delivery was made".to_owned()))?;
+        self.records(tenant).commit(change).await?;
+        Ok((id, delivery.0))
+    }
+}
+
+/// A test event.
+pub(in crate::webhooks) fn ping(now: Timestamp, correlation: Uuid) -> NewEvent {
+    let data = json!({ "action": "PING", "message": "This is a test." });
+    NewEvent::own(PING, &data, now, correlation)
+}
+
+fn repeated(event: &NewEvent, id: &str, accepted: &Accepted) -> Result<Published> {
+    if !event.is(accepted) {
+        let detail = "another event was published with this id in the last 24 hours";
+        return Err(Error::Conflict(detail.to_owned()));
+    }
+    Ok(Published {
+        id: id.to_owned(),
+        deliveries: accepted.deliveries,
+    })
+}
+
+/// Publishes the events of the service's own features in the commits of their changes. Who wants them is found out
+/// afterwards, by a job.
+pub(in crate::webhooks) fn follow_outbox(app: &Arc<App>) {
+    let (clock, settings) = (Arc::clone(&app.clock), app.config.webhooks.clone());
+    app.outbox.subscribe(move |event: &Event<'_>, change| {
+        let document = event.document.filter(|json| json.len() <= MAX_DOCUMENT);
+        let document = document
+            .map(|json| serde_json::from_slice(json))
+            .transpose();
+        let document = document.map_err(|cause| Error::Bug(cause.to_string()))?;
+        let data = serde_json::to_value(Own {
+            action: action(event.action),
+            id: event.id,
+            document,
+        });
+        let data = data.map_err(|cause| Error::Bug(cause.to_string()))?;
+        let now = clock.now();
+        let own = NewEvent::own(event.event_type, &data, now, Uuid::new_v4());
+        fan_out::begin(change, &own, &settings, now)
+    });
+}
+
+const fn action(action: Action) -> &'static str {
+    match action {
+        Action::Created => "CREATED",
+        Action::Replaced => "REPLACED",
+        Action::Deleted => "DELETED",
+    }
+}

@@ -1,0 +1,236 @@
+//! The journal: deliveries as they are answered, the newest first, and each with its attempts.
+
+pub(super) mod release;
+pub(super) mod replay;
+pub(super) mod retention;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::Webhooks;
+use super::delivery::send::Message;
+use super::events::delivery::{
+    Attempt, DELIVERY, Delivery, DeliveryId, Failure, Status, key_before,
+};
+use super::events::event::{Stored, event_key};
+use super::registry::webhook::{Authentication, Webhook};
+use crate::clock::Timestamp;
+use crate::data::records::{Records, decode_entry};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+
+/// How many deliveries are looked at for one page.
+const MAX_EXAMINED: usize = 2_000;
+
+/// How many are read at once.
+const PAGE: usize = 200;
+
+/// Which deliveries are meant.
+#[derive(Clone, Debug, Default, serde::Deserialize, Serialize)]
+pub(super) struct Filter {
+    /// Those of a webhook.
+    pub webhook: Option<Uuid>,
+    /// Those with a status.
+    pub status: Option<Status>,
+    /// Those of events of a type.
+    pub event_type: Option<String>,
+    /// Those accepted at that time or later.
+    pub since: Option<Timestamp>,
+    /// Those accepted before that time.
+    pub until: Option<Timestamp>,
+}
+
+impl Filter {
+    pub(super) fn matches(&self, delivery: &Delivery) -> bool {
+        self.webhook.is_none_or(|it| it == delivery.webhook_id)
+            && self.status.is_none_or(|it| it == delivery.status)
+            && self
+                .event_type
+                .as_ref()
+                .is_none_or(|it| *it == delivery.event_type)
+            && self.until.is_none_or(|it| delivery.created_at < it)
+    }
+
+    /// Whether a delivery and all that follow it in a journal are too old.
+    pub(super) fn is_before(&self, delivery: &Delivery) -> bool {
+        self.since.is_some_and(|since| delivery.created_at < since)
+    }
+
+    /// The key after which the journal is read.
+    pub(super) fn begin(&self) -> Option<String> {
+        // Deliveries of the same millisecond are looked at one by one.
+        self.until.map(key_before)
+    }
+}
+
+/// A page of a journal.
+#[derive(Debug, Serialize)]
+pub(super) struct Page {
+    items: Vec<Entry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A delivery in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    id: Uuid,
+    webhook_id: Uuid,
+    event_id: String,
+    event_type: String,
+    status: Status,
+    created_at: String,
+    updated_at: String,
+    attempt_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_attempt_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<Failure>,
+}
+
+/// A delivery with its attempts.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Details {
+    #[serde(flatten)]
+    entry: Entry,
+    attempts: Vec<Attempt>,
+    /// Unless its webhook is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<RequestAnswer>,
+}
+
+/// What is sent, without secrets.
+#[derive(Debug, Serialize)]
+struct RequestAnswer {
+    method: &'static str,
+    url: String,
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+impl Entry {
+    pub(super) fn new(id: DeliveryId, delivery: &Delivery) -> Self {
+        let last = delivery.attempts.last();
+        Self {
+            id: id.0,
+            webhook_id: delivery.webhook_id,
+            event_id: delivery.event_id.clone(),
+            event_type: delivery.event_type.clone(),
+            status: delivery.status,
+            created_at: delivery.created_at.to_millis_text(),
+            updated_at: delivery.updated_at.to_millis_text(),
+            attempt_count: delivery.attempts.len(),
+            next_attempt_at: delivery.next_attempt_at.map(Timestamp::to_millis_text),
+            last_error: last.and_then(|last| last.error.clone()),
+        }
+    }
+}
+
+/// Deliveries after a cursor, at most `limit`.
+///
+/// # Errors
+/// When the store is away.
+pub(super) async fn page(
+    records: &Records,
+    filter: &Filter,
+    cursor: Option<DeliveryId>,
+    limit: usize,
+) -> Result<Page> {
+    let mut after = cursor.map(DeliveryId::key).or_else(|| filter.begin());
+    let (mut items, mut examined) = (Vec::new(), 0);
+    loop {
+        let read = records.scan(DELIVERY, after.as_deref(), PAGE).await?;
+        let mut next = None;
+        for (key, entry) in &read.entries {
+            let delivery = decode_entry::<Delivery>(key, entry)?.record;
+            if filter.is_before(&delivery) {
+                return Ok(Page { items, next: None });
+            }
+            let id = DeliveryId::of_key(key);
+            let id = id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?;
+            examined += 1;
+            if filter.matches(&delivery) {
+                items.push(Entry::new(id, &delivery));
+            }
+            next = Some(id);
+            if items.len() == limit {
+                break;
+            }
+        }
+        let is_last = !read.more
+            && next.map(DeliveryId::key).as_ref() == read.entries.last().map(|(key, _)| key);
+        if is_last || next.is_none() {
+            return Ok(Page { items, next: None });
+        }
+        if items.len() == limit || examined >= MAX_EXAMINED {
+            let next = next.map(|id| id.to_string());
+            return Ok(Page { items, next });
+        }
+        after = next.map(DeliveryId::key);
+    }
+}
+
+/// A delivery.
+///
+/// # Errors
+/// [`Error::NotFound`]; when the store is away.
+pub(super) async fn one(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) -> Result<Details> {
+    let id = DeliveryId(id);
+    let records = webhooks.app.records(tenant.partition());
+    let read = records.get::<Delivery>(&id.key()).await?;
+    let delivery = read.ok_or_else(no_delivery)?.record;
+    let all = webhooks.caches.of(&webhooks.app, tenant).await?;
+    let request = match all.get(&delivery.webhook_id) {
+        Some(webhook) => request(webhooks, &records, webhook, &delivery).await?,
+        None => None,
+    };
+    Ok(Details {
+        entry: Entry::new(id, &delivery),
+        attempts: delivery.attempts,
+        request,
+    })
+}
+
+/// What is sent in an attempt, as the last one or the next one.
+async fn request(
+    webhooks: &Webhooks,
+    records: &Records,
+    webhook: &Webhook,
+    delivery: &Delivery,
+) -> Result<Option<RequestAnswer>> {
+    let key = event_key(delivery.event);
+    let Some(event) = records.get_bytes(&key).await? else {
+        return Ok(None);
+    };
+    let event: Stored<'_> = serde_json::from_slice(&event.value)
+        .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
+    let message = Message::from(event);
+    let settings = &webhook.settings;
+    let now = webhooks.app.clock.now();
+    let at = delivery.attempts.last().map_or(now, |attempt| attempt.at);
+    let sent = webhooks.sender.headers(settings, &message, at)?;
+    let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let mut headers: BTreeMap<String, String> = sent
+        .iter()
+        .map(|(name, value)| (name.to_string(), text(value)))
+        .collect();
+    let authorization = match settings.authentication {
+        Authentication::Bearer => "Bearer …",
+        Authentication::Basic { .. } => "Basic …",
+    };
+    headers.insert("authorization".to_owned(), authorization.to_owned());
+    Ok(Some(RequestAnswer {
+        method: "POST",
+        url: settings.callback_url.clone(),
+        headers,
+        body: message.envelope,
+    }))
+}
+
+pub(super) fn no_delivery() -> Error {
+    Error::NotFound("there is no delivery with this id".to_owned())
+}

@@ -1,0 +1,59 @@
+//! Held deliveries of a webhook that is enabled again, released a page at a time.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::replay::again;
+use crate::data::records::Change;
+use crate::error::{Error, Result};
+use crate::jobs::Work;
+use crate::webhooks::Webhooks;
+use crate::webhooks::delivery::deliver::{HELD, held_key};
+use crate::webhooks::events::delivery::{Delivery, DeliveryId, Status};
+use crate::webhooks::registry::webhook::{Webhook, webhook_key};
+
+/// The queue of webhooks whose held deliveries are released.
+pub(in crate::webhooks) const QUEUE: &str = "webhook-releases";
+
+/// How many are released in one commit.
+const PAGE: usize = 200;
+
+/// Releases the next page.
+///
+/// # Errors
+/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let records = webhooks.app.records(work.partition.clone());
+    let Ok(webhook) = Uuid::try_parse(&work.job.id) else {
+        return Err(Error::Bug(format!("{} is not a webhook", work.job.id)));
+    };
+    let prefix = format!("{HELD}{webhook}/");
+    let plan = async || {
+        let mut change = Change::default();
+        // This host's memory may not have heard yet that it is enabled, and what is held would stay so.
+        let stored = records.get::<Webhook>(&webhook_key(webhook)).await?;
+        let is_open = stored.is_some_and(|stored| stored.record.is_enabled());
+        let read = records.scan(&prefix, None, PAGE).await?;
+        if !is_open || read.entries.is_empty() {
+            work.settle(&mut change);
+            return Ok((change, ()));
+        }
+        let now = webhooks.app.clock.now();
+        for (key, _) in &read.entries {
+            let id = key
+                .strip_prefix(&prefix)
+                .and_then(|id| Uuid::try_parse(id).ok());
+            let id = DeliveryId(id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?);
+            change.delete(&held_key(webhook, id));
+            let delivery = records.get::<Delivery>(&id.key()).await?;
+            let is_held = |status| status == Status::Held;
+            if let Some(mut delivery) = delivery.filter(|it| is_held(it.record.status)) {
+                again(&mut change, id, &mut delivery, now)?;
+            }
+        }
+        work.settle_until(&mut change, now);
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}

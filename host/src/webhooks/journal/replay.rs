@@ -1,0 +1,227 @@
+//! Sending deliveries again: one, or all that a filter names. The same event is sent, with the same id.
+//!
+//! Many are replayed by a job, a page in each commit, together with how far it has come. A replay goes through the
+//! journal backwards from the time when it was asked for, so it meets each delivery once, and none that came later.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Entry, Filter, no_delivery};
+use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, Versioned, decode_entry};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::jobs::Work;
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::delivery::{DELIVERY, Delivery, DeliveryId, Job, LATER, Status};
+use crate::webhooks::registry::webhook::Webhook;
+
+/// The records of replays.
+pub(in crate::webhooks) const REPLAY: &str = "webhook-replay/";
+
+/// The queue of replays of many.
+pub(in crate::webhooks) const QUEUE: &str = "webhook-replays";
+
+/// How many deliveries are looked at in one commit.
+const PAGE: usize = 200;
+
+/// How far a replay has come, as it is stored.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Replay {
+    filter: Filter,
+    created_at: Timestamp,
+    is_done: bool,
+    examined: u64,
+    replayed: u64,
+    /// The key of the last delivery that was looked at.
+    after: Option<String>,
+}
+
+/// How far a replay has come.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct ReplayAnswer {
+    id: Uuid,
+    state: &'static str,
+    examined: u64,
+    replayed: u64,
+    created_at: String,
+}
+
+/// The key of a replay's record. Its id begins with the time, so that the oldest come first.
+pub(in crate::webhooks) fn replay_key(id: Uuid) -> String {
+    format!("{REPLAY}{id}")
+}
+
+impl Webhooks {
+    /// Sends a delivery again.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] when its webhook takes nothing.
+    pub(in crate::webhooks) async fn replay(&self, tenant: &TenantId, id: Uuid) -> Result<Entry> {
+        let id = DeliveryId(id);
+        let records = self.app.records(tenant.partition());
+        let all = self.caches.of(&self.app, tenant).await?;
+        let plan = async || {
+            let key = id.key();
+            let read = records.get::<Delivery>(&key).await?;
+            let mut read = read.ok_or_else(no_delivery)?;
+            let webhook = all.get(&read.record.webhook_id);
+            let webhook = webhook.ok_or_else(|| refused("its webhook was deleted"))?;
+            if !webhook.is_enabled() {
+                return Err(refused("its webhook is disabled: enable it first"));
+            }
+            let mut change = Change::default();
+            again(&mut change, id, &mut read, self.app.clock.now())?;
+            Ok((change, Entry::new(id, &read.record)))
+        };
+        records.change(plan).await
+    }
+
+    /// Begins to send again all deliveries that a filter names.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub(in crate::webhooks) async fn replay_all(
+        &self,
+        tenant: &TenantId,
+        filter: Filter,
+    ) -> Result<Uuid> {
+        let now = self.app.clock.now();
+        let id = DeliveryId::new(now).0;
+        let until = filter.until.unwrap_or(now).min(now);
+        let replay = Replay {
+            filter: Filter {
+                until: Some(until),
+                ..filter
+            },
+            created_at: now,
+            is_done: false,
+            examined: 0,
+            replayed: 0,
+            after: None,
+        };
+        let mut change = Change::default();
+        change.put(&replay_key(id), &replay)?;
+        change.enqueue(QUEUE, &id.to_string(), now, Bytes::new());
+        self.app.records(tenant.partition()).commit(change).await?;
+        Ok(id)
+    }
+
+    /// How far a replay has come.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; when the store is away.
+    pub(in crate::webhooks) async fn replay_state(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+    ) -> Result<ReplayAnswer> {
+        let records = self.app.records(tenant.partition());
+        let read = records.get::<Replay>(&replay_key(id)).await?;
+        let no_replay = || Error::NotFound("there is no replay with this id".to_owned());
+        let replay = read.ok_or_else(no_replay)?.record;
+        Ok(ReplayAnswer {
+            id,
+            state: if replay.is_done { "DONE" } else { "RUNNING" },
+            examined: replay.examined,
+            replayed: replay.replayed,
+            created_at: replay.created_at.to_millis_text(),
+        })
+    }
+}
+
+/// Replays the next page.
+///
+/// # Errors
+/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let records = webhooks.app.records(work.partition.clone());
+    let tenant = TenantId::of_partition(&work.partition);
+    let (Some(tenant), Ok(id)) = (tenant, Uuid::try_parse(&work.job.id)) else {
+        return Err(Error::Bug(format!("{} is not a replay", work.job.id)));
+    };
+    let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
+    let key = replay_key(id);
+    let plan = async || {
+        let mut change = Change::default();
+        let Some(mut replay) = records.get::<Replay>(&key).await? else {
+            work.settle(&mut change);
+            return Ok((change, ()));
+        };
+        let is_open = |webhook: &Uuid| {
+            all.get(webhook)
+                .is_some_and(|it: &Arc<Webhook>| it.is_enabled())
+        };
+        let now = webhooks.app.clock.now();
+        page(&records, &mut change, &mut replay.record, is_open, now).await?;
+        change.put(&key, &replay.record)?;
+        match replay.record.is_done {
+            true => work.settle(&mut change),
+            false => work.settle_until(&mut change, now),
+        }
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}
+
+async fn page(
+    records: &Records,
+    change: &mut Change,
+    replay: &mut Replay,
+    is_open: impl Fn(&Uuid) -> bool,
+    now: Timestamp,
+) -> Result<()> {
+    let after = replay.after.clone().or_else(|| replay.filter.begin());
+    let read = records.scan(DELIVERY, after.as_deref(), PAGE).await?;
+    replay.is_done = !read.more;
+    for (key, entry) in &read.entries {
+        let mut delivery = decode_entry::<Delivery>(key, entry)?;
+        if replay.filter.is_before(&delivery.record) {
+            replay.is_done = true;
+            break;
+        }
+        replay.examined += 1;
+        replay.after = Some(key.clone());
+        let id = DeliveryId::of_key(key);
+        let id = id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?;
+        let is_meant = replay.filter.matches(&delivery.record);
+        if is_meant && delivery.record.status.is_final() && is_open(&delivery.record.webhook_id) {
+            again(change, id, &mut delivery, now)?;
+            replay.replayed += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Adds to a change what has a delivery sent again, now. One that was not tried yet is about to be.
+pub(in crate::webhooks) fn again(
+    change: &mut Change,
+    id: DeliveryId,
+    delivery: &mut Versioned<Delivery>,
+    now: Timestamp,
+) -> Result<()> {
+    if delivery.record.status == Status::Pending {
+        return Ok(());
+    }
+    let key = id.key();
+    change.expect(&key, Some(delivery));
+    delivery.record.replay(now);
+    change.put(&key, &delivery.record)?;
+    let job = Job {
+        webhook: delivery.record.webhook_id,
+        event: delivery.record.event,
+        has_slot: false,
+    };
+    // Where it is still to be tried, or is held, its job is there: this takes its place.
+    change.enqueue(LATER, &id.to_string(), now, job.to_bytes()?);
+    Ok(())
+}
+
+fn refused(why: &str) -> Error {
+    Error::Conflict(format!("the delivery cannot be sent again: {why}"))
+}

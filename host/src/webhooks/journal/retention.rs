@@ -1,0 +1,148 @@
+//! What is removed once it is old: deliveries, events with the ids that were accepted, counts, replays.
+//!
+//! One job a tenant, every night while there is anything. Keys have the time in them, so that only what is old is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::replay::{REPLAY, replay_key};
+use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, decode_entry};
+use crate::error::{Error, Result};
+use crate::jobs::Work;
+use crate::webhooks::Webhooks;
+use crate::webhooks::delivery::outcomes::{COUNTS, hour_of, hour_prefix};
+use crate::webhooks::events::delivery::{DELIVERY, Delivery, DeliveryId, key_before};
+use crate::webhooks::events::event::{
+    Accepted, EVENT, EVENT_ID, REMEMBERED, Stored, accepted_key, event_key,
+};
+use crate::webhooks::registry::webhook::WEBHOOK;
+
+/// The queue.
+pub(in crate::webhooks) const QUEUE: &str = "webhook-retention";
+
+/// The job of a tenant.
+const JOB: &str = "retention";
+
+/// How many records of a kind are removed at once: all together, and the ids of events, fit into one commit.
+const PAGE: usize = 150;
+
+/// How many pages of deliveries are looked through for old ones: those that were replayed lately stand between them.
+const PAGES: usize = 20;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long counts are kept.
+const COUNTS_KEPT: u64 = 48;
+
+/// Adds to a change the job of a tenant that has webhooks. It is due at the next midnight, however often it is put.
+pub(in crate::webhooks) fn begin(change: &mut Change, now: Timestamp) {
+    change.enqueue(QUEUE, JOB, midnight(now), Bytes::new());
+}
+
+fn midnight(now: Timestamp) -> Timestamp {
+    let day = DAY.as_secs() * 1_000_000;
+    Timestamp((now.0 / day + 1) * day)
+}
+
+/// Removes a page of what is old.
+///
+/// # Errors
+/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let records = webhooks.app.records(work.partition.clone());
+    let now = webhooks.app.clock.now();
+    let kept_since = now.minus(webhooks.app.config.webhooks.journal_retention);
+    let plan = async || {
+        let mut change = Change::default();
+        remove_deliveries(&records, &mut change, kept_since).await?;
+        remove_events(&records, &mut change, kept_since, now).await?;
+        remove_counts(&records, &mut change, now).await?;
+        remove_replays(&records, &mut change, kept_since).await?;
+        match change.is_empty() {
+            true if is_unused(&records).await? => work.settle(&mut change),
+            true => work.settle_until(&mut change, midnight(now)),
+            false => work.settle_until(&mut change, now),
+        }
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}
+
+/// Whether a tenant has neither webhooks nor anything that is left of them.
+async fn is_unused(records: &Records) -> Result<bool> {
+    for prefix in [WEBHOOK, DELIVERY, EVENT, EVENT_ID, COUNTS, REPLAY] {
+        if !records.scan(prefix, None, 1).await?.entries.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn remove_deliveries(
+    records: &Records,
+    change: &mut Change,
+    before: Timestamp,
+) -> Result<()> {
+    let mut after = Some(key_before(before));
+    for _ in 0..PAGES {
+        let Some(from) = after else { return Ok(()) };
+        let read = records.scan(DELIVERY, Some(&from), PAGE).await?;
+        for (key, entry) in &read.entries {
+            let delivery = decode_entry::<Delivery>(key, entry)?.record;
+            // One that has been replayed lately is still wanted.
+            if delivery.status.is_final() && delivery.updated_at < before {
+                change.delete(key);
+            }
+        }
+        if !change.is_empty() {
+            return Ok(());
+        }
+        after = read.entries.last().map(|(key, _)| key.clone());
+    }
+    Ok(())
+}
+
+async fn remove_events(
+    records: &Records,
+    change: &mut Change,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
+    let read = records.scan(EVENT, None, PAGE).await?;
+    let end = event_key(DeliveryId::new(before).0);
+    let mut ids = Vec::new();
+    for (key, entry) in read.entries.iter().take_while(|(key, _)| *key < end) {
+        let event: Stored<'_> = serde_json::from_slice(&entry.value)
+            .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
+        change.delete(key);
+        ids.push(accepted_key(&event.id));
+    }
+    // An id may have been accepted again since.
+    for (key, entry) in ids.iter().zip(records.entries(&ids).await?) {
+        let accepted = entry.map(|entry| decode_entry::<Accepted>(key, &entry));
+        let accepted = accepted.transpose()?;
+        if accepted.is_some_and(|accepted| now.since(accepted.record.at) >= REMEMBERED) {
+            change.delete(key);
+        }
+    }
+    Ok(())
+}
+
+async fn remove_counts(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
+    let end = hour_prefix(hour_of(now).saturating_sub(COUNTS_KEPT));
+    let read = records.scan(COUNTS, None, PAGE).await?;
+    let old = read.entries.iter().take_while(|(key, _)| *key < end);
+    old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}
+
+async fn remove_replays(records: &Records, change: &mut Change, before: Timestamp) -> Result<()> {
+    let end = replay_key(DeliveryId::new(before).0);
+    let read = records.scan(REPLAY, None, PAGE).await?;
+    let old = read.entries.iter().take_while(|(key, _)| *key < end);
+    old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}

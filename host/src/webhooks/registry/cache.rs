@@ -1,0 +1,159 @@
+//! The webhooks of a tenant, in memory as the store has them: whoever publishes or delivers looks here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use uuid::Uuid;
+
+use super::webhook::{WEBHOOK, Webhook, webhook_key};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::data::feed::{Changed, Subscriber, Subscription, keep_fresh};
+use crate::data::per_tenant::{Kept, PerTenant};
+use crate::data::records::{Records, decode_entry};
+use crate::error::Result;
+use crate::identity::TenantId;
+use crate::store::Entry;
+
+/// The webhooks of a tenant, by id.
+pub(in crate::webhooks) type Webhooks = BTreeMap<Uuid, Arc<Webhook>>;
+
+/// The webhooks of the tenants that somebody has asked for.
+#[derive(Debug, Default)]
+pub(in crate::webhooks) struct Caches(RwLock<PerTenant<Cache>>);
+
+impl Caches {
+    /// The webhooks of a tenant, fresh enough to be used; read from the store the first time.
+    pub(in crate::webhooks) async fn of(
+        &self,
+        app: &App,
+        tenant: &TenantId,
+    ) -> Result<Arc<Webhooks>> {
+        let cache = self.cache(app, tenant).await?;
+        cache.ensure_fresh(app.clock.now()).await?;
+        Ok(cache.webhooks.load_full())
+    }
+
+    /// Has memory follow what was just written.
+    pub(in crate::webhooks) async fn catch_up(&self, app: &App, tenant: &TenantId) -> Result<()> {
+        self.cache(app, tenant).await?.catch_up().await
+    }
+
+    /// How many tenants have webhooks in memory, and how many webhooks these are.
+    pub(in crate::webhooks) fn size(&self) -> (usize, usize) {
+        let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let webhooks = caches.all().map(|cache| cache.webhooks.load().len());
+        (caches.all().len(), webhooks.sum())
+    }
+
+    /// How old the oldest of them is that somebody has asked for lately.
+    pub(in crate::webhooks) fn age(&self, now: Timestamp) -> Duration {
+        let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let ages = caches.all();
+        let ages = ages.filter_map(|cache| cache.subscription.asked_age(now));
+        ages.max().unwrap_or_default()
+    }
+
+    fn known(&self, tenant: &TenantId) -> Option<Arc<Cache>> {
+        let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        caches.get(tenant).cloned()
+    }
+
+    async fn cache(&self, app: &App, tenant: &TenantId) -> Result<Arc<Cache>> {
+        if let Some(known) = self.known(tenant) {
+            return Ok(known);
+        }
+        let records = app.records(tenant.partition());
+        let (store, partition) = (Arc::clone(records.store()), records.partition().clone());
+        let cache = Arc::new(Cache {
+            subscription: Subscription::new(store, partition, Arc::clone(&app.clock)),
+            records,
+            webhooks: ArcSwap::default(),
+        });
+        cache.catch_up().await?;
+        let mut caches = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(caches.get_or_insert(tenant, || {
+            keep_fresh(&cache);
+            cache
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Cache {
+    records: Records,
+    subscription: Subscription,
+    webhooks: ArcSwap<Webhooks>,
+}
+
+impl Kept for Cache {
+    fn is_empty(&self) -> bool {
+        self.webhooks.load().is_empty()
+    }
+}
+
+impl Cache {
+    async fn read_all(&self) -> Result<Webhooks> {
+        let all = self.records.all::<Webhook>(WEBHOOK).await?;
+        Ok(all
+            .into_iter()
+            .map(|(_, webhook)| (webhook.id, Arc::new(webhook)))
+            .collect())
+    }
+
+    async fn read_keys(&self, keys: &[String]) -> Result<Webhooks> {
+        let mut webhooks = Webhooks::clone(&self.webhooks.load());
+        let ids = keys.iter().filter_map(|key| id_of(key));
+        let keys: Vec<String> = ids.clone().map(webhook_key).collect();
+        let entries = self.records.entries(&keys).await?;
+        for ((id, key), entry) in ids.zip(&keys).zip(entries) {
+            match entry {
+                Some(entry) => webhooks.insert(id, read(key, &entry)?),
+                None => webhooks.remove(&id),
+            };
+        }
+        Ok(webhooks)
+    }
+}
+
+impl Subscriber for Cache {
+    fn subscription(&self) -> &Subscription {
+        &self.subscription
+    }
+
+    fn has_listeners(&self) -> bool {
+        false
+    }
+
+    async fn apply(&self, changed: Changed) -> Result<()> {
+        let webhooks = match changed {
+            Changed::Everything => self.read_all().await?,
+            Changed::Keys(keys) if keys.iter().any(|key| id_of(key).is_some()) => {
+                self.read_keys(&keys).await?
+            }
+            // The feed of a tenant tells of its conditions and projects as well.
+            Changed::Keys(_) => return Ok(()),
+        };
+        self.webhooks.store(Arc::new(webhooks));
+        Ok(())
+    }
+}
+
+/// The webhooks that an event is for. One that is disabled, by whomever, gets it once it is enabled, if that is soon.
+pub(in crate::webhooks) fn wanting<'w>(
+    all: impl Iterator<Item = &'w Arc<Webhook>>,
+    event_type: &str,
+) -> impl Iterator<Item = Uuid> {
+    all.filter(move |webhook| webhook.wants(event_type))
+        .map(|webhook| webhook.id)
+}
+
+fn id_of(key: &str) -> Option<Uuid> {
+    Uuid::try_parse(key.strip_prefix(WEBHOOK)?).ok()
+}
+
+fn read(key: &str, entry: &Entry) -> Result<Arc<Webhook>> {
+    Ok(Arc::new(decode_entry::<Webhook>(key, entry)?.record))
+}

@@ -1,0 +1,248 @@
+//! Webhooks as they are stored and answered (`webhooks.md`, "Resource"). Secrets are stored, for they sign; they are
+//! neither answered nor shown.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tillgate_engine::signature::SharedKey;
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::webhooks::listener::Seat;
+
+/// The records of a tenant's webhooks.
+pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
+
+/// The event type that stands for all.
+const ALL: &str = "*";
+
+/// The most characters of an event type.
+const MAX_TYPE: usize = 256;
+
+/// The key of a webhook's record.
+pub(in crate::webhooks) fn webhook_key(id: Uuid) -> String {
+    format!("{WEBHOOK}{id}")
+}
+
+/// A webhook, as it is stored.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Webhook {
+    /// Its id.
+    pub id: Uuid,
+    /// What its owner has set.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// Why and when the service has disabled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<Disabled>,
+    /// The seat of the listener that it is for, which makes it temporary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<Seat>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub last_modified: Timestamp,
+}
+
+/// What the owner of a webhook sets.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Settings {
+    /// What its owner calls it.
+    pub name: String,
+    /// Where events are sent.
+    pub callback_url: String,
+    /// The types of the events that it wants.
+    pub event_types: Vec<String>,
+    /// How deliveries prove where they come from.
+    pub authentication: Authentication,
+    /// The key of its signatures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_key: Option<Secret>,
+    /// The header that carries the signature of the data, in place of those that are configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature_header: Option<String>,
+    /// How many deliveries it takes in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_per_second: Option<u32>,
+    /// Whether events are sent.
+    pub enabled: bool,
+}
+
+/// How a delivery proves where it comes from (`given.md`, 5.2).
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "UPPERCASE")]
+pub(in crate::webhooks) enum Authentication {
+    /// A token of the service's identity provider.
+    Bearer,
+    /// A name and a password.
+    Basic {
+        /// The name.
+        username: String,
+        /// The password.
+        password: Secret,
+    },
+}
+
+/// A text that is never shown.
+#[derive(Clone, Deserialize, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(in crate::webhooks) struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Why and when the service has disabled a webhook.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(in crate::webhooks) struct Disabled {
+    /// Why.
+    pub reason: Reason,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Why the service disables a webhook.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(in crate::webhooks) enum Reason {
+    /// It has answered 410.
+    Gone,
+    /// Every attempt of several days has failed.
+    Failing,
+}
+
+impl Webhook {
+    /// Whether events are sent now.
+    pub(in crate::webhooks) const fn is_enabled(&self) -> bool {
+        self.settings.enabled && self.disabled.is_none()
+    }
+
+    /// Whether it wants events of a type.
+    pub(in crate::webhooks) fn wants(&self, event_type: &str) -> bool {
+        let mut types = self.settings.event_types.iter();
+        types.any(|wanted| wanted == ALL || wanted == event_type)
+    }
+
+    /// It as it is answered.
+    pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
+        let settings = &self.settings;
+        Answer {
+            id: self.id,
+            name: &settings.name,
+            callback_url: &settings.callback_url,
+            event_types: &settings.event_types,
+            authentication: match &settings.authentication {
+                Authentication::Bearer => AuthenticationAnswer::Bearer,
+                Authentication::Basic { username, .. } => AuthenticationAnswer::Basic { username },
+            },
+            has_shared_key: settings.shared_key.is_some(),
+            shared_key: None,
+            signature_header: settings.signature_header.as_deref(),
+            max_per_second: settings.max_per_second,
+            temporary: self.seat.is_some(),
+            expires_at: None,
+            enabled: self.is_enabled(),
+            disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
+            disabled_at: self
+                .disabled
+                .as_ref()
+                .map(|disabled| disabled.at.to_millis_text()),
+            created_at: self.created_at.to_millis_text(),
+            last_modified: self.last_modified.to_millis_text(),
+        }
+    }
+}
+
+impl Settings {
+    /// The key of its signatures.
+    pub(in crate::webhooks) fn key(&self) -> Result<Option<SharedKey>> {
+        let damaged = || Error::Bug("a stored shared key is malformed".to_owned());
+        let key = self.shared_key.as_ref();
+        key.map(|key| SharedKey::parse(&key.0).ok_or_else(damaged))
+            .transpose()
+    }
+}
+
+/// A webhook as it is answered.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Answer<'a> {
+    id: Uuid,
+    name: &'a str,
+    callback_url: &'a str,
+    event_types: &'a [String],
+    authentication: AuthenticationAnswer<'a>,
+    has_shared_key: bool,
+    /// Only in the answer to the request that had it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) shared_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature_header: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_per_second: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    temporary: bool,
+    /// Only in the answer to the request that created it: when it is removed unless somebody listens by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) expires_at: Option<String>,
+    enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_reason: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_at: Option<String>,
+    created_at: String,
+    last_modified: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "UPPERCASE")]
+enum AuthenticationAnswer<'a> {
+    Bearer,
+    Basic { username: &'a str },
+}
+
+/// Whether a text is an event type: `<name>(.<name>)*.v<n>`.
+pub(in crate::webhooks) fn is_event_type(text: &str) -> bool {
+    let Some((names, version)) = text.rsplit_once(".v") else {
+        return false;
+    };
+    let is_name = |name: &str| {
+        let mut bytes = name.bytes();
+        !name.is_empty()
+            && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
+    text.len() <= MAX_TYPE && is_version && names.split('.').all(is_name)
+}
+
+/// Whether a text may stand in a webhook's `eventTypes`.
+pub(in crate::webhooks) fn is_wanted_type(text: &str) -> bool {
+    text == ALL || is_event_type(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_event_type;
+
+    #[test]
+    fn an_event_type_has_names_and_a_version() {
+        for text in [
+            "exe.events.v1",
+            "txr.sequence-gaps.v1",
+            "x.order-updates.v12",
+            "a.v1",
+        ] {
+            assert!(is_event_type(text), "{text}");
+        }
+        for text in [
+            "", "v1", ".v1", "a", "a.v", "a.vx", "A.v1", "a..b.v1", "a b.v1", "a.v1.b", "é.v1", "*",
+        ] {
+            assert!(!is_event_type(text), "{text}");
+        }
+    }
+}
