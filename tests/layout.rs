@@ -1,343 +1,333 @@
-//! The layout of the host's sources: which file may name what, and that no files import each other in a circle.
+//! The layout of the sources: no files or folders import each other in a circle, and what a place may not name.
+//!
+//! `syn` reads the files. What a macro makes of its tokens is not followed; unit tests are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::support::sources::{Imports, Reference, Sources};
+use syn::visit::{self, Visit};
+use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
 
-/// What the files of a place must not name. Places are paths below `host/src`: a folder ends in `/`, `*` stands for any
-/// one name.
-struct Rule {
-    places: &'static [&'static str],
-    except: &'static [&'static str],
-    /// Modules and crates, each with all that is in it.
-    forbidden: &'static [&'static str],
-    /// What is allowed of those.
-    allowed: &'static [&'static str],
-    why: &'static str,
+/// A module or an item, from the root of its crate: `["http", "reply", "Reply"]`. That of another crate begins with `::`.
+type Name = Vec<String>;
+
+/// A crate's modules, with what each of them names.
+#[derive(Default)]
+struct Sources {
+    names: BTreeMap<Name, BTreeSet<Name>>,
+    /// What a module passes on under a name of its own.
+    exports: BTreeMap<Name, Name>,
 }
 
-const FEATURES: [&str; 4] = [
-    "crate::tokens",
-    "crate::conditions",
-    "crate::rates",
-    "crate::webhooks",
-];
-
-const EVERYWHERE: &[&str] = &["*", "*/"];
-
-const A_FEATURE_IS_ALONE: &str =
-    "a feature does not import another: what one tells another goes through the store";
-
-/// Cargo keeps the wall between the two crates: the store cannot see what is built on it.
-const STORE: &[Rule] = &[
-    Rule {
-        places: EVERYWHERE,
-        except: &["redis/", "redis.rs"],
-        forbidden: &["redis"],
-        allowed: &[],
-        why: "nothing outside of redis/ knows Redis",
-    },
-    Rule {
-        places: EVERYWHERE,
-        except: &["embedded/"],
-        forbidden: &["rusqlite"],
-        allowed: &[],
-        why: "nothing outside of embedded/ knows SQLite",
-    },
-];
-
-const HOST: &[Rule] = &[
-    Rule {
-        places: &["tokens/", "tokens.rs"],
-        except: &[],
-        forbidden: &["crate::conditions", "crate::rates", "crate::webhooks"],
-        allowed: &[],
-        why: A_FEATURE_IS_ALONE,
-    },
-    Rule {
-        places: &["conditions/", "conditions.rs"],
-        except: &[],
-        forbidden: &["crate::tokens", "crate::rates", "crate::webhooks"],
-        allowed: &[],
-        why: A_FEATURE_IS_ALONE,
-    },
-    Rule {
-        places: &["rates/", "rates.rs"],
-        except: &[],
-        forbidden: &["crate::tokens", "crate::conditions", "crate::webhooks"],
-        allowed: &[],
-        why: A_FEATURE_IS_ALONE,
-    },
-    Rule {
-        places: &["webhooks/", "webhooks.rs"],
-        except: &[],
-        forbidden: &["crate::tokens", "crate::conditions", "crate::rates"],
-        allowed: &[],
-        why: A_FEATURE_IS_ALONE,
-    },
-    Rule {
-        places: EVERYWHERE,
-        except: &["http/", "*/http.rs", "*/http/"],
-        forbidden: &["warp"],
-        allowed: &[],
-        why: "a feature's domain never sees warp",
-    },
-    Rule {
-        places: EVERYWHERE,
-        except: &[
-            "http/",
-            "*/http.rs",
-            "*/http/",
-            "routes.rs",
-            "page.rs",
-            "operations.rs",
-            "usage.rs",
-            "cli.rs",
-            "cli/",
-            "main.rs",
-        ],
-        forbidden: &["crate::http"],
-        allowed: &[],
-        why: "HTTP stands above the features: only their routes know it, and the program that serves them",
-    },
-    Rule {
-        places: EVERYWHERE,
-        except: &["metrics.rs", "metrics/"],
-        forbidden: &["prometheus_client"],
-        allowed: &[],
-        why: "nothing outside of metrics/ knows the library",
-    },
-    Rule {
-        places: &["app.rs"],
-        except: &[],
-        forbidden: &[
-            "crate::http",
-            "crate::routes",
-            "crate::page",
-            "crate::operations",
-            FEATURES[0],
-            FEATURES[1],
-            FEATURES[2],
-            FEATURES[3],
-        ],
-        allowed: &[],
-        why: "the application is what features are built on: it knows neither them nor HTTP",
-    },
-    Rule {
-        places: &[
-            "identity/",
-            "identity.rs",
-            "keys/",
-            "keys.rs",
-            "records.rs",
-            "runner.rs",
-            "feed.rs",
-            "egress/",
-            "egress.rs",
-            "engine.rs",
-            "metrics.rs",
-            "metrics/",
-            "readiness.rs",
-            "error.rs",
-            "etag.rs",
-            "config.rs",
-            "config/",
-        ],
-        except: &[],
-        forbidden: &[
-            "crate::app",
-            "crate::routes",
-            FEATURES[0],
-            FEATURES[1],
-            FEATURES[2],
-            FEATURES[3],
-        ],
-        allowed: &[],
-        why: "what features share knows none of them",
-    },
-];
-
-#[test]
-fn every_file_names_only_what_its_place_may() {
-    let [host, store] = folders();
-    check(&Sources::read(&host), HOST);
-    check(&Sources::read(&store), STORE);
+/// Reads one module.
+struct Reader<'s> {
+    sources: &'s mut Sources,
+    module: Name,
+    /// What `use` has brought in.
+    known: BTreeMap<String, Name>,
 }
 
-fn check(sources: &Sources, rules: &[Rule]) {
-    for rule in rules {
-        let mut files = sources.modules.values().map(|module| &module.file);
-        assert!(
-            files.any(|file| rule.holds_for(file)),
-            "{:?} are of no file",
-            rule.places
-        );
+impl Sources {
+    fn read(folder: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut sources = Self::default();
+        sources.read_folder(&root, &[]);
+        assert!(sources.names.len() > 20, "{folder} has modules");
+        sources
     }
-    // The first mention in a file stands for the others.
-    let mut broken = BTreeMap::new();
-    for reference in &sources.references {
-        let absolute = sources.absolute(reference);
-        // Where the name stands, and where it is defined.
-        let defined = sources.definer(&absolute);
-        let names = [Some(&absolute), defined.as_ref()].into_iter().flatten();
-        let names: Vec<String> = names.map(|name| name.join("::")).collect();
-        for rule in rules.iter().filter(|rule| rule.holds_for(&reference.file)) {
-            for name in &names {
-                if let Some(forbidden) = rule.forbidden(name) {
-                    let Reference { file, line, .. } = reference;
-                    let told = || format!("{file}:{line} names {name}: {}", rule.why);
-                    broken
-                        .entry((file, forbidden, rule.why))
-                        .or_insert_with(told);
-                }
+
+    fn read_folder(&mut self, folder: &Path, module: &[String]) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let is_root = matches!(name.as_str(), "mod" | "lib");
+            let own = if is_root {
+                module.to_vec()
+            } else {
+                [module, &[name]].concat()
+            };
+            if path.is_dir() {
+                self.read_folder(&path, &own);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
+                self.names.entry(own.clone()).or_default();
+                let mut reader = Reader {
+                    sources: self,
+                    module: own,
+                    known: BTreeMap::new(),
+                };
+                let uses = file.items.iter().filter_map(|item| match item {
+                    syn::Item::Use(item) => Some(item),
+                    _ => None,
+                });
+                uses.for_each(|item| reader.bring_in(item));
+                reader.visit_file(&file);
             }
         }
     }
-    let broken: Vec<String> = broken.into_values().collect();
-    assert!(broken.is_empty(), "{}", broken.join("\n"));
-}
 
-#[test]
-fn no_files_import_each_other_in_a_circle() {
-    for folder in folders() {
-        assert_no_circles(&Sources::read(&folder));
-    }
-}
-
-fn assert_no_circles(sources: &Sources) {
-    let imports = sources.imports();
-    let reached: BTreeMap<&str, BTreeSet<&str>> = imports
-        .keys()
-        .map(|file| (file.as_str(), reached(&imports, file)))
-        .collect();
-    let mut circles = Vec::new();
-    for ((from, names), to) in imports
-        .iter()
-        .flat_map(|(from, to)| to.iter().map(move |(to, names)| ((from, names), to)))
-    {
-        if reached
-            .get(to.as_str())
-            .is_some_and(|files| files.contains(from.as_str()))
-        {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            circles.push(format!(
-                "{from} imports {} from {to}, which comes back to it",
-                names.join(", ")
-            ));
+    /// The module that defines what is named.
+    fn definer(&self, name: &[String]) -> Option<&Name> {
+        let mut name = name.to_vec();
+        for _ in 0..8 {
+            let (length, (module, _)) = (0..=name.len()).rev().find_map(|length| {
+                self.names
+                    .get_key_value(&name[..length])
+                    .map(|found| (length, found))
+            })?;
+            let export = name.get(..=length).and_then(|item| self.exports.get(item));
+            let Some(export) = export else {
+                return Some(module);
+            };
+            name = [export, &name[length + 1..]].concat();
         }
+        None
     }
-    assert!(circles.is_empty(), "{}", circles.join("\n"));
-}
 
-/// Every file that a file imports, and those that they import.
-fn reached<'i>(imports: &'i Imports, file: &str) -> BTreeSet<&'i str> {
-    let mut reached = BTreeSet::new();
-    let mut next: Vec<&str> = vec![file];
-    while let Some(file) = next.pop() {
-        for to in imports.get(file).into_iter().flat_map(BTreeMap::keys) {
-            if reached.insert(to.as_str()) {
-                next.push(to);
+    /// Which neighbours of a folder import which.
+    fn imports(&self, folder: &[String]) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut imports = BTreeMap::<_, BTreeSet<_>>::new();
+        let within = |module: &'_ Name| module.starts_with(folder) && module.len() > folder.len();
+        for (from, names) in self.names.iter().filter(|(from, _)| within(from)) {
+            let to = names
+                .iter()
+                .filter_map(|name| self.definer(name))
+                .filter(|to| within(to));
+            for to in to.filter(|to| to[folder.len()] != from[folder.len()]) {
+                imports
+                    .entry(&*from[folder.len()])
+                    .or_default()
+                    .insert(&*to[folder.len()]);
             }
         }
+        imports
     }
-    reached
 }
 
-#[test]
-fn every_way_to_name_something_is_found() {
-    let rows = [
-        ("use crate::{a, b::c};", vec!["crate::a", "crate::b::c"]),
-        (
-            "use crate::a::{self, B as C, d::*};",
-            vec!["crate::a", "crate::a::B", "crate::a::d"],
-        ),
-        (
-            "pub(in crate::a) use super::{e::F, G};",
-            vec!["crate::e::F", "crate::G"],
-        ),
-        (
-            "fn f() -> crate::a::B<super::c::D> { warp::any() }",
-            vec!["crate::a::B", "crate::c::D", "warp::any"],
-        ),
-        (
-            "use crate::a; fn f() { a::g::<u8>() }",
-            vec!["crate::a", "crate::a::g"],
-        ),
-        (
-            "use redis::Client as C; fn f() { C::open() }",
-            vec!["redis::Client", "redis::Client::open"],
-        ),
-        ("mod inner { use super::super::a::B; }", vec!["crate::a::B"]),
-        (
-            "fn f() { self::g(); m!(crate::a::B); }",
-            vec!["crate::x::g", "crate::a::B"],
-        ),
-        (
-            "// crate::a\n/// [`crate::b`]\n/* crate::c /* crate::d */ */",
-            vec![],
-        ),
-        (
-            r##"const A: &str = "crate::a"; const B: &str = r#""crate::b"#; const C: char = '"';"##,
-            vec![],
-        ),
-        ("fn f<'a>(x: &'a crate::a::B) {}", vec!["crate::a::B"]),
-        (
-            "#[cfg(test)] mod tests { use crate::a::B; } use crate::c::D;",
-            vec!["crate::c::D"],
-        ),
-    ];
-    for (text, expected) in rows {
-        let mut sources = Sources::default();
-        sources.add("x.rs", text);
-        let absolute = |reference: &Reference| sources.absolute(reference).join("::");
-        let found: Vec<String> = sources.references.iter().map(absolute).collect();
-        assert_eq!(found, expected, "{text}");
-    }
-    let mut sources = Sources::default();
-    sources.add("a/mod.rs", "mod b; pub use b::C; pub const D: u8 = 1;");
-    sources.add("a/b.rs", "pub struct C;");
-    sources.add("e.rs", "use crate::a::{C, D}; fn f() { C::new() }");
-    let imports = sources.imports();
-    let files = |from: &str| imports[from].keys().map(String::as_str).collect::<Vec<_>>();
-    assert_eq!(files("e.rs"), ["a/b.rs", "a/mod.rs"]);
-    assert!(!imports.contains_key("a/mod.rs"), "its own part");
-}
-
-/// The sources of the host, and those of its store.
-fn folders() -> [PathBuf; 2] {
-    ["src", "store/src"].map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
-}
-
-impl Rule {
-    fn holds_for(&self, file: &str) -> bool {
-        let is_in = |places: &[&str]| places.iter().any(|place| is_in(place, file));
-        is_in(self.places) && !is_in(self.except)
-    }
-
-    /// What forbids a name, if anything does.
-    fn forbidden(&self, name: &str) -> Option<&'static str> {
-        let is_of = |module: &&&'static str| {
-            let rest = name.strip_prefix(**module);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+impl Reader<'_> {
+    fn bring_in(&mut self, item: &ItemUse) {
+        let root = if item.leading_colon.is_some() {
+            vec!["::".to_owned()]
+        } else {
+            Vec::new()
         };
-        let forbidden = self.forbidden.iter().find(is_of).copied();
-        forbidden.filter(|_| !self.allowed.iter().any(|module| is_of(&module)))
+        let mut leaves = Vec::new();
+        flatten(&item.tree, &root, &mut leaves);
+        for (path, alias) in leaves {
+            let name = self.absolute(path);
+            if !matches!(item.vis, Visibility::Inherited) {
+                self.sources
+                    .exports
+                    .insert([&*self.module, &[alias.clone()]].concat(), name.clone());
+            }
+            self.known.insert(alias, name.clone());
+            self.name(name);
+        }
+    }
+
+    /// What a path of this module names, from the root of its crate.
+    fn absolute(&self, path: Name) -> Name {
+        let (first, rest) = path.split_first().unwrap();
+        let up = path.iter().take_while(|part| *part == "super").count();
+        match &**first {
+            "crate" => rest.to_vec(),
+            "self" => [&*self.module, rest].concat(),
+            "super" => [&self.module[..self.module.len() - up], &path[up..]].concat(),
+            "::" => path,
+            _ if self.known.contains_key(first) => [&*self.known[first], rest].concat(),
+            _ if self
+                .sources
+                .names
+                .contains_key(&[&*self.module, &[first.clone()]].concat()) =>
+            {
+                [&*self.module, &path].concat()
+            }
+            _ => [&["::".to_owned()], &*path].concat(),
+        }
+    }
+
+    fn name(&mut self, name: Name) {
+        self.sources
+            .names
+            .entry(self.module.clone())
+            .or_default()
+            .insert(name);
     }
 }
 
-/// Whether a file is in a place.
-fn is_in(place: &str, file: &str) -> bool {
-    let is_folder = place.ends_with('/');
-    let place: Vec<&str> = place.trim_end_matches('/').split('/').collect();
-    let file: Vec<&str> = file.split('/').collect();
-    let fits = if is_folder {
-        file.len() > place.len()
-    } else {
-        file.len() == place.len()
-    };
-    fits && place
-        .iter()
-        .zip(&file)
-        .all(|(place, name)| *place == "*" || place == name)
+fn flatten(tree: &UseTree, before: &[String], leaves: &mut Vec<(Name, String)>) {
+    let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+    match tree {
+        UseTree::Path(path) => flatten(&path.tree, &with(&path.ident), leaves),
+        UseTree::Group(group) => group
+            .items
+            .iter()
+            .for_each(|tree| flatten(tree, before, leaves)),
+        UseTree::Name(name) if name.ident == "self" => {
+            leaves.push((before.to_vec(), before.last().unwrap().clone()));
+        }
+        UseTree::Name(name) => leaves.push((with(&name.ident), name.ident.to_string())),
+        UseTree::Rename(name) => leaves.push((with(&name.ident), name.rename.to_string())),
+        UseTree::Glob(_) => leaves.push((before.to_vec(), "*".to_owned())),
+    }
+}
+
+fn is_test(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+        && attribute
+            .parse_args::<syn::Ident>()
+            .is_ok_and(|of| of == "test")
+}
+
+impl Visit<'_> for Reader<'_> {
+    fn visit_item_mod(&mut self, module: &ItemMod) {
+        if !module.attrs.iter().any(is_test) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_path(&mut self, path: &syn::Path) {
+        let parts: Name = path
+            .segments
+            .iter()
+            .map(|part| part.ident.to_string())
+            .collect();
+        let is_known = self.known.contains_key(&parts[0]);
+        if parts.len() > 1 || is_known {
+            let name = self.absolute(parts);
+            self.name(name);
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+#[test]
+fn no_files_or_folders_import_each_other_in_a_circle() {
+    for folder in ["src", "store/src"] {
+        let sources = Sources::read(folder);
+        let folders: BTreeSet<&[String]> = sources
+            .names
+            .keys()
+            .filter_map(|module| module.split_last().map(|(_, folder)| folder))
+            .collect();
+        for place in folders {
+            let imports = sources.imports(place);
+            let circle = imports
+                .keys()
+                .find_map(|from| way(&imports, from, from, &mut BTreeSet::new()));
+            assert_eq!(circle, None, "a circle in {folder}/{}", place.join("/"));
+        }
+    }
+}
+
+/// How something imports something, over which of the others.
+fn way<'i>(
+    imports: &BTreeMap<&'i str, BTreeSet<&'i str>>,
+    from: &str,
+    to: &str,
+    seen: &mut BTreeSet<&'i str>,
+) -> Option<Vec<&'i str>> {
+    imports.get(from)?.iter().find_map(|next| {
+        if *next == to {
+            return Some(vec![*next]);
+        }
+        let rest = seen.insert(next).then(|| way(imports, next, to, seen))??;
+        Some([vec![*next], rest].concat())
+    })
+}
+
+/// The floors of the host: what is on one may import what is on lower ones, and its own neighbours where it says so.
+const FLOORS: &[(bool, &[&str])] = &[
+    (
+        true,
+        &[
+            "config", "data", "egress", "engine", "error", "identity", "jobs", "keys", "load",
+            "observe",
+        ],
+    ),
+    (false, &["app"]),
+    (false, &["http"]),
+    (
+        false,
+        &["conditions", "page", "rates", "tokens", "webhooks"],
+    ),
+    (false, &["routes"]),
+    (false, &["server"]),
+    (false, &["cli"]),
+    (false, &["main"]),
+];
+
+#[test]
+fn each_room_of_the_host_imports_only_what_is_below_it() {
+    let sources = Sources::read("src");
+    let floor = |room: &str| FLOORS.iter().position(|(_, rooms)| rooms.contains(&room));
+    for (from, to) in sources.imports(&[]) {
+        let of_from = floor(from).unwrap_or_else(|| panic!("{from} has a floor"));
+        for to in to {
+            let of_to = floor(to).unwrap_or_else(|| panic!("{to} has a floor"));
+            let may = of_to < of_from || of_to == of_from && FLOORS[of_to].0;
+            assert!(may, "{from} imports {to}");
+        }
+    }
+}
+
+/// A crate or a room, and the places that may name it.
+const KNOWN_TO: &[(&str, &str, &[&str])] = &[
+    (
+        "src",
+        "::warp",
+        &[
+            "http",
+            "conditions/http",
+            "rates/http",
+            "tokens/http",
+            "webhooks/http",
+        ],
+    ),
+    (
+        "src",
+        "http",
+        &[
+            "conditions/http",
+            "rates/http",
+            "tokens/http",
+            "webhooks/http",
+            "page",
+            "routes",
+            "server",
+            "cli",
+        ],
+    ),
+    ("src", "::prometheus_client", &["observe/metrics"]),
+    ("src", "::rusqlite", &[]),
+    ("src", "::redis", &[]),
+    ("store/src", "::rusqlite", &["embedded"]),
+    ("store/src", "::redis", &["redis"]),
+];
+
+#[test]
+fn what_few_may_know_is_named_by_them_alone() {
+    for (folder, known, places) in KNOWN_TO {
+        let sources = Sources::read(folder);
+        let (outside, known) = known
+            .strip_prefix("::")
+            .map_or((None, *known), |name| (Some("::"), name));
+        let known: Name = outside
+            .into_iter()
+            .chain([known])
+            .map(str::to_owned)
+            .collect();
+        for (module, names) in &sources.names {
+            let file = module.join("/");
+            let may = places
+                .iter()
+                .any(|place| file == *place || file.starts_with(&format!("{place}/")));
+            let is_inside = module.starts_with(&known);
+            let named = names.iter().find(|name| name.starts_with(&known));
+            assert!(
+                may || is_inside || named.is_none(),
+                "{folder}/{file} names {named:?}"
+            );
+        }
+    }
 }

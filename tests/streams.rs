@@ -151,7 +151,7 @@ async fn serve(host: &Host, source: mpsc::Receiver<Event>) -> String {
         host.app.metrics.requests(),
     )
     .unwrap();
-    let server = Server::new(table, Arc::clone(&host.features.tokens), &host.app);
+    let server = Server::new(table, host.features.tokens.clone(), &host.app);
     let socket = Socket::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = socket.address().unwrap();
     let filter = tillgate::http::filter(server);

@@ -18,7 +18,6 @@ mod support {
     pub mod receiver;
     pub mod redis;
     pub mod script;
-    pub mod sources;
     pub mod switched;
     pub mod wire;
 }

@@ -14,7 +14,7 @@ use crate::observe::metrics::{CONTENT_TYPE as OPEN_METRICS, MEDIA_TYPE};
 use crate::observe::readiness::Status;
 
 /// The routes of the address that everything is served on.
-pub fn routes(app: &App) -> Vec<Route<Arc<App>>> {
+pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
     match app.config.metrics.listen.is_empty() {
         true => own_routes(),
         false => probes(),
@@ -23,7 +23,7 @@ pub fn routes(app: &App) -> Vec<Route<Arc<App>>> {
 
 /// The routes of the address that is for operators alone.
 #[must_use]
-pub fn own_routes() -> Vec<Route<Arc<App>>> {
+pub(super) fn own_routes() -> Vec<Route<Arc<App>>> {
     let metrics = Route::new(
         Method::GET,
         "/metrics",

@@ -28,7 +28,7 @@ struct All<'a> {
 }
 
 /// The routes.
-pub fn routes() -> Vec<Route<Features>> {
+pub(super) fn routes() -> Vec<Route<Features>> {
     let path = "/v1/tenants/{tenantId}/usage";
     let route = Route::new(Method::GET, path, Access::AnyCaller, Takes::Nothing, get);
     vec![route]
