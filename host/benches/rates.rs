@@ -262,13 +262,17 @@ fn memory() -> f64 {
 
 /// What is asked all the time.
 #[derive(Clone, Copy)]
-enum Asked {
+enum Collector {
     Decision,
     Edit,
 }
 
 /// Measures latencies until told to stop, on a thread of its own: only the host's are meant.
-fn measured(chain: &Arc<Chain>, stop: &Arc<AtomicBool>, asked: Asked) -> JoinHandle<Vec<Duration>> {
+fn measured(
+    chain: &Arc<Chain>,
+    stop: &Arc<AtomicBool>,
+    asked: Collector,
+) -> JoinHandle<Vec<Duration>> {
     let (chain, stop) = (Arc::clone(chain), Arc::clone(stop));
     std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -281,8 +285,8 @@ fn measured(chain: &Arc<Chain>, stop: &Arc<AtomicBool>, asked: Asked) -> JoinHan
             let mut all = Vec::new();
             while !stop.load(Ordering::Relaxed) {
                 all.push(match asked {
-                    Asked::Decision => client.evaluate().await,
-                    Asked::Edit => client.set_one(&shop, 100 + all.len() % 50).await.0,
+                    Collector::Decision => client.evaluate().await,
+                    Collector::Edit => client.set_one(&shop, 100 + all.len() % 50).await.0,
                 });
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
@@ -301,7 +305,7 @@ async fn measure(store: Arc<dyn Store>, name: &str, shops: usize, alike: bool) {
     let chain = Arc::new(Chain::start(store, shops, alike).await);
     let filled = begin.elapsed().as_secs_f64();
     let quiet = Arc::new(AtomicBool::new(false));
-    let alone = measured(&chain, &quiet, Asked::Decision);
+    let alone = measured(&chain, &quiet, Collector::Decision);
     tokio::time::sleep(Duration::from_secs(3)).await;
     quiet.store(true, Ordering::Relaxed);
     let alone = p99(join(alone).await);
@@ -319,8 +323,8 @@ async fn measure(store: Arc<dyn Store>, name: &str, shops: usize, alike: bool) {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let before = memory();
     let stop = Arc::new(AtomicBool::new(false));
-    let edits = measured(&chain, &stop, Asked::Edit);
-    let decisions = measured(&chain, &stop, Asked::Decision);
+    let edits = measured(&chain, &stop, Collector::Edit);
+    let decisions = measured(&chain, &stop, Collector::Decision);
     let begin = Instant::now();
     let change = chain.set_all(2).await;
     let published = chain.done(&change).await;

@@ -18,8 +18,8 @@ use crate::engine::{EnginePool, MODULE, ROUND};
 use crate::error::{Error, Result};
 use crate::jobs::{QueueStatus, Runner};
 use crate::load::background::Background;
-use crate::load::turns::{self, Turns};
-use crate::observe::metrics::{Asked, Held, Metrics, Observed, Sample};
+use crate::load::workers::{self, Workers};
+use crate::observe::metrics::{MeasuredStore, MemoryUse, MetricFamily, Metrics, Sample};
 use crate::observe::readiness::{Readiness, State, Status};
 use crate::store::{Partition, Store, StoreUrl};
 
@@ -48,7 +48,7 @@ pub struct App {
     records: Records,
     stopping: watch::Sender<bool>,
     /// Work of requests that keeps a processor busy.
-    pub turns: Arc<Turns>,
+    pub workers: Arc<Workers>,
     /// As many permits as there are processors, for such work of background jobs: no request waits for these.
     background_blocking: Arc<Semaphore>,
     background: Background,
@@ -70,7 +70,7 @@ impl App {
         let engine = engine.await.map_err(|cause| bug(&cause))??;
         let background = Background::start("background", threads)?;
         let metrics = Metrics::new(config.metrics.tenants);
-        let store: Arc<dyn Store> = Observed::new(store, &metrics);
+        let store: Arc<dyn Store> = MeasuredStore::new(store, &metrics);
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
@@ -86,7 +86,7 @@ impl App {
             clock,
             store,
             stopping: watch::Sender::new(false),
-            turns: Turns::new(background.handle(), threads),
+            workers: Workers::new(background.handle(), threads),
             background_blocking: Arc::new(Semaphore::new(threads.get())),
             background,
         });
@@ -119,19 +119,20 @@ impl App {
         });
         self.measure_engine();
         self.measure_queues();
-        let statuses = Asked::gauge(
+        let statuses = MetricFamily::gauge(
             "tillgate_status",
             "1 for what this host is: ready, degraded (it decides, and something does not work) or unavailable",
         );
-        self.ask(statuses, |app| {
+        self.collect(statuses, |app| {
             let now = app.readiness.report().status;
             let sample = |status: Status| {
                 Sample::count([("status", status.as_str())], usize::from(status == now))
             };
             Status::ALL.map(sample).into()
         });
-        let states = Asked::gauge("tillgate_check", "1 for the state of each check of /readyz");
-        self.ask(states, |app| {
+        let states =
+            MetricFamily::gauge("tillgate_check", "1 for the state of each check of /readyz");
+        self.collect(states, |app| {
             let checks = app.readiness.report().checks.into_iter();
             let samples = checks.flat_map(|(check, found)| {
                 State::ALL.map(|state| {
@@ -144,42 +145,42 @@ impl App {
     }
 
     fn measure_engine(self: &Arc<Self>) {
-        let instances = Asked::gauge(
+        let instances = MetricFamily::gauge(
             "tillgate_engine_instances",
             "Instances of the module, in use and idle",
         );
-        self.ask(instances, |app| {
+        self.collect(instances, |app| {
             let now = app.engine.status();
             vec![
                 Sample::count([("state", "in_use")], now.in_use),
                 Sample::count([("state", "idle")], now.idle),
             ]
         });
-        let made = Asked::counter(
+        let made = MetricFamily::counter(
             "tillgate_engine_instances_made",
             "Instances of the module that were made",
         );
-        self.ask(made, |app| {
+        self.collect(made, |app| {
             vec![Sample::count([], app.engine.status().made)]
         });
-        let traps = Asked::counter(
+        let traps = MetricFamily::counter(
             "tillgate_engine_traps",
             "Instances of the module that trapped or exceeded a limit",
         );
-        self.ask(traps, |app| {
+        self.collect(traps, |app| {
             vec![Sample::count([], app.engine.status().failed)]
         });
         let app = Arc::downgrade(self);
-        self.metrics.holds(move || {
+        self.metrics.collect_memory(move || {
             let held = app.upgrade().map(|app| {
                 let now = app.engine.status();
                 [
-                    Held {
+                    MemoryUse {
                         kind: "instances",
                         count: now.idle + now.in_use,
                         bytes: Some(now.memory),
                     },
-                    Held {
+                    MemoryUse {
                         kind: "prepared_documents",
                         count: now.prepared,
                         bytes: Some(now.prepared_bytes),
@@ -191,52 +192,52 @@ impl App {
     }
 
     fn measure_queues(self: &Arc<Self>) {
-        let running = Asked::gauge(
+        let running = MetricFamily::gauge(
             "tillgate_queue_jobs_running",
             "Jobs that run on this host, by queue",
         );
-        self.ask_queues(running, |labels, queue, _| {
+        self.collect_queues(running, |labels, queue, _| {
             Sample::count(labels, queue.running)
         });
-        let waiting = Asked::gauge(
+        let waiting = MetricFamily::gauge(
             "tillgate_queue_partitions_waiting",
             "Partitions with due jobs that wait for a free place on this host, by queue",
         );
-        self.ask_queues(waiting, |labels, queue, _| {
+        self.collect_queues(waiting, |labels, queue, _| {
             Sample::count(labels, queue.waiting_partitions)
         });
-        let oldest = Asked::gauge(
+        let oldest = MetricFamily::gauge(
             "tillgate_queue_oldest_due",
             "For how long the longest of these has been waiting, by queue; 0 when none is",
         );
-        self.ask_queues(oldest.seconds(), |labels, queue, now| {
+        self.collect_queues(oldest.seconds(), |labels, queue, now| {
             let waited = queue.waiting_since.map(|since| now.since(since));
             Sample::new(labels, waited.unwrap_or_default().as_secs_f64())
         });
-        let failures = Asked::counter(
+        let failures = MetricFamily::counter(
             "tillgate_queue_failures",
             "Attempts at jobs that failed, by queue",
         );
-        self.ask_queues(failures, |labels, queue, _| {
+        self.collect_queues(failures, |labels, queue, _| {
             Sample::count(labels, queue.failures)
         });
-        let set_aside = Asked::counter(
+        let set_aside = MetricFamily::counter(
             "tillgate_queue_set_aside",
             "Jobs that were set aside because they failed too often, by queue",
         );
-        self.ask_queues(set_aside, |labels, queue, _| {
+        self.collect_queues(set_aside, |labels, queue, _| {
             Sample::count(labels, queue.set_aside)
         });
     }
 
     /// Asks for a sample of each queue.
-    fn ask_queues(
+    fn collect_queues(
         self: &Arc<Self>,
-        family: Asked,
+        family: MetricFamily,
         sample: fn([(&'static str, &'static str); 1], &QueueStatus, Timestamp) -> Sample,
     ) {
         let app = Arc::downgrade(self);
-        self.metrics.ask(family, move || {
+        self.metrics.collect(family, move || {
             let Some(app) = app.upgrade() else {
                 return Vec::new();
             };
@@ -248,10 +249,10 @@ impl App {
     }
 
     /// Asks for samples of a family at each scrape, for as long as the app is there.
-    fn ask(self: &Arc<Self>, family: Asked, source: fn(&Self) -> Vec<Sample>) {
+    fn collect(self: &Arc<Self>, family: MetricFamily, source: fn(&Self) -> Vec<Sample>) {
         let app = Arc::downgrade(self);
         let ask = move || app.upgrade().map(|app| source(&app)).unwrap_or_default();
-        self.metrics.ask(family, ask);
+        self.metrics.collect(family, ask);
     }
 
     /// The records of a partition.
@@ -287,8 +288,8 @@ impl App {
     ) -> Result<T> {
         let app = Arc::clone(self);
         let is_job = Handle::current().id() == self.background.handle().id();
-        if !is_job || turns::has_holder() {
-            return self.turns.run(move || work(&app)).await;
+        if !is_job || workers::has_requester() {
+            return self.workers.run(move || work(&app)).await;
         }
         let permit = Arc::clone(&self.background_blocking).acquire_owned().await;
         let permit = permit.map_err(|cause| bug(&cause))?;

@@ -41,7 +41,7 @@ pub enum Error {
     Busy,
     /// There is no room for it now: try again.
     #[error("{0}: try again")]
-    Crowded(&'static str),
+    Overloaded(&'static str),
     /// The store is away: try later.
     #[error("the store is away")]
     Unavailable(#[source] Unavailable),

@@ -9,6 +9,7 @@
 //! and stop.
 
 pub mod app;
+mod body;
 pub mod cli;
 pub mod conditions;
 pub mod config;

@@ -6,11 +6,11 @@
 
 mod cache;
 mod catalog;
+mod counters;
 mod decide;
 mod document;
-mod held;
 pub mod http;
-mod outcomes;
+mod memory;
 mod tenants;
 mod usage;
 
@@ -23,8 +23,8 @@ use tillgate_engine::restriction::ProjectId;
 use self::cache::{PartitionCache, condition_key, project_key};
 pub use self::cache::{StoredCondition, StoredProject};
 pub use self::catalog::{Part, TenantCatalog};
+use self::counters::Outcomes;
 pub use self::decide::{MayPrepare, Question, decide};
-use self::outcomes::Outcomes;
 pub use self::tenants::Tenant;
 pub use self::usage::Configured;
 use crate::app::App;

@@ -8,7 +8,7 @@ use futures_util::{Stream, stream};
 
 use super::cache::PartitionCache;
 use super::catalog::TenantCatalog;
-use crate::data::per_tenant::Kept;
+use crate::data::per_tenant::TenantCache;
 use crate::identity::TenantId;
 
 /// See the module's documentation.
@@ -22,7 +22,7 @@ pub struct Tenant {
     is_kept: AtomicBool,
 }
 
-impl Kept for Tenant {
+impl TenantCache for Tenant {
     fn is_empty(&self) -> bool {
         self.own.content().is_empty()
     }

@@ -12,7 +12,7 @@ use crate::identity::TenantId;
 const MAX_EMPTY: usize = 1_000;
 
 /// What is kept for a tenant.
-pub(crate) trait Kept {
+pub(crate) trait TenantCache {
     /// Whether the tenant has no data, so that it costs little to ask the store again.
     fn is_empty(&self) -> bool;
 }
@@ -34,7 +34,7 @@ impl<T> Default for PerTenant<T> {
     }
 }
 
-impl<T: Kept> PerTenant<T> {
+impl<T: TenantCache> PerTenant<T> {
     pub(crate) fn get(&self, id: &TenantId) -> Option<&Arc<T>> {
         self.by_id.get(id)
     }
@@ -68,7 +68,7 @@ mod tests {
 
     struct Counted(usize);
 
-    impl Kept for Counted {
+    impl TenantCache for Counted {
         fn is_empty(&self) -> bool {
             self.0 == 0
         }

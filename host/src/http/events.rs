@@ -28,8 +28,8 @@ use warp::sse;
 use super::reply::Reply;
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
-use crate::identity::Holder;
-use crate::load::shares::{Most, Share, Shares};
+use crate::identity::Requester;
+use crate::load::budget::{Budget, Limit, Reservation};
 
 /// How often it is checked who may still listen, and after how many checks a heartbeat is sent: every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);
@@ -88,7 +88,7 @@ impl Listener {
 pub(super) struct Streams {
     sources: Arc<Sources>,
     /// The listeners of each tenant.
-    listeners: Arc<Shares<Holder>>,
+    listeners: Arc<Budget<Requester>>,
     /// Where they are told: many of them must not keep requests waiting.
     pool: Handle,
     stopping: watch::Receiver<bool>,
@@ -99,34 +99,37 @@ type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Listener>>>;
 impl Streams {
     /// Each tenant may have so many listeners.
     pub(super) fn new(stopping: watch::Receiver<bool>, pool: Handle, each: usize) -> Self {
-        let most = Most {
+        let limit = Limit {
             all: usize::MAX,
             each,
         };
         Self {
             sources: Arc::default(),
-            listeners: Shares::new(most),
+            listeners: Budget::new(limit),
             pool,
             stopping,
         }
     }
 
     /// A place for a listener.
-    pub(super) fn place(&self, holder: Holder) -> Result<Share<Holder>> {
-        let place = self.listeners.take(Some(holder), 1);
-        place.ok_or_else(|| Error::quota("event streams", self.listeners.most().each))
+    pub(super) fn place(&self, requester: Requester) -> Result<Reservation<Requester>> {
+        let place = self.listeners.reserve(Some(requester), 1);
+        place.ok_or_else(|| Error::quota("event streams", self.listeners.limit().each))
     }
 
     /// How many listeners a tenant has.
-    pub(super) fn of(&self, holder: &Holder) -> Usage {
-        Usage::of(self.listeners.of(holder), self.listeners.most().each)
+    pub(super) fn of(&self, requester: &Requester) -> Usage {
+        Usage::of(
+            self.listeners.reserved_by(requester),
+            self.listeners.limit().each,
+        )
     }
 
     /// The answer to a new listener of a stream.
     pub(super) fn subscribe<U>(
         &self,
         name: &str,
-        (authorization, place): (Authorization, Share<Holder>),
+        (authorization, place): (Authorization, Reservation<Requester>),
         updates: impl FnOnce() -> U,
     ) -> Reply
     where
@@ -195,7 +198,7 @@ impl Streams {
     /// The answer to a listener of its own events: it takes the next ones when it has read the last.
     pub(super) fn follow(
         &self,
-        (authorization, place): (Authorization, Share<Holder>),
+        (authorization, place): (Authorization, Reservation<Requester>),
         items: impl Stream<Item = Followed> + Send + 'static,
     ) -> Reply {
         let mut checks = tokio::time::interval(CHECK);
@@ -224,7 +227,7 @@ struct Own {
     count: u32,
     stopping: watch::Receiver<bool>,
     /// Held for as long as it listens.
-    _place: Share<Holder>,
+    _place: Reservation<Requester>,
 }
 
 impl Own {
@@ -359,7 +362,7 @@ fn lock(
 /// The texts of what waits for a listener, who keeps its place until then.
 fn received(
     queue: mpsc::Receiver<Sent>,
-    place: Share<Holder>,
+    place: Reservation<Requester>,
 ) -> impl Stream<Item = String> + Send + 'static {
     stream::unfold((queue, place), |(mut queue, place)| async {
         let mut text = queue.recv().await?.event().to_string();

@@ -43,15 +43,15 @@ pub use self::route::{Route, Table};
 use crate::app::App;
 use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::identity::{Caller, Holder};
-use crate::load::shares::{Most, Shares};
-use crate::load::turns::{self, Turns, on_behalf_of};
+use crate::identity::{Caller, Requester};
+use crate::load::budget::{Budget, Limit};
+use crate::load::workers::{self, Workers, on_behalf_of};
 use crate::observe::metrics::Tenants;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// Larger answers need a share of what all may take together.
+/// Larger answers are counted: all together may take so many bytes.
 const SMALL_ANSWER: usize = 64 << 10;
 
 fn as_count(size: ByteSize) -> usize {
@@ -66,12 +66,12 @@ pub struct Server {
     tokens: Arc<dyn Authenticate>,
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
-    turns: Arc<Turns>,
+    workers: Arc<Workers>,
     /// The bytes of large bodies that are being read or acted on: of callers, and of those who are not known.
     bodies: Bodies,
-    strangers_bodies: Bodies,
+    anonymous_bodies: Bodies,
     /// The bytes of large answers that were made for a request and are not read yet.
-    answers: Arc<Shares<Holder>>,
+    answers: Arc<Budget<Requester>>,
     /// Counts requests by tenant, where that is switched on.
     tenants: Option<Arc<Tenants>>,
 }
@@ -83,13 +83,17 @@ impl Server {
         let limits = &app.config.limits;
         Arc::new(Self {
             bodies: Bodies::new(as_count(limits.request_bytes)),
-            strangers_bodies: Bodies::new(as_count(limits.request_bytes) / 4),
-            answers: Shares::new(Most::halved(as_count(limits.answer_bytes))),
+            anonymous_bodies: Bodies::new(as_count(limits.request_bytes) / 4),
+            answers: Budget::new(Limit::half_each(as_count(limits.answer_bytes))),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
-            streams: Streams::new(app.stopping(), app.turns.pool(), app.config.quotas.streams),
-            turns: Arc::clone(&app.turns),
+            streams: Streams::new(
+                app.stopping(),
+                app.workers.pool(),
+                app.config.quotas.streams,
+            ),
+            workers: Arc::clone(&app.workers),
             tenants: app.metrics.tenants().cloned(),
         })
     }
@@ -239,17 +243,17 @@ impl Server {
             }
         };
         let peer = behind_proxies(head.peer, &head.headers, &self.trusted_proxies);
-        let holder = Holder::of(caller.as_deref(), peer);
+        let requester = Requester::of(caller.as_deref(), peer);
         let bodies = match caller {
             Some(_) => &self.bodies,
-            None => &self.strangers_bodies,
+            None => &self.anonymous_bodies,
         };
         let (body, unread) = match limit {
             0 => (Bytes::new(), unread),
-            limit => match read(body, limit, unread.announced, (bodies, &holder)).await {
+            limit => match read(body, limit, unread.announced, (bodies, &requester)).await {
                 Ok(body) => (body, Unread::NOTHING),
-                Err(NoBody::Crowded) => {
-                    let error = Error::Crowded("too many large bodies are being read");
+                Err(NoBody::Overloaded) => {
+                    let error = Error::Overloaded("too many large bodies are being read");
                     return (Reply::error(&error, correlation), unread);
                 }
                 Err(NoBody::TooLarge) => {
@@ -279,27 +283,34 @@ impl Server {
         let answering = async {
             let answer = route.answer(request);
             let mut reply = match route.is_heavy {
-                true => Box::pin(self.turns.aside(on_behalf_of(turns::holder(), answer))).await??,
+                true => {
+                    Box::pin(
+                        self.workers
+                            .run_low_priority(on_behalf_of(workers::requester(), answer)),
+                    )
+                    .await??
+                }
                 false => answer.await?,
             };
             if reply.takes_long_to_compress() && accepts_gzip(&head.headers) {
-                reply = Box::pin(self.turns.run(|| reply.compress())).await?;
+                reply = Box::pin(self.workers.run(|| reply.compress())).await?;
             }
             self.bounded(reply)
         };
-        let answered = on_behalf_of(holder, answering).await;
+        let answered = on_behalf_of(requester, answering).await;
         let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
         (reply.stale(staleness), unread)
     }
 
-    /// A large answer that was made for its request takes a share of what all may take until they are read.
+    /// A large answer that was made for its request is counted against what all may take until it is read.
     fn bounded(&self, reply: Reply) -> crate::error::Result<Reply> {
         let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
             return Ok(reply);
         };
-        let share = self.answers.take(Some(turns::holder()), size);
-        let share = share.ok_or(Error::Crowded("too many large answers are not read yet"))?;
-        Ok(reply.holding(share))
+        let reservation = self.answers.reserve(Some(workers::requester()), size);
+        let reservation =
+            reservation.ok_or(Error::Overloaded("too many large answers are not read yet"))?;
+        Ok(reply.reserving(reservation))
     }
 
     /// The caller of a request, when it may call a route of this access, and how old that is in memory; `None` on a

@@ -22,8 +22,8 @@ use crate::data::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
 use crate::data::etag::Written;
 use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::identity::Holder;
-use crate::load::shares::{Share, sharing};
+use crate::identity::Requester;
+use crate::load::budget::{Reservation, counted};
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
@@ -57,7 +57,7 @@ pub struct Reply {
     body: Body,
     staleness: Staleness,
     /// What it holds of what all answers may take.
-    share: Option<Share<Holder>>,
+    reservation: Option<Reservation<Requester>>,
 }
 
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Reply {
             headers: HeaderMap::new(),
             body,
             staleness: Staleness::default(),
-            share: None,
+            reservation: None,
         }
     }
 
@@ -179,7 +179,7 @@ impl Reply {
                 Self::problem(StatusCode::TOO_MANY_REQUESTS, &text, correlation)
                     .with(RETRY_AFTER, seconds.into())
             }
-            Error::Busy | Error::Crowded(_) => {
+            Error::Busy | Error::Overloaded(_) => {
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                     .with(RETRY_AFTER, 1.into())
             }
@@ -212,8 +212,8 @@ impl Reply {
 
     /// The same, holding what it has of what all answers may take until it is sent.
     #[must_use]
-    pub(super) fn holding(mut self, share: Share<Holder>) -> Self {
-        self.share = Some(share);
+    pub(super) fn reserving(mut self, reservation: Reservation<Requester>) -> Self {
+        self.reservation = Some(reservation);
         self
     }
 
@@ -271,8 +271,8 @@ impl Reply {
         if bytes.len() >= COMPRESS_FROM && !self.headers.contains_key(CONTENT_ENCODING) {
             self.headers.insert(VARY, ACCEPT_ENCODING);
         }
-        let bytes = match self.share.take() {
-            Some(share) => sharing(bytes, share),
+        let bytes = match self.reservation.take() {
+            Some(reservation) => counted(bytes, reservation),
             None => bytes,
         };
         // What failed rests on nothing.

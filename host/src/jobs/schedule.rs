@@ -17,7 +17,7 @@ pub(super) struct Schedule {
     concurrency: usize,
     per_partition: usize,
     /// Partitions that may have due jobs, in the order of their turns.
-    turns: VecDeque<Partition>,
+    workers: VecDeque<Partition>,
     queued: HashSet<Partition>,
     /// Partitions known to have due jobs that wait for a slot, and since when.
     waiting: HashMap<Partition, Timestamp>,
@@ -33,7 +33,7 @@ impl Schedule {
         Self {
             concurrency: concurrency.max(1),
             per_partition: per_partition.max(1),
-            turns: VecDeque::new(),
+            workers: VecDeque::new(),
             queued: HashSet::new(),
             waiting: HashMap::new(),
             timers: BTreeSet::new(),
@@ -46,7 +46,7 @@ impl Schedule {
     /// A partition may have due jobs.
     pub(super) fn look_at(&mut self, partition: Partition) {
         if self.queued.insert(partition.clone()) {
-            self.turns.push_back(partition);
+            self.workers.push_back(partition);
         }
     }
 
@@ -78,7 +78,7 @@ impl Schedule {
             return None;
         }
         // A partition that has used up its share is looked at again when one of its jobs has ended.
-        while let Some(partition) = self.turns.pop_front() {
+        while let Some(partition) = self.workers.pop_front() {
             self.queued.remove(&partition);
             let running = self.running.get(&partition).copied().unwrap_or(0);
             let share = self.per_partition.saturating_sub(running);
@@ -135,6 +135,6 @@ impl Schedule {
 
     /// Whether nothing runs and nothing is to be looked at now.
     pub(super) fn is_idle(&self) -> bool {
-        self.running_total == 0 && self.turns.is_empty()
+        self.running_total == 0 && self.workers.is_empty()
     }
 }

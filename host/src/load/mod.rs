@@ -1,6 +1,6 @@
 //! Load: who waits for whom, and how much one caller may take, so that the others do not notice.
 
 pub mod background;
+pub(crate) mod budget;
 pub mod memory;
-pub(crate) mod shares;
-pub mod turns;
+pub mod workers;

@@ -76,7 +76,7 @@ impl Rates {
     /// # Errors
     /// When the store is away.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
-        // Changes of one tenant take turns: they would only get into each other's way.
+        // Changes of one tenant take workers: they would only get into each other's way.
         let fan_out = Queue {
             per_partition: 1,
             lease: fan_out::LEASE,

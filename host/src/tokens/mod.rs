@@ -79,8 +79,8 @@ use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
-use crate::load::turns::Turns;
-use crate::observe::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::load::workers::Workers;
+use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
 use crate::observe::readiness::State;
 use crate::store::Partition;
 
@@ -157,7 +157,7 @@ pub struct Tokens {
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
     limits: Limits,
-    turns: Arc<Turns>,
+    workers: Arc<Workers>,
 }
 
 #[derive(Debug)]
@@ -212,7 +212,7 @@ impl Tokens {
             max_stale_callers: config.max_stale_callers,
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
-            turns: Arc::clone(&app.turns),
+            workers: Arc::clone(&app.workers),
             limits: Limits {
                 clients: count(config.quotas.clients),
                 templates: count(config.quotas.templates),
@@ -245,7 +245,7 @@ impl Tokens {
             age.unwrap_or_default()
         });
         let (registry, clock) = (Arc::downgrade(&self.registry), Arc::clone(&self.clock));
-        app.metrics.ask(AGE_OF_MEMORY, move || {
+        app.metrics.collect(AGE_OF_MEMORY, move || {
             let registry = registry.upgrade();
             let age = registry.and_then(|it| it.subscription().asked_age(clock.now()));
             let age = age.unwrap_or_default().as_secs_f64();
@@ -253,9 +253,9 @@ impl Tokens {
         });
         let registry = Arc::downgrade(&self.registry);
         let (verified, schemas) = (Arc::clone(&self.verified), Arc::clone(&self.schemas));
-        app.metrics.holds(move || {
+        app.metrics.collect_memory(move || {
             let (tokens, bytes) = verified.size();
-            let held = |kind, count, bytes| Held { kind, count, bytes };
+            let held = |kind, count, bytes| MemoryUse { kind, count, bytes };
             let clients = registry.upgrade().map_or(0, |registry| registry.count());
             vec![
                 held("clients", clients, None),

@@ -146,10 +146,10 @@ impl Tokens {
         let text = template.record.claims_schema.get();
         let schema = self
             .schemas
-            .of(&self.turns, &key, (template.revision, text))
+            .of(&self.workers, &key, (template.revision, text))
             .await?;
         let claims = claims.clone();
-        self.turns.run(move || schema.check(&claims)).await??;
+        self.workers.run(move || schema.check(&claims)).await??;
         Ok(template.record.roles().map(str::to_owned).collect())
     }
 

@@ -15,7 +15,7 @@ use tillgate_engine::Fault;
 
 use super::client_id::Claims;
 use crate::error::{Error, Result};
-use crate::load::turns::Turns;
+use crate::load::workers::Workers;
 use crate::store::Revision;
 
 /// The largest schema: 64 KiB.
@@ -285,7 +285,7 @@ impl Schemas {
     /// The schema of a template that was put by the commit of this revision.
     pub(super) async fn of(
         &self,
-        turns: &Arc<Turns>,
+        workers: &Arc<Workers>,
         key: &str,
         (at, text): (Revision, &str),
     ) -> Result<Arc<Schema>> {
@@ -298,7 +298,7 @@ impl Schemas {
             return Ok(schema);
         }
         let text = text.to_owned();
-        let schema = Arc::new(turns.run(move || Schema::compile(&text)).await??);
+        let schema = Arc::new(workers.run(move || Schema::compile(&text)).await??);
         let mut compiled = self.lock();
         let mut bytes: usize = compiled.values().map(|(_, schema)| schema.bytes).sum();
         while bytes + schema.bytes > MAX_COMPILED_BYTES

@@ -91,7 +91,7 @@ impl Tokens {
         caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
         self.check_grant(caller, tenant, &new.roles)?;
         let text = new.claims_schema.get().to_owned();
-        self.turns.run(move || Schema::compile(&text)).await??;
+        self.workers.run(move || Schema::compile(&text)).await??;
         let key = key(tenant, &new.software);
         let template = Template::from(new);
         let plan = async || {

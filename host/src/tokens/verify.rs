@@ -32,14 +32,14 @@ struct TokenClaims {
 /// A token that was verified.
 #[derive(Clone, Debug)]
 pub(super) struct Verified {
-    holder: Holder,
+    subject: Subject,
     validity: Validity,
     /// Until when it may be taken from the cache.
     until: Timestamp,
 }
 
 #[derive(Clone, Debug)]
-enum Holder {
+enum Subject {
     Client(Arc<AccessCell>),
     User(Arc<User>),
 }
@@ -47,9 +47,9 @@ enum Holder {
 impl Verified {
     fn caller(&self, registry: &Registry, now: Timestamp) -> Result<Arc<Caller>> {
         self.validity.check(now)?;
-        match &self.holder {
-            Holder::Client(cell) => caller(cell.load().as_deref()),
-            Holder::User(user) => Ok(Arc::new(user.caller(registry))),
+        match &self.subject {
+            Subject::Client(cell) => caller(cell.load().as_deref()),
+            Subject::User(user) => Ok(Arc::new(user.caller(registry))),
         }
     }
 
@@ -120,7 +120,7 @@ impl Tokens {
             Some(issuer) => {
                 let (user, validity) = issuer.check(&jws, &header, now).await?;
                 Ok(Verified {
-                    holder: Holder::User(Arc::new(user)),
+                    subject: Subject::User(Arc::new(user)),
                     validity,
                     until: issuer.trusts_until(now),
                 })
@@ -172,7 +172,7 @@ impl Tokens {
             return refuse("the token's client no longer exists");
         }
         Ok(Verified {
-            holder: Holder::Client(cell),
+            subject: Subject::Client(cell),
             validity,
             until: Timestamp(u64::MAX),
         })

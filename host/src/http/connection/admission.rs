@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::identity::network;
-use crate::load::shares::{Most, Share, Shares};
+use crate::load::budget::{Budget, Limit, Reservation};
 
 /// Descriptors that connections must leave for the store, for outgoing requests and for files.
 const RESERVED: usize = 64;
@@ -54,24 +54,24 @@ fn raise_open_files() -> usize {
 }
 
 /// A connection that is counted until this is dropped.
-pub(in crate::http) type Admitted = Share<IpAddr>;
+pub(in crate::http) type Admitted = Reservation<IpAddr>;
 
 /// The connections that are open.
 #[derive(Debug)]
 pub(in crate::http) struct Connections {
     exempt: Vec<IpNet>,
-    shares: Arc<Shares<IpAddr>>,
+    open: Arc<Budget<IpAddr>>,
 }
 
 impl Connections {
     pub(in crate::http) fn new(limits: ConnectionLimits) -> Self {
-        let most = Most {
+        let limit = Limit {
             all: limits.all,
             each: limits.per_address,
         };
         Self {
             exempt: limits.exempt,
-            shares: Shares::new(most),
+            open: Budget::new(limit),
         }
     }
 
@@ -79,6 +79,6 @@ impl Connections {
     pub(in crate::http) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|net| net.contains(&peer));
-        self.shares.take((!is_exempt).then(|| network(peer)), 1)
+        self.open.reserve((!is_exempt).then(|| network(peer)), 1)
     }
 }

@@ -11,52 +11,57 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
 use crate::http::MAX_BODY;
-use crate::identity::Holder;
-use crate::load::shares::{Most, Share, Shares, sharing};
+use crate::identity::Requester;
+use crate::load::budget::{Budget, Limit, Reservation, counted};
 
 /// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Larger bodies need a share of what all may take together: at once when their size was announced, otherwise as they
+/// Larger bodies are counted against what all may take together: at once when their size was announced, otherwise as they
 /// grow, in steps of as much.
 const SMALL: usize = 16 << 10;
 
-/// How long a body waits for its share.
+/// How long a body waits until there is room for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How much of a refused body is read all the same, and for how long.
 const DRAIN: usize = 4 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
-/// How many bodies wait for a share, in all and of one holder. It is better to be refused at once than behind so many.
-const MOST_WAITING: Most = Most { all: 256, each: 32 };
+/// How many bodies wait for room, in all and of one requester. It is better to be refused at once than behind so many.
+const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
 
 /// The bytes that large bodies may take while they are read or acted on.
 #[derive(Debug)]
 pub(in crate::http) struct Bodies {
-    bytes: Arc<Shares<Holder>>,
-    /// Those who wait for a share.
-    waiting: Arc<Shares<Holder>>,
+    bytes: Arc<Budget<Requester>>,
+    /// Those that wait for room.
+    waiting: Arc<Budget<Requester>>,
 }
 
 impl Bodies {
-    /// So many bytes in all, of which one holder has at most half.
+    /// So many bytes in all, of which one requester has at most half.
     pub(in crate::http) fn new(bytes: usize) -> Self {
         Self {
-            bytes: Shares::new(Most::halved(bytes)),
-            waiting: Shares::new(MOST_WAITING),
+            bytes: Budget::new(Limit::half_each(bytes)),
+            waiting: Budget::new(MAX_WAITING),
         }
     }
 
-    /// Takes more for a holder, and waits for that unless too many do; whether there was so much.
-    async fn grow(&self, share: &mut Share<Holder>, holder: &Holder, more: usize) -> bool {
-        if share.grow(more) {
+    /// Takes more for a requester, and waits for that unless too many do; whether there was so much.
+    async fn grow(
+        &self,
+        reservation: &mut Reservation<Requester>,
+        requester: &Requester,
+        more: usize,
+    ) -> bool {
+        if reservation.grow(more) {
             return true;
         }
-        let Some(_place) = self.waiting.take(Some(holder.clone()), 1) else {
+        let Some(_place) = self.waiting.reserve(Some(requester.clone()), 1) else {
             return false;
         };
-        share.grow_within(more, PATIENCE).await
+        reservation.grow_within(more, PATIENCE).await
     }
 }
 
@@ -121,16 +126,16 @@ pub(in crate::http) enum NoBody {
     TooLarge,
     TooSlow,
     /// There is no room for it now.
-    Crowded,
+    Overloaded,
     Broken,
 }
 
-/// Reads the whole body. A large one takes a share for its holder, which the bytes that are answered keep.
+/// Reads the whole body. A large one is counted against what its requester may take, for as long as its bytes are there.
 pub(in crate::http) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    shared: (&Bodies, &Holder),
+    budget: (&Bodies, &Requester),
 ) -> Result<Bytes, NoBody> {
     if announced.is_some_and(|length| length > limit) {
         return Err(NoBody::TooLarge);
@@ -144,21 +149,21 @@ pub(in crate::http) async fn read<B: Buf>(
         let whole = tokio::time::timeout(BODY_DEADLINE, whole);
         return whole.await.unwrap_or(Err(NoBody::TooSlow));
     }
-    Box::pin(read_shared(body, limit, announced, shared)).await
+    Box::pin(read_counted(body, limit, announced, budget)).await
 }
 
-/// Reads a body that takes a share.
-async fn read_shared<B: Buf>(
+/// Reads a body that is counted.
+async fn read_counted<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    (bodies, holder): (&Bodies, &Holder),
+    (bodies, requester): (&Bodies, &Requester),
 ) -> Result<Bytes, NoBody> {
-    let mut share = bodies.bytes.nothing(Some(holder.clone()));
+    let mut reservation = bodies.bytes.empty(Some(requester.clone()));
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {
-        if !bodies.grow(&mut share, holder, length).await {
-            return Err(NoBody::Crowded);
+        if !bodies.grow(&mut reservation, requester, length).await {
+            return Err(NoBody::Overloaded);
         }
         taken = length;
     }
@@ -166,29 +171,29 @@ async fn read_shared<B: Buf>(
     let deadline = BODY_DEADLINE * u32::try_from(mebibytes).unwrap_or(u32::MAX);
     let growing = Growing {
         bodies,
-        holder,
-        share: &mut share,
+        requester,
+        reservation: &mut reservation,
         taken,
     };
     let collect = collect(body, limit, announced, Some(growing));
     let whole = tokio::time::timeout(deadline, collect).await;
     let whole = whole.unwrap_or(Err(NoBody::TooSlow))?;
     Ok(match whole.len() > SMALL {
-        true => sharing(whole, share),
+        true => counted(whole, reservation),
         false => whole,
     })
 }
 
-/// The share of a body that is read.
+/// What is reserved for a body that is read.
 struct Growing<'a> {
     bodies: &'a Bodies,
-    holder: &'a Holder,
-    share: &'a mut Share<Holder>,
+    requester: &'a Requester,
+    reservation: &'a mut Reservation<Requester>,
     /// How many bytes may be read before it must grow.
     taken: usize,
 }
 
-/// Reads the parts of a body; a small one has no share.
+/// Reads the parts of a body; for a small one nothing is reserved.
 async fn collect<B: Buf>(
     mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
@@ -220,9 +225,11 @@ async fn collect<B: Buf>(
             && whole.len() + size > growing.taken
         {
             let more = size.max(growing.taken);
-            let Growing { bodies, holder, .. } = *growing;
-            if !bodies.grow(growing.share, holder, more).await {
-                return Err(NoBody::Crowded);
+            let Growing {
+                bodies, requester, ..
+            } = *growing;
+            if !bodies.grow(growing.reservation, requester, more).await {
+                return Err(NoBody::Overloaded);
             }
             growing.taken += more;
         }
@@ -237,25 +244,25 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_refused_at_once_behind_as_many_of_its_holder_as_may_wait() {
         let bodies = Arc::new(Bodies::new(2 << 10));
-        let holder = Holder::Platform;
-        let mut first = bodies.bytes.nothing(Some(holder.clone()));
-        assert!(bodies.grow(&mut first, &holder, 1 << 10).await);
+        let requester = Requester::Platform;
+        let mut first = bodies.bytes.empty(Some(requester.clone()));
+        assert!(bodies.grow(&mut first, &requester, 1 << 10).await);
         let wait = || {
-            let (bodies, holder) = (Arc::clone(&bodies), holder.clone());
+            let (bodies, requester) = (Arc::clone(&bodies), requester.clone());
             tokio::spawn(async move {
-                let mut share = bodies.bytes.nothing(Some(holder.clone()));
-                bodies.grow(&mut share, &holder, 1).await
+                let mut reservation = bodies.bytes.empty(Some(requester.clone()));
+                bodies.grow(&mut reservation, &requester, 1).await
             })
         };
-        let waiting: Vec<_> = (0..MOST_WAITING.each).map(|_| wait()).collect();
-        while bodies.waiting.of(&holder) < MOST_WAITING.each {
+        let waiting: Vec<_> = (0..MAX_WAITING.each).map(|_| wait()).collect();
+        while bodies.waiting.reserved_by(&requester) < MAX_WAITING.each {
             tokio::task::yield_now().await;
         }
         let refused = wait().await;
         assert!(refused.is_ok_and(|has_grown| !has_grown));
         drop(first);
         for waiting in waiting {
-            assert!(waiting.await.unwrap_or_default(), "they have their share");
+            assert!(waiting.await.unwrap_or_default(), "there is room for them");
         }
     }
 }

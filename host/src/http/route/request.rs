@@ -21,7 +21,7 @@ use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::accepts_gzip;
 use crate::http::reply::Reply;
-use crate::identity::{Caller, Holder, TenantId};
+use crate::identity::{Caller, Requester, TenantId};
 
 /// A request that found its route, and whose caller may call it.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Request {
         U: Stream<Item = Event> + Send + 'static,
     {
         let streams = &self.server.streams;
-        let place = streams.place(self.holder())?;
+        let place = streams.place(self.requester())?;
         Ok(streams.subscribe(stream, (self.authorization(), place), updates))
     }
 
@@ -136,7 +136,7 @@ impl Request {
     /// [`Error::Conflict`] when the tenant has too many listeners.
     pub fn follow(&self, items: impl Stream<Item = Followed> + Send + 'static) -> Result<Reply> {
         let streams = &self.server.streams;
-        let place = streams.place(self.holder())?;
+        let place = streams.place(self.requester())?;
         Ok(streams.follow((self.authorization(), place), items))
     }
 
@@ -144,11 +144,11 @@ impl Request {
     #[must_use]
     pub fn streams_of(&self, tenant: &TenantId) -> Usage {
         let streams = &self.server.streams;
-        streams.of(&Holder::Tenant(tenant.clone()))
+        streams.of(&Requester::Tenant(tenant.clone()))
     }
 
-    fn holder(&self) -> Holder {
-        Holder::of(self.caller.as_deref(), self.peer)
+    fn requester(&self) -> Requester {
+        Requester::of(self.caller.as_deref(), self.peer)
     }
 
     /// Whether the caller may still call this route, whenever it is asked.

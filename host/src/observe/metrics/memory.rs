@@ -6,21 +6,21 @@ use std::sync::{Mutex, PoisonError};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::asked::{Asked, Sample, encode};
+use super::collector::{MetricFamily, Sample, encode};
 
 /// How old memory is that requests are answered from, by what it holds.
-pub const AGE_OF_MEMORY: Asked = Asked::gauge(
+pub const AGE_OF_MEMORY: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_age",
     "How old the oldest is that requests are answered from, by kind; at most a second while the store answers",
 )
 .seconds();
 
-const OBJECTS: Asked = Asked::gauge(
+const OBJECTS: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_objects",
     "How many there are in memory, by kind",
 );
 
-const BYTES: Asked = Asked::gauge(
+const BYTES: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_content",
     "How large the contents are of what is in memory, by kind, without what it takes to hold them",
 )
@@ -28,7 +28,7 @@ const BYTES: Asked = Asked::gauge(
 
 /// What is held of a kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct MemoryUse {
     /// What they are.
     pub kind: &'static str,
     /// How many there are.
@@ -37,11 +37,11 @@ pub struct Held {
     pub bytes: Option<usize>,
 }
 
-pub(crate) type Holder = Box<dyn Fn() -> Vec<Held> + Send + Sync>;
+pub(crate) type MemorySource = Box<dyn Fn() -> Vec<MemoryUse> + Send + Sync>;
 
 /// See the module's documentation.
 #[derive(Default)]
-pub(crate) struct Memory(Mutex<Vec<Holder>>);
+pub(crate) struct Memory(Mutex<Vec<MemorySource>>);
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,16 +50,16 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
-    pub(crate) fn add(&self, holder: Holder) {
-        let mut holders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        holders.push(holder);
+    pub(crate) fn add(&self, source: MemorySource) {
+        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.push(source);
     }
 }
 
 impl Collector for Memory {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let holders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held: Vec<Held> = holders.iter().flat_map(|holder| holder()).collect();
+        let sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held: Vec<MemoryUse> = sources.iter().flat_map(|source| source()).collect();
         let sample = |kind, number| Sample::count([("kind", kind)], number);
         let counts = held.iter().map(|held| sample(held.kind, held.count));
         encode(&mut encoder, &OBJECTS, &counts.collect::<Vec<_>>())?;

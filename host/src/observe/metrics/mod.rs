@@ -6,7 +6,7 @@
 //! queues, and never by what a request says; tenants are named only when that is switched on. This knows no feature: each
 //! registers what it has. Nothing outside of this folder knows the library.
 
-mod asked;
+mod collector;
 mod histogram;
 mod memory;
 mod process;
@@ -24,13 +24,13 @@ use prometheus_client::encoding::text;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
 
-use self::asked::AskedFamilies;
-pub use self::asked::{Asked, Sample};
+use self::collector::Collectors;
+pub use self::collector::{MetricFamily, Sample};
 pub use self::histogram::Histogram;
 use self::memory::Memory;
-pub use self::memory::{AGE_OF_MEMORY, Held};
+pub use self::memory::{AGE_OF_MEMORY, MemoryUse};
 pub use self::requests::{Recorder, Requests};
-pub use self::store::Observed;
+pub use self::store::MeasuredStore;
 pub use self::tenants::{MAX_TENANTS, Tenants};
 use crate::error::{Error, Result};
 
@@ -90,7 +90,7 @@ fn labels<V: Into<Cow<'static, str>>, const N: usize>(
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
-    asked: Arc<AskedFamilies>,
+    asked: Arc<Collectors>,
     memory: Arc<Memory>,
     requests: Requests,
     tenants: Option<Arc<Tenants>>,
@@ -103,7 +103,7 @@ impl Metrics {
     #[must_use]
     pub fn new(names_tenants: bool) -> Self {
         let mut registry = Registry::default();
-        let asked: Arc<AskedFamilies> = Arc::default();
+        let asked: Arc<Collectors> = Arc::default();
         let memory: Arc<Memory> = Arc::default();
         registry.register_collector(Box::new(Arc::clone(&asked)));
         registry.register_collector(Box::new(Arc::clone(&memory)));
@@ -163,12 +163,16 @@ impl Metrics {
     }
 
     /// Asks for samples of a family at each scrape. Several may have samples of the same one.
-    pub fn ask(&self, family: Asked, source: impl Fn() -> Vec<Sample> + Send + Sync + 'static) {
+    pub fn collect(
+        &self,
+        family: MetricFamily,
+        source: impl Fn() -> Vec<Sample> + Send + Sync + 'static,
+    ) {
         self.asked.add(family, Box::new(source));
     }
 
     /// Asks at each scrape what is held in memory.
-    pub fn holds(&self, source: impl Fn() -> Vec<Held> + Send + Sync + 'static) {
+    pub fn collect_memory(&self, source: impl Fn() -> Vec<MemoryUse> + Send + Sync + 'static) {
         self.memory.add(Box::new(source));
     }
 

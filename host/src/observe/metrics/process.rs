@@ -3,21 +3,22 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Asked, Metrics, Sample};
+use super::{MetricFamily, Metrics, Sample};
 
 pub(crate) fn register(metrics: &Metrics) {
-    let family = Asked::counter("process_cpu", "The processor time that was used").seconds();
-    metrics.ask(family, || {
+    let family = MetricFamily::counter("process_cpu", "The processor time that was used").seconds();
+    metrics.collect(family, || {
         let used = clock_gettime(ClockId::ProcessCPUTime);
         let nanoseconds = u32::try_from(used.tv_nsec).unwrap_or_default();
         let seconds = u32::try_from(used.tv_sec).unwrap_or(u32::MAX);
         let seconds = f64::from(seconds) + f64::from(nanoseconds) / 1e9;
         vec![Sample::new([], seconds)]
     });
-    let family = Asked::gauge("process_resident_memory", "The memory that is in use").bytes();
-    metrics.ask(family, || sample(resident_bytes()));
-    let family = Asked::gauge("process_open_fds", "How many files and sockets are open");
-    metrics.ask(family, || sample(open_files()));
+    let family =
+        MetricFamily::gauge("process_resident_memory", "The memory that is in use").bytes();
+    metrics.collect(family, || sample(resident_bytes()));
+    let family = MetricFamily::gauge("process_open_fds", "How many files and sockets are open");
+    metrics.collect(family, || sample(open_files()));
 }
 
 fn sample(value: Option<usize>) -> Vec<Sample> {

@@ -14,7 +14,7 @@ use crate::store::{
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub struct Observed {
+pub struct MeasuredStore {
     store: Arc<dyn Store>,
     commit: CommitVerb,
     get: Verb,
@@ -82,7 +82,7 @@ impl CommitVerb {
     }
 }
 
-impl Observed {
+impl MeasuredStore {
     /// The same store, measured.
     pub fn new(store: Arc<dyn Store>, metrics: &Metrics) -> Arc<Self> {
         let requests = metrics.counters(
@@ -118,7 +118,7 @@ impl Observed {
 }
 
 #[async_trait]
-impl Store for Observed {
+impl Store for MeasuredStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
         let begin = Instant::now();
         let outcome = self.store.commit(commit).await;

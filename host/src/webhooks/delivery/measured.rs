@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::send::Outcome;
-use crate::observe::metrics::{AGE_OF_MEMORY, Counter, Held, Histogram, Metrics, Sample};
+use crate::observe::metrics::{AGE_OF_MEMORY, Counter, Histogram, MemoryUse, Metrics, Sample};
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::Status;
 
@@ -23,7 +23,7 @@ impl Measured {
     pub(in crate::webhooks) fn new(metrics: &Metrics) -> Self {
         let outcomes = metrics.counters(
             "tillgate_deliveries",
-            "Turns of deliveries by outcome: delivered, retrying, failed (by its last attempt), held (its webhook is \
+            "Workers of deliveries by outcome: delivered, retrying, failed (by its last attempt), held (its webhook is \
              disabled) or given_up (its webhook was removed, or disabled for too long)",
             ["outcome"],
         );
@@ -74,17 +74,17 @@ impl Measured {
 pub(in crate::webhooks) fn measure(webhooks: &Arc<Webhooks>) {
     let metrics = &webhooks.app.metrics;
     let weak = Arc::downgrade(webhooks);
-    metrics.ask(AGE_OF_MEMORY, move || {
+    metrics.collect(AGE_OF_MEMORY, move || {
         let age = weak.upgrade().map(|it| it.caches.age(it.app.clock.now()));
         let age = age.unwrap_or_default().as_secs_f64();
         vec![Sample::new([("kind", "webhooks")], age)]
     });
     let weak = Arc::downgrade(webhooks);
-    metrics.holds(move || {
+    metrics.collect_memory(move || {
         let Some(webhooks) = weak.upgrade() else {
             return Vec::new();
         };
-        let held = |kind, count| Held {
+        let held = |kind, count| MemoryUse {
             kind,
             count,
             bytes: None,

@@ -11,7 +11,7 @@ use super::webhook::{WEBHOOK, Webhook, webhook_key};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::feed::{Changed, Subscriber, Subscription, keep_fresh};
-use crate::data::per_tenant::{Kept, PerTenant};
+use crate::data::per_tenant::{PerTenant, TenantCache};
 use crate::data::records::{Records, decode_entry};
 use crate::error::Result;
 use crate::identity::TenantId;
@@ -88,7 +88,7 @@ struct Cache {
     webhooks: ArcSwap<Webhooks>,
 }
 
-impl Kept for Cache {
+impl TenantCache for Cache {
     fn is_empty(&self) -> bool {
         self.webhooks.load().is_empty()
     }

@@ -11,7 +11,7 @@ use prometheus_client::registry::Unit;
 
 /// A family that is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct MetricFamily {
     /// Its name; that of a counter without its `_total`, that of durations without `_seconds`.
     pub name: &'static str,
     /// What it says, without a full stop.
@@ -26,7 +26,7 @@ enum Kind {
     Gauge,
 }
 
-impl Asked {
+impl MetricFamily {
     /// A number that only increases.
     #[must_use]
     pub const fn counter(name: &'static str, help: &'static str) -> Self {
@@ -106,16 +106,16 @@ pub(crate) type Source = Box<dyn Fn() -> Vec<Sample> + Send + Sync>;
 
 /// See the module's documentation.
 #[derive(Default)]
-pub(crate) struct AskedFamilies(Mutex<BTreeMap<&'static str, (Asked, Vec<Source>)>>);
+pub(crate) struct Collectors(Mutex<BTreeMap<&'static str, (MetricFamily, Vec<Source>)>>);
 
-impl fmt::Debug for AskedFamilies {
+impl fmt::Debug for Collectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AskedFamilies").finish_non_exhaustive()
+        f.debug_struct("Collectors").finish_non_exhaustive()
     }
 }
 
-impl AskedFamilies {
-    pub(crate) fn add(&self, family: Asked, source: Source) {
+impl Collectors {
+    pub(crate) fn add(&self, family: MetricFamily, source: Source) {
         let mut families = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, sources) = families
             .entry(family.name)
@@ -124,7 +124,7 @@ impl AskedFamilies {
     }
 }
 
-impl Collector for AskedFamilies {
+impl Collector for Collectors {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let families = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (family, sources) in families.values() {
@@ -138,7 +138,7 @@ impl Collector for AskedFamilies {
 /// Writes a family.
 pub(crate) fn encode(
     encoder: &mut DescriptorEncoder<'_>,
-    family: &Asked,
+    family: &MetricFamily,
     samples: &[Sample],
 ) -> fmt::Result {
     let help = format!("{}.", family.help);

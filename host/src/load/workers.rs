@@ -1,4 +1,4 @@
-//! Turns: what keeps a processor busy for a request runs off the threads that serve, on all processors but one, and those
+//! Workers: what keeps a processor busy for a request runs off the threads that serve, on all processors but one, and those
 //! on whose behalf it runs take turns.
 //!
 //! Its threads have a lower priority than those that serve. Nobody has more than half of the places, or the only one, so
@@ -13,36 +13,41 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
-use crate::identity::Holder;
+use crate::identity::Requester;
 
 tokio::task_local! {
     /// On whose behalf the task works.
-    static HOLDER: Holder;
+    static REQUESTER: Requester;
 }
 
 /// Does work on somebody's behalf.
-pub fn on_behalf_of<T>(holder: Holder, work: impl Future<Output = T>) -> impl Future<Output = T> {
-    HOLDER.scope(holder, work)
+pub fn on_behalf_of<T>(
+    requester: Requester,
+    work: impl Future<Output = T>,
+) -> impl Future<Output = T> {
+    REQUESTER.scope(requester, work)
 }
 
 /// On whose behalf the task works.
 #[must_use]
-pub fn holder() -> Holder {
-    HOLDER.try_with(Holder::clone).unwrap_or(Holder::Platform)
+pub fn requester() -> Requester {
+    REQUESTER
+        .try_with(Requester::clone)
+        .unwrap_or(Requester::Platform)
 }
 
 /// Whether the task works on somebody's behalf.
 #[must_use]
-pub fn has_holder() -> bool {
-    HOLDER.try_with(|_| ()).is_ok()
+pub fn has_requester() -> bool {
+    REQUESTER.try_with(|_| ()).is_ok()
 }
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub struct Turns {
+pub struct Workers {
     pool: Handle,
     places: usize,
-    /// How many of them one holder may have.
+    /// How many of them one requester may have.
     each: usize,
     queue: Mutex<Queue>,
 }
@@ -50,9 +55,9 @@ pub struct Turns {
 #[derive(Debug, Default)]
 struct Queue {
     running: usize,
-    lanes: HashMap<Holder, Lane>,
-    /// The holders that somebody waits for, the next first.
-    order: VecDeque<Holder>,
+    lanes: HashMap<Requester, Lane>,
+    /// The requesters that have work waiting, the next first.
+    order: VecDeque<Requester>,
 }
 
 #[derive(Debug, Default)]
@@ -64,12 +69,12 @@ struct Lane {
 /// A place to run at, until this is dropped.
 #[derive(Debug)]
 struct Place {
-    turns: Arc<Turns>,
-    holder: Holder,
+    workers: Arc<Workers>,
+    requester: Requester,
 }
 
-impl Turns {
-    /// Turns on the threads of a runtime, on a machine with so many processors.
+impl Workers {
+    /// Workers on the threads of a runtime, on a machine with so many processors.
     #[must_use]
     pub fn new(pool: Handle, processors: NonZeroUsize) -> Arc<Self> {
         let places = (processors.get() - 1).max(1);
@@ -87,7 +92,7 @@ impl Turns {
         self.pool.clone()
     }
 
-    /// Runs work when it is its holder's turn.
+    /// Runs work when it is its requester's turn.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
@@ -95,7 +100,7 @@ impl Turns {
         self: &Arc<Self>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let place = self.enter(holder()).await?;
+        let place = self.enter(requester()).await?;
         let done = self.pool.spawn_blocking(move || {
             // Held to the end of the work, also when nobody waits for it any more.
             let _place = place;
@@ -109,7 +114,7 @@ impl Turns {
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
-    pub async fn aside<T: Send + 'static>(
+    pub async fn run_low_priority<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
@@ -121,7 +126,7 @@ impl Turns {
         }
     }
 
-    async fn enter(self: &Arc<Self>, holder: Holder) -> Result<Place> {
+    async fn enter(self: &Arc<Self>, requester: Requester) -> Result<Place> {
         let waiting = {
             let mut queue = self.lock();
             let Queue {
@@ -129,15 +134,15 @@ impl Turns {
                 lanes,
                 order,
             } = &mut *queue;
-            let lane = lanes.entry(holder.clone()).or_default();
+            let lane = lanes.entry(requester.clone()).or_default();
             if *running < self.places && lane.running < self.each && lane.waiting.is_empty() {
                 *running += 1;
                 lane.running += 1;
-                let turns = Arc::clone(self);
-                return Ok(Place { turns, holder });
+                let workers = Arc::clone(self);
+                return Ok(Place { workers, requester });
             }
             if lane.waiting.is_empty() {
-                order.push_back(holder);
+                order.push_back(requester);
             }
             let (place, waiting) = oneshot::channel();
             lane.waiting.push_back(place);
@@ -151,10 +156,10 @@ impl Turns {
         let mut given = Vec::new();
         let mut queue = self.lock();
         while queue.running < self.places
-            && let Some((holder, place)) = queue.next(self.each)
+            && let Some((requester, place)) = queue.next(self.each)
         {
-            let turns = Arc::clone(self);
-            given.push((place, Place { turns, holder }));
+            let workers = Arc::clone(self);
+            given.push((place, Place { workers, requester }));
         }
         drop(queue);
         for (place, given) in given {
@@ -170,12 +175,12 @@ impl Turns {
 
 impl Queue {
     /// The next whose turn it is, counted as running.
-    fn next(&mut self, each: usize) -> Option<(Holder, oneshot::Sender<Place>)> {
+    fn next(&mut self, each: usize) -> Option<(Requester, oneshot::Sender<Place>)> {
         for _ in 0..self.order.len() {
-            let holder = self.order.pop_front()?;
-            let lane = self.lanes.get_mut(&holder)?;
+            let requester = self.order.pop_front()?;
+            let lane = self.lanes.get_mut(&requester)?;
             if lane.running >= each {
-                self.order.push_back(holder);
+                self.order.push_back(requester);
                 continue;
             }
             let place = loop {
@@ -186,37 +191,37 @@ impl Queue {
                 }
             };
             if !lane.waiting.is_empty() {
-                self.order.push_back(holder.clone());
+                self.order.push_back(requester.clone());
             }
             if let Some(place) = place {
                 lane.running += 1;
                 self.running += 1;
-                return Some((holder, place));
+                return Some((requester, place));
             }
-            self.forget(&holder);
+            self.forget(&requester);
         }
         None
     }
 
     /// Removes the lane of one who neither runs nor waits.
-    fn forget(&mut self, holder: &Holder) {
-        let lane = self.lanes.get(holder);
+    fn forget(&mut self, requester: &Requester) {
+        let lane = self.lanes.get(requester);
         if lane.is_some_and(|lane| lane.running == 0 && lane.waiting.is_empty()) {
-            self.lanes.remove(holder);
+            self.lanes.remove(requester);
         }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut queue = self.turns.lock();
+        let mut queue = self.workers.lock();
         queue.running = queue.running.saturating_sub(1);
-        if let Some(lane) = queue.lanes.get_mut(&self.holder) {
+        if let Some(lane) = queue.lanes.get_mut(&self.requester) {
             lane.running = lane.running.saturating_sub(1);
         }
-        queue.forget(&self.holder);
+        queue.forget(&self.requester);
         drop(queue);
-        self.turns.fill();
+        self.workers.fill();
     }
 }
 
@@ -231,13 +236,13 @@ mod tests {
     use super::*;
     use crate::identity::TenantId;
 
-    fn tenant(id: &str) -> Holder {
-        Holder::Tenant(TenantId::new(id).unwrap_or_else(|| unreachable!()))
+    fn tenant(id: &str) -> Requester {
+        Requester::Tenant(TenantId::new(id).unwrap_or_else(|| unreachable!()))
     }
 
     /// Work that says its name when it begins and ends when it is told to.
     struct Work {
-        turns: Arc<Turns>,
+        workers: Arc<Workers>,
         begun: mpsc::Sender<&'static str>,
         end: Arc<Mutex<mpsc::Receiver<()>>>,
     }
@@ -249,18 +254,21 @@ mod tests {
                 let waiting = queue.lanes.values().map(|lane| lane.waiting.len());
                 queue.running + waiting.sum::<usize>()
             };
-            let before = known(&self.turns.lock());
-            let (turns, begun) = (Arc::clone(&self.turns), self.begun.clone());
+            let before = known(&self.workers.lock());
+            let (workers, begun) = (Arc::clone(&self.workers), self.begun.clone());
             let end = Arc::clone(&self.end);
             let work = move || {
                 let _ = begun.send(name);
                 let end = end.lock().unwrap_or_else(PoisonError::into_inner);
                 let _ = end.recv();
             };
-            let (holder, _) = name.split_at(1);
-            let holder = tenant(holder);
-            tokio::spawn(on_behalf_of(holder, async move { turns.run(work).await }));
-            while known(&self.turns.lock()) == before {
+            let (requester, _) = name.split_at(1);
+            let requester = tenant(requester);
+            tokio::spawn(on_behalf_of(
+                requester,
+                async move { workers.run(work).await },
+            ));
+            while known(&self.workers.lock()) == before {
                 std::thread::yield_now();
             }
         }
@@ -269,11 +277,11 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn tenants_take_turns_and_nobody_has_all_places() {
         let processors = NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN);
-        let turns = Turns::new(Handle::current(), processors);
+        let workers = Workers::new(Handle::current(), processors);
         let (begun, begins) = mpsc::channel();
         let (ends, end) = mpsc::channel();
         let work = Work {
-            turns: Arc::clone(&turns),
+            workers: Arc::clone(&workers),
             begun,
             end: Arc::new(Mutex::new(end)),
         };
@@ -298,10 +306,10 @@ mod tests {
         assert!(at("c1") < at("a4") && at("b2") < at("a4"), "{order:?}");
         assert!(at("a3") < at("a4") && at("b2") < at("b3"), "{order:?}");
         drop(ends);
-        while turns.lock().running > 0 {
+        while workers.lock().running > 0 {
             std::thread::yield_now();
         }
-        let queue = turns.lock();
+        let queue = workers.lock();
         assert!(
             queue.lanes.is_empty() && queue.order.is_empty(),
             "{queue:?}"

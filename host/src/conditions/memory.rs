@@ -7,7 +7,7 @@ use super::cache::PartitionCache;
 use super::tenants::Tenant;
 use crate::data::feed::Subscriber;
 use crate::data::per_tenant::PerTenant;
-use crate::observe::metrics::{AGE_OF_MEMORY, Held, Sample};
+use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
 
 impl Conditions {
     /// How many tenants are in memory.
@@ -28,10 +28,10 @@ impl Conditions {
             age.unwrap_or_default()
         });
         let (global, tenants) = (Arc::clone(&self.global), Arc::clone(&self.tenants));
-        app.metrics.holds(move || held(&global, &tenants));
+        app.metrics.collect_memory(move || held(&global, &tenants));
         let (global, tenants) = (Arc::clone(&self.global), Arc::clone(&self.tenants));
         let clock = Arc::clone(&app.clock);
-        app.metrics.ask(AGE_OF_MEMORY, move || {
+        app.metrics.collect(AGE_OF_MEMORY, move || {
             let now = clock.now();
             let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
             let caches = tenants.all().map(|tenant| tenant.own()).chain([&global]);
@@ -43,7 +43,7 @@ impl Conditions {
 }
 
 /// What is in memory of the platform and of tenants.
-fn held(global: &PartitionCache, tenants: &RwLock<PerTenant<Tenant>>) -> Vec<Held> {
+fn held(global: &PartitionCache, tenants: &RwLock<PerTenant<Tenant>>) -> Vec<MemoryUse> {
     let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
     let own = tenants.all().map(|tenant| tenant.own().content());
     let mut conditions = (0, 0);
@@ -54,12 +54,12 @@ fn held(global: &PartitionCache, tenants: &RwLock<PerTenant<Tenant>>) -> Vec<Hel
         projects.0 += content.projects.size();
         projects.1 += content.project_bytes;
     }
-    let held = |kind, (count, bytes)| Held {
+    let held = |kind, (count, bytes)| MemoryUse {
         kind,
         count,
         bytes: Some(bytes),
     };
-    let tenants = Held {
+    let tenants = MemoryUse {
         kind: "tenants",
         count: tenants.all().len(),
         bytes: None,

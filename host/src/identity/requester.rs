@@ -7,7 +7,7 @@ use super::{Caller, TenantId};
 
 /// A tenant; on public routes an address; or nobody in particular.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Holder {
+pub enum Requester {
     /// The tenant of the caller.
     Tenant(TenantId),
     /// The address of a caller who is not known.
@@ -16,7 +16,7 @@ pub enum Holder {
     Platform,
 }
 
-impl Holder {
+impl Requester {
     /// The tenant of a caller, or the address that a request came from.
     #[must_use]
     pub fn of(caller: Option<&Caller>, peer: IpAddr) -> Self {
