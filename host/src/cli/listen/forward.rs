@@ -22,7 +22,7 @@ const LIMITS: Limits = Limits {
     destinations: Destinations::Local,
 };
 
-/// How much of an answer is reported: more than is kept, for the host must recognise secrets in it.
+/// How much of an answer is reported: more than the journal shows, for the host must recognise secrets in it.
 const REPORTED: usize = 5 << 10;
 
 /// The pauses between reports that the host does not take.
@@ -43,7 +43,7 @@ pub(super) struct Forwarder {
 pub(super) enum Forwarded {
     /// The next one.
     Shown,
-    /// Nothing: nobody reads what is printed.
+    /// Nothing: the reader of its output is gone.
     Unread,
     /// Nothing: the receiver wants no more.
     Gone,

@@ -75,7 +75,7 @@ struct Listener {
     wanted: Value,
     /// The webhook's path.
     path: String,
-    /// The deliveries that are under way.
+    /// The deliveries that are in flight.
     running: JoinSet<Result<Forwarded, String>>,
 }
 
@@ -118,7 +118,7 @@ impl Listener {
         Ok(made)
     }
 
-    /// Forwards deliveries until a signal comes, nobody reads what it prints, or it cannot go on.
+    /// Forwards deliveries until a signal comes, the reader of its output is gone, or it cannot go on.
     async fn listen(&mut self, signals: &mut Signals) -> Result<(), String> {
         let mut pauses = pauses();
         let mut stream = self.follow().await?;
@@ -200,7 +200,7 @@ impl Listener {
         self.follow().await
     }
 
-    /// Waits for what is under way, unless another signal comes, and removes the webhook.
+    /// Waits for the deliveries in flight, unless another signal comes, and removes the webhook.
     async fn end(mut self, signals: &mut Signals) {
         let rest = async { while self.running.join_next().await.is_some() {} };
         tokio::select! {
