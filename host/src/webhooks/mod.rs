@@ -3,10 +3,9 @@
 //!
 //! Read the rooms in this order; each imports only those before it. `registry/` is what tenants configure. `events/`
 //! accepts an event in one commit with its deliveries and their jobs. `delivery/` does these jobs: a job is one attempt,
-//! and what has come of it is written in one commit. `journal/` answers what has become of deliveries, replays and
-//! removes them. `listener/` has deliveries forwarded by a developer's own machine, which this service cannot reach.
-//! `resource.rs` changes webhooks, with what the rooms keep of them; `document.rs` is for the rest of this program, and
-//! `http/` for the network.
+//! whose result is written in one commit. `journal/` lists deliveries, replays them, and removes old ones. `listener/` has
+//! deliveries forwarded by a developer's own machine, which this service cannot reach. Above the rooms, `resource.rs`
+//! creates, changes and removes webhooks, `document.rs` is for the rest of this program, and `http/` for the network.
 
 mod delivery;
 mod document;
@@ -41,11 +40,11 @@ use crate::error::Result;
 use crate::identity::TenantId;
 use crate::jobs::{Queue, Scope, Work};
 
-/// How many deliveries are worked at: first attempts and later ones, on this host and of one tenant.
+/// How many first and later attempts are made at once: on this host, and of one tenant.
 const FIRST_AT_ONCE: (usize, usize) = (256, 128);
 const LATER_AT_ONCE: (usize, usize) = (128, 64);
 
-/// How long an attempt may take together with what is written of it.
+/// How long an attempt may take, together with writing its result.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// The webhooks of every tenant.

@@ -20,7 +20,7 @@ pub(in crate::webhooks) const MAX_PREFIX: usize = MAX_EXCERPT + (4 << 10);
 /// The most characters of a redirect's target that are told.
 const MAX_LOCATION: usize = 200;
 
-/// What has come of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug)]
 pub(in crate::webhooks) struct AttemptResult {
     pub(in crate::webhooks) attempt: Attempt,

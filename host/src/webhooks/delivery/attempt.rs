@@ -1,4 +1,4 @@
-//! One attempt at a delivery: its webhook's limiter lets it pass or puts it off, what is to be sent is read, and sent.
+//! One attempt at a delivery: the limiter of its webhook admits it or puts it off, its records are read, its event is sent.
 
 use std::sync::Arc;
 

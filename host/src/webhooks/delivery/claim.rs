@@ -1,4 +1,4 @@
-//! The job of a delivery, while it is this host's: what has become of it is written in one commit that settles the job.
+//! The job of a delivery that this host has claimed. One commit settles it, together with what follows from it.
 
 use uuid::Uuid;
 

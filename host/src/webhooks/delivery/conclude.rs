@@ -1,5 +1,5 @@
-//! What has come of an attempt, written in one commit: the delivery with the attempt, its job settled or due again, the
-//! counts of its webhook, and since when every attempt at the webhook has failed.
+//! The end of an attempt, in one commit: the delivery with the attempt, its job settled or due again, the counts of its
+//! webhook, and since when every attempt at the webhook has failed.
 
 use super::answer::AttemptResult;
 use super::claim::Claim;

@@ -16,7 +16,7 @@ use crate::webhooks::registry::webhook::{Disabled, DisabledReason, Webhook, webh
 /// The type of the events of webhooks themselves.
 const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
 
-/// The record of a webhook of which every attempt has failed lately.
+/// The record of a webhook at which every attempt has failed lately.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(in crate::webhooks) struct Failing {
     pub(in crate::webhooks) since: Timestamp,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
 
-/// Works at a delivery.
+/// Does the job of a delivery.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Conflict`](crate::error::Error::Conflict) when the job is another host's by

@@ -1,4 +1,4 @@
-//! The metrics of deliveries: what became of them, how long attempts took, and what is in memory for them.
+//! The metrics of deliveries: their outcomes, how long attempts took, and what is in memory for them.
 
 use std::sync::Arc;
 

@@ -44,8 +44,8 @@ pub(super) fn next_step(
     }
 }
 
-/// Why a webhook is disabled after an attempt, if it is. Every attempt has failed since `failing_since`, and this is borne
-/// for as long as `patience`.
+/// Why a webhook is disabled after an attempt, if it is: its receiver is gone, or every attempt since `failing_since` has
+/// failed, for as long as `patience` or longer.
 pub(super) fn reason_to_disable(
     result: &AttemptResult,
     failing_since: Option<Timestamp>,

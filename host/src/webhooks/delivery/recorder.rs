@@ -1,5 +1,5 @@
-//! Writes what has become of deliveries to the store in batches: results of a tenant that come at about the same time share
-//! a commit, together with the counts of their webhooks.
+//! Writes the results of jobs of deliveries in batches: results of a tenant that come at about the same time share a commit,
+//! together with the counts of their webhooks.
 //!
 //! Each result settles the job of its delivery, so that it takes effect once.
 
@@ -43,7 +43,7 @@ impl Recorder {
         }))
     }
 
-    /// Writes what has become of a delivery, and counts the attempt if one was made.
+    /// Writes a result, and counts the attempt if one was made.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the job's lease was lost; when the store is unavailable.
@@ -60,7 +60,7 @@ impl Recorder {
             written,
         };
         if self.0.add(records.partition(), result) {
-            // In a task of its own: whatever waits here may be stopped while others wait.
+            // In a task of its own: this job may be stopped while others wait.
             let (shared, records) = (Arc::clone(&self.0), records.clone());
             tokio::spawn(async move { shared.write_all(&records).await });
         }

@@ -84,7 +84,7 @@ impl Sender {
         })
     }
 
-    /// Sends an event, and says what has come of it.
+    /// Makes an attempt: sends an event to a webhook.
     pub(in crate::webhooks) async fn send(
         &self,
         identity: &IdentityProvider,

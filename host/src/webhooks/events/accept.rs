@@ -1,6 +1,6 @@
 //! Accepting an event: its record, and a delivery with a job for each webhook that it is for, all in one commit.
 //!
-//! Where the deliveries are too many for one commit, or it is not known yet which webhooks want the event, a job makes
+//! Where there are too many deliveries for one commit, or it is not known yet which webhooks want the event, a job creates
 //! them (`fan_out.rs`).
 
 use bytes::Bytes;
@@ -16,10 +16,10 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::webhooks::Webhooks;
 
-/// The queue of events that have more deliveries to be made.
+/// The queue of events with deliveries that are still to be created.
 pub(in crate::webhooks) const FAN_OUT: &str = "webhook-fan-out";
 
-/// How many deliveries are made in one commit: each has two operations of its own.
+/// How many deliveries are created in one commit: each has two operations of its own.
 const MAX_AT_ONCE: usize = 400;
 
 /// What was accepted.
@@ -49,8 +49,8 @@ impl Webhooks {
         })
     }
 
-    /// Adds to a change the deliveries of an event to some webhooks, or a job that makes those that are too many. Answers
-    /// the first. What would be put off at once, since its webhook does not answer, is put off already.
+    /// Adds to a change the deliveries of an event to some webhooks, or a job that creates those that are too many.
+    /// Answers the first. What would be put off at once, since its webhook does not answer, is put off already.
     pub(in crate::webhooks) fn create_deliveries(
         &self,
         change: &mut Change,

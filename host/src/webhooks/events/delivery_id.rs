@@ -40,7 +40,7 @@ impl DeliveryId {
     }
 }
 
-/// A key such that the deliveries of a time and before come after it.
+/// The key after which the deliveries of a time, and of earlier times, come.
 pub(in crate::webhooks) fn key_before(at: Timestamp) -> String {
     let millis = (at.0 / 1_000).min(END_OF_TIME);
     // Sorts before every key of that millisecond, which are longer.

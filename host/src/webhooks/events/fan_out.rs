@@ -1,5 +1,5 @@
-//! The job that makes deliveries after their event was accepted: of the service's own events, of which it is found out here
-//! which webhooks want them, and those that are too many for one commit.
+//! The job that creates deliveries after their event was accepted: for the service's own events, and where there are too
+//! many deliveries for one commit.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::jobs::Work;
 use crate::webhooks::Webhooks;
 use crate::webhooks::registry::cache::wanting;
 
-/// Makes deliveries. The job names the webhooks that are left, or nothing when it is not known yet which want the event.
+/// Creates deliveries. The job names the webhooks that are left, or none when it is to look for those that want the event.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.

@@ -1,6 +1,6 @@
 //! Events: the request that publishes one (`body.rs`), what it becomes (`publish.rs`, `event.rs`, `accepted_id.rs`), and
-//! the commit that accepts it (`accept.rs`) with its deliveries (`delivery.rs`, `delivery_id.rs`), of which some are made
-//! by a job afterwards (`fan_out.rs`).
+//! the commit that accepts it (`accept.rs`) with its deliveries (`delivery.rs`, `delivery_id.rs`), some of which a job
+//! creates afterwards (`fan_out.rs`).
 
 pub(super) mod accept;
 pub(super) mod accepted_id;

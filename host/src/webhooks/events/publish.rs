@@ -125,8 +125,8 @@ fn repeated(event: &NewEvent, id: &str, accepted: &AcceptedId) -> Result<Publish
     })
 }
 
-/// Publishes the events of the service's own features in the commits of their changes. Who wants them is found out
-/// afterwards, by a job.
+/// Publishes the events of the service's own features in the commits of their changes. Which webhooks want
+/// them is found out afterwards, by a job.
 pub(in crate::webhooks) fn follow_outbox(app: &Arc<App>) {
     let (clock, settings) = (Arc::clone(&app.clock), app.config.webhooks.clone());
     app.outbox

@@ -1,4 +1,4 @@
-//! The journal, and sending deliveries again.
+//! The journal, and replays.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 
 async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let id = delivery_of(&request)?;
-    let found = journal::one(&webhooks, &request.caller()?.tenant, id).await?;
+    let found = journal::details(&webhooks, &request.caller()?.tenant, id).await?;
     Reply::of(StatusCode::OK, &found)
 }
 

@@ -102,7 +102,7 @@ pub(super) struct Details {
     request: Option<RequestAnswer>,
 }
 
-/// What is sent, without secrets.
+/// The request of an attempt, without secrets.
 #[derive(Debug, Serialize)]
 struct RequestAnswer {
     method: &'static str,
@@ -173,11 +173,11 @@ pub(super) async fn page(
     }
 }
 
-/// A delivery.
+/// A delivery with its attempts.
 ///
 /// # Errors
 /// [`Error::NotFound`]; when the store is unavailable.
-pub(super) async fn one(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) -> Result<Details> {
+pub(super) async fn details(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) -> Result<Details> {
     let id = DeliveryId(id);
     let records = webhooks.app.records(tenant.partition());
     let read = records.get::<Delivery>(&id.key()).await?;
@@ -194,7 +194,7 @@ pub(super) async fn one(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) -> Res
     })
 }
 
-/// What is sent in an attempt, as the last one or the next one.
+/// The request of the last attempt, or of the next one if there was none.
 async fn request(
     webhooks: &Webhooks,
     records: &Records,

@@ -59,7 +59,7 @@ pub(in crate::webhooks) fn replay_key(id: Uuid) -> String {
 }
 
 impl Webhooks {
-    /// Sends a delivery again.
+    /// Replays a delivery.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when its webhook takes nothing.
@@ -83,7 +83,7 @@ impl Webhooks {
         records.change(plan).await
     }
 
-    /// Begins to send again all deliveries that a filter names.
+    /// Begins to replay all deliveries that a filter names.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -199,7 +199,7 @@ async fn page(
     Ok(())
 }
 
-/// Adds to a change what has a delivery sent again, now. One that was not tried yet is about to be.
+/// Adds to a change what sends a delivery again, now. One that was not tried yet is on its way already.
 pub(super) fn requeue(
     change: &mut Change,
     id: DeliveryId,

@@ -1,6 +1,6 @@
-//! What is removed once it is old: deliveries, events with the ids that were accepted, counts, replays.
+//! Retention: a job of each tenant removes deliveries, events, accepted ids, counts and replays once they are old.
 //!
-//! One job a tenant, every night while there is anything. Keys have the time in them, so that only what is old is read.
+//! It runs every night for as long as the tenant has any. Keys have the time in them, so that only old records are read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn midnight(now: Timestamp) -> Timestamp {
     Timestamp((now.0 / day + 1) * day)
 }
 
-/// Removes a page of what is old.
+/// Removes a page of old records.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.

@@ -1,6 +1,6 @@
-//! The end of listeners. Each has one job, which is due when its stream has been gone for too long: a stream keeps putting
-//! it off. It removes the webhook, and then returns what was not forwarded to the ordinary queue, where it fails like
-//! all deliveries of a webhook that does not exist.
+//! The end of listeners. Each has one job, which is due when its stream has been gone for too long; a stream renews it. The
+//! job removes the webhook, and then returns deliveries that were not forwarded to the ordinary queue, where they fail
+//! like all deliveries of a webhook that does not exist.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::webhooks::registry::webhook::{Webhook, webhook_key};
 /// The queue of listeners that may have to be removed.
 pub(in crate::webhooks) const QUEUE: &str = "webhook-listeners";
 
-/// How long deliveries may still come that another host has left to a listener of whose end it has not heard.
+/// How long deliveries may still be queued for a removed listener, by hosts whose memory does not show its end yet.
 const LINGER: Duration = Duration::from_secs(60);
 
 /// How many deliveries are returned at once, and how long that may take.

@@ -1,4 +1,4 @@
-//! A delivery as a listener gets it: the request that is to be made, and what is needed to report its outcome.
+//! A delivery as a listener gets it: the request that is to be made, and what is needed to report its result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ struct Request<'a> {
 }
 
 impl Offer {
-    /// It as JSON on one line, with the request.
+    /// The offer as JSON on one line, with the request.
     pub(super) fn to_json(self, event: &Event, url: &str, headers: &HeaderMap) -> Result<Arc<str>> {
         let (lease, at) = (self.lease, self.at);
         let texts = headers

@@ -92,7 +92,7 @@ impl Report {
 }
 
 impl Webhooks {
-    /// Writes what has come of a delivery that a listener has forwarded. A report that comes twice counts once.
+    /// Writes the result that a listener reports. A report that comes twice counts once.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::error::Error::NotFound); [`Error::Conflict`](crate::error::Error::Conflict) when the

@@ -65,7 +65,7 @@ pub(in crate::webhooks) struct NewWebhook {
     pub(in crate::webhooks) id: Option<Uuid>,
 }
 
-/// What is to become of a shared key.
+/// What a request does to the shared key.
 #[derive(Debug, PartialEq)]
 pub(in crate::webhooks) enum SharedKeyChange {
     Keep,

@@ -1,4 +1,4 @@
-//! The slots of a tenant's listeners: so many listeners may there be at once, whichever come first.
+//! The slots of a tenant's listeners: there are no more listeners at once than slots.
 //!
 //! A listener takes the record of a slot in the commit that creates its webhook. A slot has a queue, on which the
 //! deliveries wait that the listener forwards: the names of queues stay few, however many listeners come and go.

@@ -126,7 +126,7 @@ impl Webhook {
         types.any(|wanted| wanted == ALL || wanted == event_type)
     }
 
-    /// It as it is answered.
+    /// The webhook as it is answered.
     pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
         let settings = &self.settings;
         Answer {

@@ -3,7 +3,7 @@
 //!
 //! A limiter is in memory, one a webhook and host. A delivery is sent at once, or waits a moment for those before it, or
 //! is put off until there is expected to be room (`pacing.rs`): no delivery of a webhook holds a permit that others could
-//! use. While a webhook does not answer (`breaker.rs`), its deliveries come again one after the other, and those of all
+//! use. While a webhook does not answer (`breaker.rs`), its deliveries are tried again one by one, and those of all
 //! such webhooks of a tenant no more often than those of one.
 
 mod breaker;
@@ -44,7 +44,7 @@ pub(in crate::webhooks) struct Limiter {
     pacing: Mutex<Pacing>,
 }
 
-/// When a delivery comes again that was put off.
+/// Until when a delivery is put off.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::webhooks) struct Deferral {
     pub(in crate::webhooks) until: Timestamp,
@@ -139,7 +139,7 @@ impl Limiter {
     /// Asks to send a delivery. `has_reservation` says that it has waited for its place within the rate already.
     ///
     /// # Errors
-    /// When it comes again, if it is put off.
+    /// Until when it is put off instead.
     pub(in crate::webhooks) async fn admit(
         self: &Arc<Self>,
         now: Timestamp,
@@ -173,7 +173,7 @@ impl Limiter {
 }
 
 impl Deferral {
-    /// Of a delivery whose place within the rate is kept.
+    /// Of a delivery that has its place within the rate.
     const fn reserved(until: Timestamp) -> Self {
         Self {
             until,

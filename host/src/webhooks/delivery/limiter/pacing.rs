@@ -1,5 +1,5 @@
 //! What a limiter knows of its webhook, and what follows for the next delivery: it is sent at once, waits a moment for those
-//! before it, or comes again at a time that is expected to suit. Pure.
+//! before it, or is put off until a time when there should be room. Pure.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ const EXPECTED: Duration = Duration::from_millis(20);
 /// How long a delivery waits for those before it; what would take longer is put off.
 pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 
-/// How far apart deliveries of a tenant come again that wait for a webhook to be back: a long queue of them must cost
+/// How far apart deliveries of a tenant are tried again that wait for a webhook to be back: a long queue of them must cost
 /// little, however many webhooks it is for.
 pub(super) const SPACING: Duration = Duration::from_millis(5);
 
@@ -55,10 +55,10 @@ impl Pacing {
         &self.breaker
     }
 
-    /// Lets a delivery wait for a permit, and says whether it is a probe; or says when it comes again.
+    /// Lets a delivery wait for a permit, and says whether it is a probe.
     ///
     /// # Errors
-    /// When it comes again.
+    /// Until when it is put off instead.
     pub(super) fn enter(
         &mut self,
         now: Timestamp,
@@ -99,8 +99,8 @@ impl Pacing {
         at
     }
 
-    /// When the next delivery comes again that waits for the webhook to be back; `None` when it may be sent, at least as a
-    /// probe.
+    /// Until when the next delivery is put off since the webhook does not answer; `None` when it may be sent, at least as
+    /// a probe.
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
         let at = self.next_room.max(self.breaker.blocks_until(now)?);
         self.next_room = at.plus(SPACING * self.not_closed.load(Ordering::Relaxed).max(1));
