@@ -99,7 +99,6 @@ impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused(code, faults) => Self::from_engine(code, faults),
-            EngineError::Unprepared => Self::Bug("a document is not prepared".to_owned()),
             EngineError::Failed(cause) => Self::Bug(cause),
         }
     }
