@@ -57,7 +57,7 @@ struct NamedItem<'r> {
 impl<'c> Plan<'c> {
     /// The plan for a request, with what a tenant sees.
     #[must_use]
-    pub fn new(catalog: &'c TenantCatalog, question: Question, request: &[u8]) -> Self {
+    pub(super) fn new(catalog: &'c TenantCatalog, question: Question, request: &[u8]) -> Self {
         let named = || serde_json::from_slice(request).unwrap_or_default();
         let project_of = |named: &Named<'_>| {
             let id = ProjectId::new(named.project_id.as_deref()?)?;
@@ -88,7 +88,7 @@ impl<'c> Plan<'c> {
 
     /// Whether an instance makes the decision in so little time that others need not wait for it.
     #[must_use]
-    pub fn is_short(&self, instance: &Lease<'_>) -> bool {
+    pub(super) fn is_short(&self, instance: &Lease<'_>) -> bool {
         let is_short =
             |document: &Document| document.text().len() <= MAX_PREPARED || instance.has(document);
         let documents_are_short = match &self.kind {
@@ -104,7 +104,11 @@ impl<'c> Plan<'c> {
     ///
     /// # Errors
     /// [`EngineError::Refused`] naming every fault of the request, or that no such condition is in force.
-    pub fn decide(&self, instance: Lease<'_>, request: &[u8]) -> Result<Decided, EngineError> {
+    pub(super) fn decide(
+        &self,
+        instance: Lease<'_>,
+        request: &[u8],
+    ) -> Result<Decided, EngineError> {
         let call = match &self.kind {
             Kind::Condition(document, id) => Call::Condition(document, id),
             Kind::Project(document) => Call::Project(document),
@@ -115,7 +119,7 @@ impl<'c> Plan<'c> {
 
     /// The same, which needs the catalog no longer.
     #[must_use]
-    pub fn into_owned(self) -> Plan<'static> {
+    pub(super) fn into_owned(self) -> Plan<'static> {
         let owned = |document: Cow<'_, Document>| Cow::Owned(document.into_owned());
         let kind = match self.kind {
             Kind::Condition(document, id) => Kind::Condition(owned(document), id),
@@ -130,7 +134,7 @@ impl<'c> Plan<'c> {
 
     /// What it is counted under.
     #[must_use]
-    pub const fn subject(&self) -> Subject {
+    pub(super) const fn subject(&self) -> Subject {
         match self.kind {
             Kind::Condition(..) => Subject::Condition,
             Kind::Project(_) => Subject::Project,

@@ -22,7 +22,7 @@ use crate::data::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
 use crate::data::etag::Written;
 use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::identity::Requester;
+use crate::load::Requester;
 use crate::load::budget::{Reservation, counted};
 
 /// `Correlation-Id`.
@@ -48,6 +48,9 @@ const COMPRESS_FROM: usize = 1024;
 
 /// Longer bodies are compressed off the threads that serve, unless they are longer than [`MAX_WHOLE`].
 const LARGE: usize = 16 << 10;
+
+/// Longer bodies are sent by the threads of lower priority.
+const BULK: usize = 32 << 10;
 
 /// An answer.
 #[derive(Debug)]
@@ -200,6 +203,15 @@ impl Reply {
     pub fn problem(status: StatusCode, detail: &str, correlation: Uuid) -> Self {
         let messages = (status == StatusCode::BAD_REQUEST).then(|| vec![detail.to_owned()]);
         problem(status, detail, messages, correlation)
+    }
+
+    /// Whether it is large, or without end, so that sending it is for the threads of lower priority.
+    pub(super) fn is_bulk(&self) -> bool {
+        match &self.body {
+            Body::Whole(bytes) => bytes.len() > BULK,
+            Body::Shared(text) => text.text().len() > BULK,
+            Body::Stream(_) => true,
+        }
     }
 
     /// The bytes of a body that was made for this answer alone.

@@ -12,7 +12,6 @@ mod memory;
 mod process;
 mod requests;
 mod store;
-mod striped;
 mod tenants;
 
 use std::borrow::Cow;
@@ -35,7 +34,7 @@ pub use self::tenants::{MAX_TENANTS, Tenants};
 use crate::error::{Error, Result};
 
 /// A number that only increases; recording is an atomic operation that no other thread waits for.
-pub type Counter = prometheus_client::metrics::counter::Counter<u64, self::striped::Striped>;
+pub type Counter = prometheus_client::metrics::counter::Counter;
 
 /// The media type of a scrape: OpenMetrics, which Prometheus asks for.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text";
