@@ -2,7 +2,8 @@
 //! Bounded.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+
+use parking_lot::RwLock;
 
 use super::verify::Verified;
 use crate::clock::Timestamp;
@@ -26,18 +27,14 @@ impl VerifiedTokens {
         token: &str,
         find: impl FnOnce(&Verified) -> Option<T>,
     ) -> Option<T> {
-        let shard = self
-            .shard(token)?
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        shard.get(token).and_then(find)
+        self.shard(token)?.read().get(token).and_then(find)
     }
 
     pub(super) fn insert(&self, token: &str, verified: Verified, now: Timestamp) {
         let Some(shard) = self.shard(token) else {
             return;
         };
-        let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = shard.write();
         if shard.len() >= PER_SHARD {
             shard.retain(|_, verified| verified.is_usable(now));
         }
@@ -56,7 +53,7 @@ impl VerifiedTokens {
     pub(super) fn size(&self) -> (usize, usize) {
         let mut size = (0, 0);
         for shard in &self.shards {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.read();
             size.0 += shard.len();
             size.1 += shard.keys().map(|token| token.len()).sum::<usize>();
         }
