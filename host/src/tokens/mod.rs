@@ -74,7 +74,7 @@ use crate::app::App;
 use crate::clock::Clock;
 use crate::data::feed::{Subscriber, keep_fresh};
 use crate::data::quota::Usage;
-use crate::data::records::{Change, Records};
+use crate::data::records::Records;
 use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
@@ -181,7 +181,7 @@ impl Tokens {
             .ok_or_else(|| Error::Bug("platform_tenant is not a tenant id".to_owned()))?;
         let records = app.records(Partition::named(PARTITION));
         let keys = Keys::open(records.clone(), Arc::clone(&app.clock), KEYS).await?;
-        let pepper = read_or_create_pepper(&records).await?;
+        let (pepper, _) = records.get_or_put(PEPPER, &random_secret()?).await?;
         let clock = Arc::clone(&app.clock);
         let registry = Registry::new(records.clone(), clock, platform.clone(), Arc::clone(&keys));
         let registry = Arc::new(registry);
@@ -317,19 +317,4 @@ impl Tokens {
 /// The key of a client.
 fn client_key(id: &str) -> String {
     format!("{CLIENT}{id}")
-}
-
-/// The stored pepper. Several hosts may start at once on an empty store: one of them creates it, the others take it.
-async fn read_or_create_pepper(records: &Records) -> Result<String> {
-    let new = random_secret()?;
-    let plan = async || {
-        let mut change = Change::default();
-        if let Some(stored) = records.get::<String>(PEPPER).await? {
-            return Ok((change, stored.record));
-        }
-        change.expect::<String>(PEPPER, None);
-        change.put(PEPPER, &new)?;
-        Ok((change, new.clone()))
-    };
-    records.change(plan).await
 }
