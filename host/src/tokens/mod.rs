@@ -33,17 +33,17 @@ mod issue;
 mod jws;
 mod limits;
 mod provision;
-mod refusal;
 mod registration;
 mod registry;
 mod roles;
+pub mod schema;
 mod statement;
 mod statements;
-pub mod template;
 mod templates;
 mod tenants;
+mod token_cache;
+mod token_error;
 mod trusted;
-mod verified;
 mod verify;
 
 use std::sync::Arc;
@@ -58,16 +58,16 @@ use self::expiry::Expiry;
 pub use self::form::BasicCredentials;
 pub use self::issue::{Issued, MAX_FORM};
 use self::limits::{Registrations, WrongSecrets};
-pub use self::refusal::Refusal;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
 pub use self::roles::Role;
+use self::schema::SchemaCache;
 pub use self::statement::NewStatement;
-use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
 pub use self::tenants::Tenant;
+use self::token_cache::TokenCache;
+pub use self::token_error::TokenError;
 use self::trusted::TrustedIssuers;
-use self::verified::VerifiedTokens;
 use serde::Serialize;
 
 use crate::app::App;
@@ -150,9 +150,9 @@ pub struct Tokens {
     pepper: Pepper,
     /// The record of a client that does not exist, so that an unknown id costs the same work as a known one.
     absent_client: bytes::Bytes,
-    schemas: Arc<Schemas>,
+    schemas: Arc<SchemaCache>,
     trusted: TrustedIssuers,
-    verified: Arc<VerifiedTokens>,
+    verified: Arc<TokenCache>,
     max_stale_callers: Duration,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::client_id::Software;
 use super::counts::{self, Counts};
-use super::template::Schema;
+use super::schema::Schema;
 use super::{Tokens, tenants};
 use crate::data::etag::{self, Preconditions};
 use crate::data::records::{Change, Versioned};

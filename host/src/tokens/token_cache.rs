@@ -14,13 +14,13 @@ const PER_SHARD: usize = 512;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct VerifiedTokens {
+pub(super) struct TokenCache {
     shards: [RwLock<Shard>; SHARDS],
 }
 
 type Shard = HashMap<Box<str>, Verified, foldhash::quality::RandomState>;
 
-impl VerifiedTokens {
+impl TokenCache {
     /// What `find` finds in a token that is cached.
     pub(super) fn find<T>(
         &self,

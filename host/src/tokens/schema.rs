@@ -280,9 +280,9 @@ fn refuse<T>(why: &str) -> Result<T> {
 
 /// Compiled schemas of templates, by key and revision, so that each is compiled once.
 #[derive(Debug, Default)]
-pub(super) struct Schemas(Mutex<HashMap<String, (Revision, Arc<Schema>)>>);
+pub(super) struct SchemaCache(Mutex<HashMap<String, (Revision, Arc<Schema>)>>);
 
-impl Schemas {
+impl SchemaCache {
     /// The schema of a template that was put by the commit of this revision.
     pub(super) async fn of(
         &self,
