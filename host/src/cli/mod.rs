@@ -17,6 +17,7 @@ mod listen;
 mod operator;
 mod output;
 mod progress;
+mod reconnect;
 mod session;
 mod signals;
 mod tail;

@@ -5,18 +5,17 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::Args;
 use serde::Deserialize;
 
 use super::changes::Changes;
 use super::output::print_on;
-use super::session::{Failure, HostOptions, Session, segment};
+use super::reconnect::Reconnect;
+use super::session::{HostOptions, Session, segment};
 use super::signals::Signals;
 use crate::egress::{Event, EventStream};
 
-/// The pauses before it connects again: the first, and the longest.
-const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause before it connects again.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 #[derive(Args, Debug)]
@@ -98,7 +97,7 @@ impl Follower {
 
     /// Prints messages until nobody reads them any more.
     async fn follow(&mut self) -> Result<(), String> {
-        let mut pauses = pauses();
+        let mut reconnect = Reconnect::new(MAX_PAUSE);
         loop {
             match self.stream.next().await {
                 Ok(Some(event)) => match self.show(&event)? {
@@ -109,33 +108,19 @@ impl Follower {
                 Ok(None) => {}
                 Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
             }
-            if self.stream.has_received() {
-                pauses = self::pauses();
-            }
             self.cursor = self.cursor().map(str::to_owned);
-            self.stream = self.connect(&mut pauses).await?;
+            let Self {
+                session,
+                path,
+                cursor,
+                ..
+            } = self;
+            let open = async || {
+                session.renew().await?;
+                session.follow(path, cursor.as_deref()).await
+            };
+            self.stream = reconnect.replace(&self.stream, open).await?;
         }
-    }
-
-    /// Connects again, as soon as the host answers.
-    async fn connect(
-        &mut self,
-        pauses: &mut impl Iterator<Item = Duration>,
-    ) -> Result<EventStream, String> {
-        loop {
-            tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
-            match self.try_to_connect().await {
-                Ok(stream) => return Ok(stream),
-                Err(Failure::Final(message)) => return Err(message),
-                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
-            }
-        }
-    }
-
-    async fn try_to_connect(&mut self) -> Result<EventStream, Failure> {
-        self.session.renew().await?;
-        let cursor = self.cursor.as_deref();
-        self.session.follow(&self.path, cursor).await
     }
 
     /// Prints an event; whether to go on.
@@ -152,14 +137,6 @@ impl Follower {
             _ => Ok(true),
         }
     }
-}
-
-fn pauses() -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(MIN_PAUSE)
-        .with_max_delay(MAX_PAUSE)
-        .without_max_times()
-        .build()
 }
 
 /// A message on the topic of rate changes.

@@ -5,9 +5,10 @@
 //! other.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 
 use super::records::Change;
 use crate::error::Result;
@@ -59,8 +60,7 @@ impl Outbox {
         &self,
         listener: impl Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync + 'static,
     ) {
-        let mut listeners = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        listeners.push(Arc::new(listener));
+        self.0.write().push(Arc::new(listener));
     }
 
     /// Lets every listener add to the change that causes an event.
@@ -68,7 +68,7 @@ impl Outbox {
     /// # Errors
     /// What a listener fails with: the change must not be committed then.
     pub fn publish(&self, event: &Event<'_>, change: &mut Change) -> Result<()> {
-        let listeners = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.0.read();
         listeners
             .iter()
             .try_for_each(|listener| listener(event, change))

@@ -245,6 +245,28 @@ impl Records {
         }
     }
 
+    /// The record of a key; where there is none, `new` is written first. Answers whether it was. When several hosts do this
+    /// at once, one of them writes, and the others take what it wrote.
+    ///
+    /// # Errors
+    /// As [`Records::change`].
+    pub async fn get_or_put<T>(&self, key: &str, new: &T) -> Result<(T, bool)>
+    where
+        T: Clone + DeserializeOwned + Serialize,
+    {
+        let plan = async || {
+            let mut change = Change::default();
+            if let Some(read) = self.get::<T>(key).await? {
+                return Ok((change, (read.record, false)));
+            }
+            change.expect::<T>(key, None);
+            change.put(key, new)?;
+            change.notify(key);
+            Ok((change, (new.clone(), true)))
+        };
+        self.change(plan).await
+    }
+
     /// Plans a change and commits it; plans again when a version that it expects is not the current one any more, or when
     /// the plan fails with [`Error::Busy`]. A plan without operations is not committed. Answers what the plan that took
     /// effect answered.

@@ -13,8 +13,9 @@ mod queue;
 mod schedule;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -74,7 +75,7 @@ impl Runner {
         };
         let worker = Worker::new(attempts, received);
         let task = self.runtime.spawn(worker.run()).abort_handle();
-        self.lock().push(Registered {
+        self.queues.lock().push(Registered {
             name,
             counters,
             commands,
@@ -96,7 +97,7 @@ impl Runner {
     /// What each queue does now.
     #[must_use]
     pub fn status(&self) -> Vec<QueueStatus> {
-        let queues = self.lock();
+        let queues = self.queues.lock();
         let status = queues.iter().map(|queue| queue.counters.status(queue.name));
         status.collect()
     }
@@ -108,19 +109,18 @@ impl Runner {
             let _ = queue.commands.send(command(reply));
             done
         };
-        let pending: Vec<_> = self.lock().iter().map(send).collect();
+        let pending: Vec<_> = self.queues.lock().iter().map(send).collect();
         for done in pending {
             let _ = done.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Registered>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        self.lock().iter().for_each(|queue| queue.task.abort());
+        self.queues
+            .lock()
+            .iter()
+            .for_each(|queue| queue.task.abort());
     }
 }

@@ -237,8 +237,7 @@ impl Keys {
     }
 }
 
-/// The stored keys. Several hosts may start at once on an empty store: one of them creates the keys, the others take
-/// them.
+/// The stored keys; generates the first one on an empty store.
 async fn read_or_create(
     records: &Records,
     clock: &dyn Clock,
@@ -249,18 +248,8 @@ async fn read_or_create(
         return Ok(stored.record);
     }
     let key = generate(config, clock.now()).await?;
-    let plan = async || {
-        let mut change = Change::default();
-        if let Some(stored) = records.get::<StoredKeys>(record).await? {
-            return Ok((change, (stored.record, false)));
-        }
-        let stored = StoredKeys::first(&key, clock.now());
-        change.expect::<StoredKeys>(record, None);
-        change.put(record, &stored)?;
-        change.notify(record);
-        Ok((change, (stored, true)))
-    };
-    let (stored, is_new) = records.change(plan).await?;
+    let first = StoredKeys::first(&key, clock.now());
+    let (stored, is_new) = records.get_or_put(record, &first).await?;
     if is_new {
         tracing::info!(target: "audit", action = "key.made", signer, kid = key.kid(), by = "the host");
     }

@@ -5,10 +5,11 @@
 //! else: waking a thread for each one would cost a fifth of what signing costs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::ring::SigningKey;
@@ -54,7 +55,7 @@ impl SigningPool {
     ) -> Result<String> {
         let (sender, signed) = oneshot::channel();
         let needs_thread = {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.waiting.push_back(Unsigned {
                 key,
                 typ,
@@ -94,14 +95,10 @@ impl SigningPool {
 
     /// What is to be signed next; when there is nothing, this thread is done.
     fn next(&self) -> Option<Unsigned> {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let next = queue.waiting.pop_front();
         queue.threads -= usize::from(next.is_none());
         next
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

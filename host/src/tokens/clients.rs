@@ -95,6 +95,10 @@ pub(super) fn already_exists() -> Error {
     Error::Conflict("a client with these claims already exists".to_owned())
 }
 
+fn is_revoked() -> Error {
+    Error::Conflict("a revoked client cannot be changed back".to_owned())
+}
+
 impl Tokens {
     /// Clients of a tenant, by id, after the one that `cursor` names.
     ///
@@ -190,9 +194,7 @@ impl Tokens {
             let read = self.find_client(tenant, id).await?;
             self.require_power_over(caller, &read.record)?;
             let was = read.record.status;
-            let status = was.after(wanted).ok_or_else(|| {
-                Error::Conflict("a revoked client cannot be changed back".to_owned())
-            })?;
+            let status = was.after(wanted).ok_or_else(is_revoked)?;
             if status == was {
                 return Ok((change, (false, read.record)));
             }
@@ -267,9 +269,7 @@ impl Tokens {
             let read = self.find_client(tenant, id).await?;
             self.require_power_over(caller, &read.record)?;
             if read.record.status == Status::Revoked {
-                return Err(Error::Conflict(
-                    "a revoked client cannot be changed back".to_owned(),
-                ));
+                return Err(is_revoked());
             }
             change.expect(&client_key(id), Some(&read));
             let (mut client, now) = (read.record, self.clock.now());

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
 use super::form::{BasicCredentials, Form};
-use super::refusal::Refusal;
+use super::token_error::TokenError;
 use super::{TOKEN_LIFETIME, Tokens, client_key};
 use crate::config::Config;
 use crate::data::feed::Subscriber;
@@ -59,20 +59,20 @@ impl Tokens {
         credentials: Option<BasicCredentials>,
         form: &[u8],
         peer: IpAddr,
-    ) -> Result<Issued, Refusal> {
+    ) -> Result<Issued, TokenError> {
         let form = Form::parse(form)?;
         let credentials = form.check_authentication(credentials)?;
         let client = self.authenticate(credentials, peer).await?;
         match form.get("grant_type") {
             Some("client_credentials") => {}
-            Some(_) => return Err(Refusal::UnsupportedGrant),
-            None => return Err(Refusal::Malformed("grant_type is missing".to_owned())),
+            Some(_) => return Err(TokenError::UnsupportedGrant),
+            None => return Err(TokenError::Malformed("grant_type is missing".to_owned())),
         }
         if form.get("audience") != Some(&self.audience) {
-            return Err(Refusal::Audience(self.audience.clone()));
+            return Err(TokenError::Audience(self.audience.clone()));
         }
         if form.get("scope").is_some_and(|scope| !scope.is_empty()) {
-            return Err(Refusal::Scope);
+            return Err(TokenError::Scope);
         }
         Ok(self.token(&client).await?)
     }
@@ -82,12 +82,12 @@ impl Tokens {
         &self,
         credentials: Option<BasicCredentials>,
         peer: IpAddr,
-    ) -> Result<Client, Refusal> {
+    ) -> Result<Client, TokenError> {
         let now = self.clock.now();
         let is_counted = credentials.is_some();
         let BasicCredentials { id, secret } = credentials.unwrap_or_default();
         if is_counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
-            return Err(Refusal::TooMany(wait));
+            return Err(TokenError::TooMany(wait));
         }
         // Who cannot be told from memory that is fresh gets no token, whatever a snapshot says.
         self.registry.ensure_fresh(now).await?;
@@ -106,7 +106,7 @@ impl Tokens {
             return Ok(client);
         }
         tracing::debug!(client = id, %peer, "a token was refused");
-        Err(Refusal::UnknownClient)
+        Err(TokenError::UnknownClient)
     }
 
     async fn token(&self, client: &Client) -> Result<Issued> {

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::clock::Timestamp;
 use crate::identity::network;
@@ -58,7 +59,7 @@ impl Registrations {
 
     /// Counts one more; when there are too many, answers how long to wait.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
-        let mut windows = lock(&self.windows);
+        let mut windows = self.windows.lock();
         make_room(&mut windows, |window| window.holds(now));
         let window = windows.entry(network(peer)).or_insert(Window {
             began: now,
@@ -102,7 +103,7 @@ impl WrongSecrets {
     /// How long this client must wait at this address, if at all.
     pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
         let key = self.key(client, peer);
-        let streaks = lock(&self.streaks);
+        let streaks = self.streaks.lock();
         let streak = streaks.get(&key).filter(|streak| streak.is_recent(now))?;
         let left = streak.last.plus(streak.wait).since(now);
         (!left.is_zero()).then_some(left)
@@ -111,7 +112,7 @@ impl WrongSecrets {
     /// Records whether a secret was right.
     pub(super) fn note(&self, client: &str, peer: IpAddr, now: Timestamp, is_right: bool) {
         let key = self.key(client, peer);
-        let mut streaks = lock(&self.streaks);
+        let mut streaks = self.streaks.lock();
         if is_right {
             streaks.remove(&key);
             return;
@@ -155,8 +156,4 @@ fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, matters: impl Fn(&V) 
     if counted.len() >= MAX_COUNTED {
         counted.clear();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

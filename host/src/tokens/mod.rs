@@ -33,17 +33,17 @@ mod issue;
 mod jws;
 mod limits;
 mod provision;
-mod refusal;
 mod registration;
 mod registry;
 mod roles;
+pub mod schema;
 mod statement;
 mod statements;
-pub mod template;
 mod templates;
 mod tenants;
+mod token_cache;
+mod token_error;
 mod trusted;
-mod verified;
 mod verify;
 
 use std::sync::Arc;
@@ -58,23 +58,23 @@ use self::expiry::Expiry;
 pub use self::form::BasicCredentials;
 pub use self::issue::{Issued, MAX_FORM};
 use self::limits::{Registrations, WrongSecrets};
-pub use self::refusal::Refusal;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
 pub use self::roles::Role;
+use self::schema::SchemaCache;
 pub use self::statement::NewStatement;
-use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
 pub use self::tenants::Tenant;
+use self::token_cache::TokenCache;
+pub use self::token_error::TokenError;
 use self::trusted::TrustedIssuers;
-use self::verified::VerifiedTokens;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::clock::Clock;
 use crate::data::feed::{Subscriber, keep_fresh};
 use crate::data::quota::Usage;
-use crate::data::records::{Change, Records};
+use crate::data::records::Records;
 use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
@@ -150,9 +150,9 @@ pub struct Tokens {
     pepper: Pepper,
     /// The record of a client that does not exist, so that an unknown id costs the same work as a known one.
     absent_client: bytes::Bytes,
-    schemas: Arc<Schemas>,
+    schemas: Arc<SchemaCache>,
     trusted: TrustedIssuers,
-    verified: Arc<VerifiedTokens>,
+    verified: Arc<TokenCache>,
     max_stale_callers: Duration,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
@@ -181,7 +181,7 @@ impl Tokens {
             .ok_or_else(|| Error::Bug("platform_tenant is not a tenant id".to_owned()))?;
         let records = app.records(Partition::named(PARTITION));
         let keys = Keys::open(records.clone(), Arc::clone(&app.clock), KEYS).await?;
-        let pepper = read_or_create_pepper(&records).await?;
+        let (pepper, _) = records.get_or_put(PEPPER, &random_secret()?).await?;
         let clock = Arc::clone(&app.clock);
         let registry = Registry::new(records.clone(), clock, platform.clone(), Arc::clone(&keys));
         let registry = Arc::new(registry);
@@ -317,19 +317,4 @@ impl Tokens {
 /// The key of a client.
 fn client_key(id: &str) -> String {
     format!("{CLIENT}{id}")
-}
-
-/// The stored pepper. Several hosts may start at once on an empty store: one of them creates it, the others take it.
-async fn read_or_create_pepper(records: &Records) -> Result<String> {
-    let new = random_secret()?;
-    let plan = async || {
-        let mut change = Change::default();
-        if let Some(stored) = records.get::<String>(PEPPER).await? {
-            return Ok((change, stored.record));
-        }
-        change.expect::<String>(PEPPER, None);
-        change.put(PEPPER, &new)?;
-        Ok((change, new.clone()))
-    };
-    records.change(plan).await
 }

@@ -5,9 +5,10 @@
 //! verifying it again costs no look-up and revoking the client works at once. Unknown ids leave nothing behind.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use super::client::{Client, Status};
@@ -145,7 +146,7 @@ impl Registry {
     pub(super) async fn cell(&self, id: &str) -> Result<Option<Arc<AccessCell>>> {
         loop {
             let generation = {
-                let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
+                let clients = self.clients.read();
                 if let Some(cell) = clients.cells.get(id) {
                     return Ok(Some(Arc::clone(cell)));
                 }
@@ -155,7 +156,7 @@ impl Registry {
                 return Ok(None);
             };
             let access = self.access(client.record);
-            let mut clients = self.write();
+            let mut clients = self.clients.write();
             // Something changed while this was read: it may have been this client.
             if clients.generation == generation {
                 let new = || Arc::new(AccessCell::from_pointee(access));
@@ -167,8 +168,7 @@ impl Registry {
 
     /// How many clients are in memory.
     pub(super) fn count(&self) -> usize {
-        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
-        clients.cells.len()
+        self.clients.read().cells.len()
     }
 
     fn access(&self, client: Client) -> ClientAccess {
@@ -193,7 +193,7 @@ impl Registry {
             (role, (stored, permissions))
         });
         let roles = Roles(roles.collect());
-        let mut clients = self.write();
+        let mut clients = self.clients.write();
         // A client that is being read right now would get what the old roles hold: it must be read again.
         clients.generation = clients.generation.wrapping_add(1);
         for cell in clients.cells.values() {
@@ -229,7 +229,7 @@ impl Registry {
             }
         });
         let access = client.map(|client| Arc::new(self.access(client.record)));
-        let mut clients = self.write();
+        let mut clients = self.clients.write();
         let Some(cell) = clients.cells.get(id) else {
             return Ok(());
         };
@@ -244,18 +244,14 @@ impl Registry {
         Ok(())
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Clients> {
-        self.clients.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn mark_stale(&self) {
-        let mut clients = self.write();
+        let mut clients = self.clients.write();
         clients.generation = clients.generation.wrapping_add(1);
     }
 
     /// Those of these clients that are in memory; all that are, without a selection.
     fn known(&self, ids: Option<&BTreeSet<&str>>) -> Vec<Arc<str>> {
-        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
+        let clients = self.clients.read();
         match ids {
             None => clients.cells.keys().cloned().collect(),
             Some(ids) => {

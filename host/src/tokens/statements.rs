@@ -9,13 +9,10 @@ use uuid::Uuid;
 
 use super::client_id;
 use super::expiry::{Expiry, STATEMENTS};
-use super::registration::{unknown_template, unknown_tenant};
 use super::statement::{
     NewStatement, Statement, StatementClaims, TYPE, digest, name_of, platform_only,
     unknown_statement,
 };
-use super::templates::{self, Template};
-use super::tenants::{self, StoredTenant};
 use super::{ListPage, Tokens};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Versioned, decode_entry};
@@ -36,6 +33,10 @@ fn key(tenant: &TenantId, jti: Uuid) -> String {
 /// A line in the audit log.
 fn audit(action: &str, tenant: &TenantId, jti: Uuid, by: &str) {
     tracing::info!(target: "audit", action, statement = %jti, %tenant, by);
+}
+
+pub(super) fn unknown_id() -> Error {
+    Error::NotFound("no software statement has this id".to_owned())
 }
 
 /// The statement that a client presents.
@@ -112,19 +113,8 @@ impl Tokens {
         tenant: &TenantId,
         new: &NewStatement,
     ) -> Result<Option<Vec<String>>> {
-        let tenant_key = tenants::key(tenant);
-        let existing: Option<Versioned<StoredTenant>> = self.records.get(&tenant_key).await?;
-        if existing.is_none() {
-            return Err(unknown_tenant());
-        }
-        change.expect(&tenant_key, existing.as_ref());
-        let owner = (!new.using_global_template).then_some(tenant);
-        let key = templates::key(owner, &new.software);
-        let template: Option<Versioned<Template>> = self.records.get(&key).await?;
-        let Some(template) = template else {
-            return Err(unknown_template(new.using_global_template));
-        };
-        change.expect(&key, Some(&template));
+        let template = self.plan_template(change, tenant, new.using_global_template, &new.software);
+        let (_, template) = template.await?;
         if !new.auto_approve {
             return Ok(None);
         }
@@ -180,8 +170,7 @@ impl Tokens {
             let now = self.clock.now();
             let read = read.filter(|read| read.record.is_valid(now));
             if read.is_none() {
-                let detail = "no software statement has this id";
-                return Err(Error::NotFound(detail.to_owned()));
+                return Err(unknown_id());
             }
             change.expect(&key, read.as_ref());
             change.delete(&key);

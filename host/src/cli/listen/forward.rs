@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use backon::Retryable;
 use reqwest::header::{
     CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
@@ -92,7 +93,7 @@ impl Forwarder {
             "{webhook}/deliveries/{}/outcome",
             segment(&delivery.delivery_id)
         );
-        let reported = tell(session, &path, &report).await;
+        let reported = report_outcome(session, &path, &report).await;
         if let Err(cause) = &reported {
             let id = &delivery.delivery_id;
             eprintln!("tillgate: the outcome of the delivery {id} could not be reported: {cause}");
@@ -166,22 +167,23 @@ const fn kind_of(cause: &EgressError) -> &'static str {
     }
 }
 
-/// Reports an outcome, again if the host was away or the token has ended; answers the delivery as it is by then.
-async fn tell(mut session: Session, path: &str, report: &Value) -> Result<Value, Failure> {
+/// Reports an outcome, again if the host did not answer or the token has expired; answers the delivery as it is by then.
+async fn report_outcome(session: Session, path: &str, report: &Value) -> Result<Value, Failure> {
     let document = report.to_string().into_bytes();
-    let mut pauses = PAUSES.into_iter();
-    loop {
-        let told = session.post(path, "application/json", document.clone());
-        match (told.await, pauses.next()) {
-            (Ok(delivery), _) => return Ok(delivery.value),
-            (Err(cause), None) => return Err(cause),
-            (Err(_), Some(pause)) => {
-                tokio::time::sleep(pause).await;
-                // A host that is away still is when the report is tried again.
+    let mut is_first = true;
+    let post = || {
+        let (mut session, document) = (session.clone(), document.clone());
+        let renews = !std::mem::take(&mut is_first);
+        async move {
+            if renews {
+                // A host that does not answer will not take the report either.
                 let _ = session.renew().await;
             }
+            session.post(path, "application/json", document).await
         }
-    }
+    };
+    let reported = post.retry(PAUSES.into_iter()).sleep(tokio::time::sleep);
+    Ok(reported.await?.value)
 }
 
 /// A delivery on one line.

@@ -9,7 +9,6 @@ mod forward;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::Args;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
@@ -17,14 +16,14 @@ use tokio::task::JoinSet;
 
 use self::forward::{Forwarded, Forwarder};
 use super::output::{print_on, text};
+use super::reconnect::Reconnect;
 use super::session::{Failure, HostOptions, Session, segment};
 use super::signals::Signals;
 use crate::egress::EventStream;
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
 
-/// The pauses before it connects again: the first, and the longest. A listener that is away for longer is removed.
-const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause before it connects again: a listener that is away for longer is removed.
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
 #[derive(Args, Debug)]
@@ -120,7 +119,7 @@ impl Listener {
 
     /// Forwards deliveries until a signal comes, nobody reads what it prints, or it cannot go on.
     async fn listen(&mut self, signals: &mut Signals) -> Result<(), String> {
-        let mut pauses = pauses();
+        let mut reconnect = Reconnect::new(MAX_PAUSE);
         let mut stream = self.follow().await?;
         loop {
             let event = tokio::select! {
@@ -149,11 +148,8 @@ impl Listener {
                 Ok(None) => {}
                 Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
             }
-            if stream.has_received() {
-                pauses = self::pauses();
-            }
             stream = tokio::select! {
-                stream = self.connect(&mut pauses) => stream?,
+                stream = reconnect.replace(&stream, async || self.connect().await) => stream?,
                 () = signals.next() => return Ok(()),
             };
         }
@@ -171,22 +167,8 @@ impl Listener {
         self.session.follow(&path, None).await
     }
 
-    /// Connects again, as soon as the host answers.
-    async fn connect(
-        &mut self,
-        pauses: &mut impl Iterator<Item = Duration>,
-    ) -> Result<EventStream, String> {
-        loop {
-            tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
-            match self.try_to_connect().await {
-                Ok(stream) => return Ok(stream),
-                Err(Failure::Final(message)) => return Err(message),
-                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
-            }
-        }
-    }
-
-    async fn try_to_connect(&mut self) -> Result<EventStream, Failure> {
+    /// Connects with a fresh token, to a new webhook when the host has removed the one before.
+    async fn connect(&mut self) -> Result<EventStream, Failure> {
         self.session.renew().await?;
         if self
             .session
@@ -230,12 +212,4 @@ impl Listener {
 /// What creates a webhook.
 fn wanted(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
     json!({ "eventTypes": types, "forwardTo": forward_to, "sharedKey": key })
-}
-
-fn pauses() -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(MIN_PAUSE)
-        .with_max_delay(MAX_PAUSE)
-        .without_max_times()
-        .build()
 }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::Contents;
 use super::file::{self, AsOf, Saved};
@@ -88,7 +90,7 @@ impl Keeper {
 
     /// Keeps the records of a partition from now on.
     pub fn keep(&self, records: Records, contents: Contents) {
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         let partition = records.partition().clone();
         if kept.contains_key(&partition) {
             return;
@@ -109,19 +111,19 @@ impl Keeper {
         });
         // In this order: what is neither kept nor awaited could be taken for complete.
         kept.insert(partition.clone(), new);
-        lock(&self.awaited).remove(&partition);
+        self.awaited.lock().remove(&partition);
     }
 
     /// The partitions that an earlier process has kept and this one does not yet.
     #[must_use]
     pub fn awaited(&self) -> Vec<Partition> {
-        lock(&self.awaited).iter().cloned().collect()
+        self.awaited.lock().iter().cloned().collect()
     }
 
     /// Writes what has changed, then until when everything that is written is complete.
     fn write(&self) -> io::Result<()> {
-        let is_all_kept = lock(&self.awaited).is_empty();
-        let kept: Vec<Arc<Kept>> = lock(&self.kept).values().cloned().collect();
+        let is_all_kept = self.awaited.lock().is_empty();
+        let kept: Vec<Arc<Kept>> = self.kept.lock().values().cloned().collect();
         let now = self.clock.now();
         // Looked at before the entries: what is written is at least as new.
         let age = kept.iter().map(|kept| kept.subscription.age(now)).max();
@@ -154,7 +156,7 @@ impl Kept {
         let saved = Saved::new(
             partition,
             self.contents.prefixes,
-            lock(&self.entries).iter(),
+            self.entries.lock().iter(),
         );
         saved.write(folder).inspect_err(|_| {
             self.is_changed.store(true, Ordering::Release);
@@ -188,10 +190,6 @@ impl Kept {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Subscriber for Kept {
     fn subscription(&self) -> &Subscription {
         &self.subscription
@@ -201,7 +199,7 @@ impl Subscriber for Kept {
         match changed {
             Changed::Everything => {
                 let entries = self.read_all().await?;
-                *lock(&self.entries) = entries;
+                *self.entries.lock() = entries;
             }
             Changed::Keys(mut keys) => {
                 keys.retain(|key| self.contents.contain(key));
@@ -211,7 +209,7 @@ impl Subscriber for Kept {
                     return Ok(());
                 }
                 let read = self.records.entries(&keys).await?;
-                let mut entries = lock(&self.entries);
+                let mut entries = self.entries.lock();
                 for (key, entry) in keys.into_iter().zip(read) {
                     match entry.map(|entry| self.redacted(&key, entry)) {
                         Some(entry) => entries.insert(key, entry),

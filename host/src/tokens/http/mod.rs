@@ -1,10 +1,14 @@
-//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, `statements.rs` and
-//! `keys.rs`, the token endpoint in `oauth.rs`.
+//! The routes of the token service (`tokens.md`): the public ones here and in `oauth.rs` (the token endpoint), those for
+//! administrators in a file for each resource. The domain says who may act on which tenant.
 
-mod admin;
+mod clients;
 mod keys;
 mod oauth;
+mod parameters;
+mod roles;
 mod statements;
+mod templates;
+mod tenants;
 
 use std::sync::Arc;
 
@@ -67,7 +71,10 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             register,
         ),
     ];
-    routes.extend(admin::routes());
+    routes.extend(tenants::routes());
+    routes.extend(templates::routes());
+    routes.extend(clients::routes());
+    routes.extend(roles::routes());
     routes.extend(statements::routes());
     routes.extend(keys::routes());
     routes
@@ -105,8 +112,12 @@ async fn get_metadata(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     Ok(public(&request, tokens.metadata()))
 }
 
+fn no_content() -> Reply {
+    Reply::empty(StatusCode::NO_CONTENT)
+}
+
 /// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
-fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
+fn read_reply(request: &Request, found: &impl Serialize) -> Result<Reply> {
     let etag = etag::of_json(found)?;
     if request.has(&etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
@@ -115,7 +126,7 @@ fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
 }
 
 /// The answer to a write: JSON with its entity tag.
-fn with_tag(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
+fn write_reply(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
 }
 

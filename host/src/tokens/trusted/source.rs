@@ -5,12 +5,13 @@
 //! (`tokens.md`, "IAM user tokens"). A fetch that fails, or brings no usable key, leaves the keys as they are.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use reqwest::{Method, Url};
 use tokio::task::AbortHandle;
 
@@ -114,7 +115,7 @@ impl IssuerKeys {
 
     /// The fetch that runs, or a new one when it is time; it goes on when nobody waits for it.
     fn fetch(self: &Arc<Self>, now: Timestamp) -> Option<Fetch> {
-        let mut fetching = self.fetching.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fetching = self.fetching.lock();
         if let Some((task, running)) = &fetching.newest
             && !task.is_finished()
         {

@@ -2,7 +2,8 @@
 //! Bounded.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+
+use parking_lot::RwLock;
 
 use super::verify::Verified;
 use crate::clock::Timestamp;
@@ -13,31 +14,27 @@ const PER_SHARD: usize = 512;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct VerifiedTokens {
+pub(super) struct TokenCache {
     shards: [RwLock<Shard>; SHARDS],
 }
 
 type Shard = HashMap<Box<str>, Verified, foldhash::quality::RandomState>;
 
-impl VerifiedTokens {
+impl TokenCache {
     /// What `find` finds in a token that is cached.
     pub(super) fn find<T>(
         &self,
         token: &str,
         find: impl FnOnce(&Verified) -> Option<T>,
     ) -> Option<T> {
-        let shard = self
-            .shard(token)?
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        shard.get(token).and_then(find)
+        self.shard(token)?.read().get(token).and_then(find)
     }
 
     pub(super) fn insert(&self, token: &str, verified: Verified, now: Timestamp) {
         let Some(shard) = self.shard(token) else {
             return;
         };
-        let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = shard.write();
         if shard.len() >= PER_SHARD {
             shard.retain(|_, verified| verified.is_usable(now));
         }
@@ -56,7 +53,7 @@ impl VerifiedTokens {
     pub(super) fn size(&self) -> (usize, usize) {
         let mut size = (0, 0);
         for shard in &self.shards {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.read();
             size.0 += shard.len();
             size.1 += shard.keys().map(|token| token.len()).sum::<usize>();
         }

@@ -5,10 +5,11 @@
 //! expressions that match in linear time. Pure, but for the cache of compiled schemas.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator, draft7};
+use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tillgate_engine::Fault;
@@ -279,9 +280,9 @@ fn refuse<T>(why: &str) -> Result<T> {
 
 /// Compiled schemas of templates, by key and revision, so that each is compiled once.
 #[derive(Debug, Default)]
-pub(super) struct Schemas(Mutex<HashMap<String, (Revision, Arc<Schema>)>>);
+pub(super) struct SchemaCache(Mutex<HashMap<String, (Revision, Arc<Schema>)>>);
 
-impl Schemas {
+impl SchemaCache {
     /// The schema of a template that was put by the commit of this revision.
     pub(super) async fn of(
         &self,
@@ -289,17 +290,14 @@ impl Schemas {
         key: &str,
         (at, text): (Revision, &str),
     ) -> Result<Arc<Schema>> {
-        let known = self
-            .lock()
-            .get(key)
-            .filter(|(revision, _)| *revision == at)
-            .cloned();
+        let known = self.0.lock().get(key).cloned();
+        let known = known.filter(|(revision, _)| *revision == at);
         if let Some((_, schema)) = known {
             return Ok(schema);
         }
         let text = text.to_owned();
         let schema = Arc::new(workers.run(move || Schema::compile(&text)).await??);
-        let mut compiled = self.lock();
+        let mut compiled = self.0.lock();
         let mut bytes: usize = compiled.values().map(|(_, schema)| schema.bytes).sum();
         while bytes + schema.bytes > MAX_COMPILED_BYTES
             && let Some(any) = compiled.keys().next().cloned()
@@ -313,10 +311,6 @@ impl Schemas {
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Revision, Arc<Schema>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().len()
     }
 }
