@@ -7,7 +7,6 @@
 //! `release.rs` and `retention.rs` go through it in the background. `listener/` has deliveries forwarded by a developer's
 //! own machine, which this service cannot reach.
 
-mod body;
 mod delivery;
 mod document;
 mod events;
@@ -22,7 +21,6 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use self::body::{KeyWish, NewWebhook, generate_key};
 use self::delivery::deliver::{self, failing_key};
 pub use self::delivery::identity_provider::IdentityProvider;
 use self::delivery::lane::Lanes;
@@ -34,8 +32,10 @@ use self::events::event::{self, NewEvent};
 use self::events::{delivery as deliveries, fan_out, publish};
 use self::journal::{release, replay, retention};
 use self::listener::Live;
+use self::registry::body::NewWebhook;
 use self::registry::cache::Caches;
-use self::registry::webhook::{Authentication, Disabled, Reason, Settings, Webhook, webhook_key};
+use self::registry::secrets::{generate_key, with_secrets};
+use self::registry::webhook::{Disabled, Reason, Webhook, webhook_key};
 use crate::app::App;
 use crate::data::etag::{self, Etag, Preconditions};
 use crate::data::records::{Change, Records, Versioned};
@@ -384,43 +384,6 @@ fn attempts(name: &'static str, (concurrency, per_partition): (usize, usize)) ->
         // Retries are the delivery's own; a job fails only by the fault of this side.
         ..Queue::new(name, Scope::AllPartitions)
     }
-}
-
-/// What a request sets, with the secrets that are stored where it keeps them; whether a key was made.
-fn with_secrets(new: NewWebhook, stored: Option<&Settings>) -> Result<(Settings, bool)> {
-    let mut settings = new.settings;
-    if new.keeps_password {
-        // Whoever may write webhooks could have it sent to a receiver of their own otherwise.
-        let stored = stored.filter(|stored| is_same_origin(stored, &settings));
-        let kept = stored.and_then(|stored| match &stored.authentication {
-            Authentication::Basic { password, .. } => Some(password.clone()),
-            Authentication::Bearer => None,
-        });
-        let kept = kept.ok_or_else(no_password)?;
-        if let Authentication::Basic { password, .. } = &mut settings.authentication {
-            *password = kept;
-        }
-    }
-    let is_made = new.key == KeyWish::Generate;
-    settings.shared_key = match new.key {
-        KeyWish::Keep => stored.and_then(|stored| stored.shared_key.clone()),
-        KeyWish::Remove => None,
-        KeyWish::Generate => Some(generate_key()?),
-        KeyWish::Set(key) => Some(key),
-    };
-    Ok((settings, is_made))
-}
-
-/// Whether two webhooks have the same receiver: scheme, host and port.
-fn is_same_origin(one: &Settings, other: &Settings) -> bool {
-    let origin =
-        |settings: &Settings| Some(reqwest::Url::parse(&settings.callback_url).ok()?.origin());
-    origin(one).is_some_and(|it| Some(it) == origin(other))
-}
-
-fn no_password() -> Error {
-    let rule = "is required: a stored password is kept only for the same receiver";
-    Error::invalid("$.authentication.password", rule)
 }
 
 fn etag_of(webhook: &Webhook) -> Result<Etag> {

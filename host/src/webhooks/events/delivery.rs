@@ -108,6 +108,10 @@ pub(in crate::webhooks) enum Status {
     Held,
 }
 
+/// What is wrong with a text that is no status.
+pub(in crate::webhooks) const STATUS_RULE: &str =
+    "must be PENDING, DELIVERED, RETRYING, FAILED or HELD";
+
 impl Status {
     /// The status of a text.
     pub(in crate::webhooks) fn parse(text: &str) -> Option<Self> {
@@ -269,8 +273,10 @@ impl Attempt {
 
 /// Times as they are answered.
 mod millis {
-    use crate::clock::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use crate::body::{TIME_RULE, parse_time};
+    use crate::clock::Timestamp;
 
     pub(in crate::webhooks) fn serialize<S: Serializer>(
         at: &Timestamp,
@@ -283,8 +289,6 @@ mod millis {
         from: D,
     ) -> Result<Timestamp, D::Error> {
         let text = String::deserialize(from)?;
-        let at: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
-        let micros = u64::try_from(at.as_microsecond()).map_err(de::Error::custom)?;
-        Ok(Timestamp(micros))
+        parse_time(&text).ok_or_else(|| de::Error::custom(TIME_RULE))
     }
 }

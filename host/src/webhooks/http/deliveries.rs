@@ -7,13 +7,14 @@ use serde_json::json;
 use tillgate_engine::Fault;
 use uuid::Uuid;
 
+use crate::body::{TIME_RULE, parse_time};
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-use crate::webhooks::events::delivery::{DeliveryId, Status};
-use crate::webhooks::journal::{self, Filter, no_delivery};
-use crate::webhooks::registry::webhook::is_event_type;
-use crate::webhooks::{Webhooks, body};
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::delivery::{DeliveryId, STATUS_RULE, Status};
+use crate::webhooks::journal::{self, Filter, body, no_delivery};
+use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
@@ -89,19 +90,11 @@ fn question(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let mut faults = Vec::new();
     let uuid = |text: &str| Uuid::try_parse(text).ok();
     let webhook = param(request, "webhookId", uuid, "must be a UUID", &mut faults);
-    let status = param(
-        request,
-        "status",
-        Status::parse,
-        body::STATUS_RULE,
-        &mut faults,
-    );
+    let status = param(request, "status", Status::parse, STATUS_RULE, &mut faults);
     let known = |text: &str| is_event_type(text).then(|| text.to_owned());
-    let rule = "must be an event type such as x.order-updates.v1";
-    let event_type = param(request, "eventType", known, rule, &mut faults);
-    let rule = "must be a time such as 2026-11-20T17:40:00Z";
-    let since = param(request, "since", body::time, rule, &mut faults);
-    let until = param(request, "until", body::time, rule, &mut faults);
+    let event_type = param(request, "eventType", known, TYPE_RULE, &mut faults);
+    let since = param(request, "since", parse_time, TIME_RULE, &mut faults);
+    let until = param(request, "until", parse_time, TIME_RULE, &mut faults);
     let rule = "must be a cursor that was answered";
     let cursor = param(request, "cursor", uuid, rule, &mut faults).map(DeliveryId);
     let number = |text: &str| {

@@ -16,8 +16,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::delivery::health;
+use super::registry::body;
 use super::registry::webhook::{Answer, Webhook};
-use super::{Webhooks, body, etag_of, no_webhook};
+use super::{Webhooks, etag_of, no_webhook};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};

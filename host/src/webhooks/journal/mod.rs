@@ -1,5 +1,6 @@
 //! The journal: deliveries as they are answered, the newest first, and each with its attempts.
 
+pub(super) mod body;
 pub(super) mod release;
 pub(super) mod replay;
 pub(super) mod retention;

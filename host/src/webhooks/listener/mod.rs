@@ -24,10 +24,10 @@ pub(super) use self::body::{NewListener, listener as read_listener, report as re
 pub(super) use self::expiry::{QUEUE, leave, run};
 pub(super) use self::live::Live;
 pub(super) use self::stream::Offered;
-use super::body::generate_key;
 use super::journal::retention;
 pub(super) use super::registry::seat::Seat;
 use super::registry::seat::{SEATS, Taken};
+use super::registry::secrets::generate_key;
 use super::registry::webhook::{Authentication, Settings, Webhook, webhook_key};
 use super::{MAX_WEBHOOKS, Webhooks, no_webhook};
 use crate::clock::Timestamp;
