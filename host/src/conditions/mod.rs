@@ -15,9 +15,10 @@ mod tenants;
 mod usage;
 mod write;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 use tillgate_engine::condition::Scope;
 
 use self::cache::PartitionCache;
@@ -91,12 +92,7 @@ impl Conditions {
     pub async fn tenant(&self, id: &TenantId) -> Result<(Arc<Tenant>, Staleness)> {
         let (now, max_stale) = (self.app.clock.now(), self.app.config.max_stale);
         let global = self.global.ensure_within(now, max_stale).await?;
-        let known = self
-            .tenants
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(id)
-            .cloned();
+        let known = self.tenants.read().get(id).cloned();
         if let Some(known) = known {
             self.keep(&known);
             let own = known.own().ensure_within(now, max_stale).await?;
@@ -111,7 +107,7 @@ impl Conditions {
         let own = PartitionCache::new(records, Arc::clone(&self.app.clock), Scope::Tenant);
         let own = Arc::new(own);
         own.catch_up().await?;
-        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = self.tenants.write();
         let tenant = tenants.get_or_insert(id, || {
             keep_fresh(&own);
             Tenant::new(id, own, &self.global)

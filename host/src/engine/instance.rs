@@ -17,8 +17,8 @@ use wasmtime::{
     UpdateDeadline,
 };
 
-use super::pool::Totals;
 use super::prepared::PreparedDocuments;
+use super::totals::Totals;
 use super::{Call, Decided, Document, DocumentDigest, EngineError, failed};
 
 /// What an instance may allocate.

@@ -7,6 +7,7 @@
 mod instance;
 mod pool;
 mod prepared;
+mod totals;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};

@@ -9,6 +9,7 @@ use crossbeam_queue::ArrayQueue;
 use wasmtime::{Config, Engine, InstancePre, Linker, Module, OptLevel};
 
 use super::instance::{Instance, State};
+use super::totals::Totals;
 use super::{Call, Decided, Document, EngineError, failed};
 
 /// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that nobody uses.
@@ -29,19 +30,6 @@ pub struct EnginePool {
     made: AtomicU64,
     failed: AtomicU64,
     totals: Arc<Totals>,
-}
-
-/// What all instances take together.
-#[derive(Debug, Default)]
-pub(super) struct Totals {
-    pub(super) instances: AtomicUsize,
-    /// The bytes of their linear memory.
-    pub(super) memory: AtomicUsize,
-    /// The documents that they have prepared, and the bytes of these.
-    pub(super) prepared: AtomicUsize,
-    pub(super) prepared_bytes: AtomicUsize,
-    /// Counts calls of [`EnginePool::release_unused`].
-    pub(super) round: AtomicU64,
 }
 
 /// What a pool does.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
@@ -17,6 +17,7 @@ use futures_util::stream::{BoxStream, Fuse};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use parking_lot::Mutex;
 use sync_wrapper::SyncStream;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -360,8 +361,8 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
 
 fn lock(
     sources: &Sources,
-) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Subscriber>>> {
-    sources.lock().unwrap_or_else(PoisonError::into_inner)
+) -> parking_lot::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Subscriber>>> {
+    sources.lock()
 }
 
 /// The texts of what waits for a subscriber, which keeps its slot until then.

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::budget::Limit;
@@ -95,7 +96,7 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<K>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 
