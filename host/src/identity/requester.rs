@@ -1,16 +1,16 @@
-//! On whose behalf a request is served: who holds a share of what all requests take together.
+//! On whose behalf a request is served: each requester gets a share of what limits all requests together.
 
 use std::net::IpAddr;
 
 use super::network::network;
 use super::{Caller, TenantId};
 
-/// A tenant; on public routes an address; or nobody in particular.
+/// A tenant; on public routes an address; or the service itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Requester {
     /// The tenant of the caller.
     Tenant(TenantId),
-    /// The address of a caller who is not known.
+    /// The address of a request without a token.
     Address(IpAddr),
     /// The service itself.
     Platform,
