@@ -1,8 +1,7 @@
 //! Events of this service's own features, published in the commit of the change that causes them.
 //!
-//! A feature that changes something says so here, and other features add what follows from it, messages and jobs, to the
-//! same commit: state, message and job move together or not at all (`platform.md`, "Store"). Neither feature knows the
-//! other.
+//! A feature publishes its change here, and other features add messages and jobs to the same commit: state, message and job
+//! are committed together or not at all (`platform.md`, "Store"). Neither feature knows the other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,8 +53,8 @@ impl fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// Has a listener add to the commit of every event from now on. It may be called more than once for one event, when
-    /// its change is planned again; what it adds takes effect once.
+    /// Calls a listener for every event from now on. It may be called more than once for one event, when its change is
+    /// planned again; what it adds is committed once.
     pub fn subscribe(
         &self,
         listener: impl Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync + 'static,
@@ -66,7 +65,7 @@ impl Outbox {
     /// Lets every listener add to the change that causes an event.
     ///
     /// # Errors
-    /// What a listener fails with: the change must not be committed then.
+    /// The error of a listener; the change must not be committed then.
     pub fn publish(&self, event: &Event<'_>, change: &mut Change) -> Result<()> {
         let listeners = self.0.read();
         listeners

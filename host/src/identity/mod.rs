@@ -1,7 +1,7 @@
-//! Who may do what: tenants, permissions, the roles that hold them, and the caller of a request.
+//! Who may do what: tenants, permissions, the built-in roles, and the caller of a request.
 //!
-//! The words of `tokens.md`, "Permissions", as types. Every feature relies on them; none of them knows a feature, a
-//! token or a store. How a token becomes a [`Caller`] is the token service's business.
+//! The terms of `tokens.md`, "Permissions", as types, for all features; they depend on no feature, token or store. The
+//! token service turns a token into a [`Caller`].
 
 mod caller;
 mod network;

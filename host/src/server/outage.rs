@@ -1,4 +1,4 @@
-//! A host that starts while its store is away: it decides with its snapshot until the store can be opened.
+//! A host that starts while its store is unavailable: it decides with its snapshot until the store can be opened.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::store::{Store, StoreUrl};
 const MIN_PAUSE: Duration = Duration::from_millis(250);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// The store to start on when the one of the configuration could not be opened: the snapshot, if there is one.
+/// The snapshot of a store that could not be opened, if there is one.
 ///
 /// # Errors
 /// Why the store could not be opened.
-pub(super) fn snapshot(
+pub(super) fn snapshot_of(
     config: &Config,
     url: &StoreUrl,
     why: String,
 ) -> Result<Arc<dyn Store>, String> {
-    // What is wrong with a folder of this machine does not mend itself.
+    // A fault of a local folder does not go away by itself.
     if config.snapshot.is_empty() || !matches!(url, StoreUrl::Redis(_)) {
         return Err(why);
     }
@@ -36,8 +36,13 @@ pub(super) fn snapshot(
     Ok(Arc::new(snapshot))
 }
 
-/// Opens the store as soon as it is there, and has it take the place of the snapshot.
-pub(super) async fn end(serving: &Serving, config: &Config, url: &StoreUrl, operator_file: &Path) {
+/// Opens the store as soon as it is available, and replaces the snapshot with it.
+pub(super) async fn recover(
+    serving: &Serving,
+    config: &Config,
+    url: &StoreUrl,
+    operator_file: &Path,
+) {
     let mut pauses = ExponentialBuilder::new()
         .with_min_delay(MIN_PAUSE)
         .with_max_delay(MAX_PAUSE)
@@ -50,7 +55,7 @@ pub(super) async fn end(serving: &Serving, config: &Config, url: &StoreUrl, oper
         write_operator(&app, &features, operator_file).await?;
         serving.replace(app, &features).await
     };
-    // Each reason once: one that comes after another may need the operator, such as a store that is not durable.
+    // Each reason once. A new reason may need the operator, such as a store that is not durable.
     let mut logged = String::new();
     let log = |why: &String, _| {
         if *why != logged {

@@ -163,7 +163,7 @@ fn role_ids(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
     Some(roles)
 }
 
-/// Reads `{ permissions: [name] }`. Any well-formed permission may be named: one that no route here asks for has no effect
+/// Reads `{ permissions: [name] }`. Any well-formed permission may be named: one that no route here requires has no effect
 /// (`tokens.md`, "Permissions").
 pub(super) fn role(body: &[u8]) -> Result<BTreeSet<String>> {
     read(body, |root, faults| {

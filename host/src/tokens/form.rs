@@ -78,7 +78,7 @@ impl Form {
         let mut parameters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(body) {
             let shown = known_name(&name);
-            // An empty scope asks for no scope, which is allowed.
+            // An empty scope requests no scope, which is allowed.
             if value.is_empty() && name != "scope" {
                 return Err(TokenError::Malformed(format!("{shown} has no value")));
             }

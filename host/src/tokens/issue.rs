@@ -53,7 +53,7 @@ impl Tokens {
     /// Answers a token request: its form, and the credentials of its header.
     ///
     /// # Errors
-    /// Why not.
+    /// Why there is no token.
     pub async fn issue(
         &self,
         credentials: Option<BasicCredentials>,
@@ -77,7 +77,7 @@ impl Tokens {
         Ok(self.token(&client).await?)
     }
 
-    /// The client that the credentials belong to, when it may have a token.
+    /// The client that the credentials belong to, if it may have a token.
     async fn authenticate(
         &self,
         credentials: Option<BasicCredentials>,
@@ -89,9 +89,9 @@ impl Tokens {
         if is_counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
             return Err(TokenError::TooMany(wait));
         }
-        // Who cannot be told from memory that is fresh gets no token, whatever a snapshot says.
+        // No tokens while the store is unavailable, even for clients that the snapshot has.
         self.registry.ensure_fresh(now).await?;
-        // A malformed id is looked up all the same, under a name that no client has.
+        // A malformed id costs the same look-up, of a key that no client has.
         let key = client_key(if is_id(&id) { &id } else { "." });
         let entry = self.records.entries(&[key]).await?.pop().flatten();
         let is_known = entry.is_some();
@@ -100,7 +100,7 @@ impl Tokens {
             .map_err(|cause| Error::Bug(format!("a client is damaged: {cause}")))?;
         let is_right = self.pepper.matches(&client.secrets, &secret, now) & is_known;
         if is_counted {
-            self.wrong_secrets.note(&id, peer, now, is_right);
+            self.wrong_secrets.record(&id, peer, now, is_right);
         }
         if is_right && client.status == Status::Authorized {
             return Ok(client);

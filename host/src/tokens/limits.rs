@@ -1,7 +1,8 @@
-//! How often: registrations of a peer, and wrong secrets for a client from a peer.
+//! Rate limits: how often an address may register a client, and send a wrong secret for a client.
 //!
-//! Versioned in memory, each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
-//! Nobody can lock a client out: what is counted is the pair of client and address (`tokens.md`, "POST /oauth2/token").
+//! Counted in memory, by each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
+//! An attacker cannot lock a client out: wrong secrets are counted for the pair of client and address (`tokens.md`, "POST
+//! /oauth2/token").
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
@@ -19,15 +20,15 @@ const MAX_COUNTED: usize = 50_000;
 /// The time window in which registrations are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many wrong secrets in a row are refused without a wait.
+/// How many wrong secrets in a row are answered without a wait.
 const FREE_FAILURES: u32 = 10;
 
-/// How long the client must wait after one more, and at most.
+/// How long the client must wait after the next wrong secret, and at most. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// How long a streak of wrong secrets is remembered.
-const FORGET: Duration = Duration::from_secs(60 * 60);
+/// How long wrong secrets are remembered after the last one.
+const STREAK_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// Counts the registrations from each address.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ struct Window {
 
 impl Window {
     /// Whether a time is within it; a clock that was set back must not extend it.
-    fn holds(&self, now: Timestamp) -> bool {
+    fn contains(&self, now: Timestamp) -> bool {
         self.began <= now && now < self.began.plus(WINDOW)
     }
 }
@@ -57,15 +58,18 @@ impl Registrations {
         }
     }
 
-    /// Counts one more; when there are too many, answers how long to wait.
+    /// Counts a registration.
+    ///
+    /// # Errors
+    /// When there are too many: how long to wait.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut windows = self.windows.lock();
-        make_room(&mut windows, |window| window.holds(now));
+        make_room(&mut windows, |window| window.contains(now));
         let window = windows.entry(network(peer)).or_insert(Window {
             began: now,
             count: 0,
         });
-        if !window.holds(now) {
+        if !window.contains(now) {
             *window = Window {
                 began: now,
                 count: 0,
@@ -95,7 +99,7 @@ struct Streak {
 
 impl Streak {
     fn is_recent(&self, now: Timestamp) -> bool {
-        self.last <= now && now < self.last.plus(FORGET)
+        self.last <= now && now < self.last.plus(STREAK_LIFETIME)
     }
 }
 
@@ -110,7 +114,7 @@ impl WrongSecrets {
     }
 
     /// Records whether a secret was right.
-    pub(super) fn note(&self, client: &str, peer: IpAddr, now: Timestamp, is_right: bool) {
+    pub(super) fn record(&self, client: &str, peer: IpAddr, now: Timestamp, is_right: bool) {
         let key = self.key(client, peer);
         let mut streaks = self.streaks.lock();
         if is_right {
@@ -149,9 +153,10 @@ fn wait_after(count: u32) -> Duration {
         .min(LONGEST_WAIT)
 }
 
-fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, matters: impl Fn(&V) -> bool) {
+/// Removes what no longer counts when the map is full; everything, if that is not enough.
+fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, still_counts: impl Fn(&V) -> bool) {
     if counted.len() >= MAX_COUNTED {
-        counted.retain(|_, value| matters(value));
+        counted.retain(|_, value| still_counts(value));
     }
     if counted.len() >= MAX_COUNTED {
         counted.clear();

@@ -1,8 +1,10 @@
 //! The token service: clients and their secrets, registration templates, roles, access tokens, and who holds one.
 //!
-//! This front page never sees warp. Read on in `client.rs` (what a client is), `registration.rs` and `clients.rs` (its
-//! life), `issue.rs` (from a secret to a token), `verify.rs` and `trusted/` (from a token to a caller). All records are in
-//! one partition, `iam`, so that what belongs together moves in one commit:
+//! Read it in this order: `client.rs` and `client_id.rs` (what a client is), `tenants.rs`, `templates.rs` with `schema.rs`,
+//! and `statements.rs` with `statement.rs` (what a client registers with), `registration.rs` and `clients.rs` (the life of a
+//! client), `issue.rs` (from a secret to a token), `verify.rs` with `registry.rs` and `trusted/` (from a token to a caller),
+//! `roles.rs`, `expiry.rs` (the background jobs). `http/` is the only part that knows HTTP. All records are in one
+//! partition, `iam`, so that records that belong together change in one commit:
 //!
 //! | key | record |
 //! |---|---|
@@ -18,8 +20,8 @@
 //! | `statement/{tenantId}/{jti}` | a software statement, without its text |
 //!
 //! Jobs (`expiry.rs`): in the queue `pending` the id of a client, due when it is removed unless it was authorized or
-//! revoked before; in `statements` the end of a statement's key, due when it expires; in `keys` one, due when something
-//! of a key that was replaced is to be removed.
+//! revoked before; in `statements` the tenant and id of a statement, due when it expires; in `keys` one, due when a part of
+//! a replaced key is to be removed.
 
 mod body;
 pub mod client;
@@ -86,9 +88,11 @@ use crate::store::Partition;
 
 const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";
+const CLIENT: &str = "client/";
+const ROLE: &str = "role/";
 
-/// What a snapshot keeps: enough to tell who is asking, nothing that proves it.
-const KEPT: Contents = Contents {
+/// What the snapshot contains: enough to verify callers, nothing that could sign or authenticate.
+const SNAPSHOT: Contents = Contents {
     prefixes: &[KEYS.record, PEPPER, ROLE, CLIENT],
     redact: without_secrets,
 };
@@ -104,8 +108,6 @@ fn without_secrets(key: &str, record: Bytes) -> Bytes {
         record
     }
 }
-const CLIENT: &str = "client/";
-const ROLE: &str = "role/";
 
 /// How long an access token is valid: `expires_in`.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(3_599);
@@ -152,7 +154,7 @@ pub struct Tokens {
     absent_client: bytes::Bytes,
     schemas: Arc<SchemaCache>,
     trusted: TrustedIssuers,
-    verified: Arc<TokenCache>,
+    token_cache: Arc<TokenCache>,
     max_stale_callers: Duration,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
@@ -171,10 +173,10 @@ struct Limits {
 }
 
 impl Tokens {
-    /// Reads what is needed, generates signing key and pepper on an empty store, and keeps what is in memory fresh.
+    /// Starts the service: generates the signing key and the pepper on an empty store, and keeps its caches fresh.
     ///
     /// # Errors
-    /// When the store is away, or a trusted issuer's keys cannot be read from their file.
+    /// When the store is unavailable, or a trusted issuer's keys cannot be read from their file.
     pub async fn start(app: &App) -> Result<Self> {
         let config = &app.config;
         let platform = TenantId::new(&config.platform_tenant)
@@ -187,7 +189,7 @@ impl Tokens {
         let registry = Arc::new(registry);
         registry.catch_up().await?;
         keep_fresh(&registry);
-        app.keep_in_snapshot(Partition::named(PARTITION), KEPT);
+        app.keep_in_snapshot(Partition::named(PARTITION), SNAPSHOT);
         Expiry::new(&records, &app.clock, &registry, &keys).register(&app.runner);
 
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
@@ -208,7 +210,7 @@ impl Tokens {
             pepper: Pepper::new(pepper.as_bytes()),
             schemas: Arc::default(),
             trusted,
-            verified: Arc::default(),
+            token_cache: Arc::default(),
             max_stale_callers: config.max_stale_callers,
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
@@ -226,7 +228,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Registers what is known of the keys and of what is in memory.
+    /// Registers the readiness checks and metrics of the keys and the caches.
     fn measure(&self, app: &App) {
         let (keys, clock) = (Arc::clone(&self.keys), Arc::clone(&self.clock));
         app.readiness.check("keys", move || {
@@ -252,15 +254,15 @@ impl Tokens {
             vec![Sample::new([("kind", "callers")], age)]
         });
         let registry = Arc::downgrade(&self.registry);
-        let (verified, schemas) = (Arc::clone(&self.verified), Arc::clone(&self.schemas));
+        let (token_cache, schemas) = (Arc::clone(&self.token_cache), Arc::clone(&self.schemas));
         app.metrics.collect_memory(move || {
-            let (tokens, bytes) = verified.size();
-            let held = |kind, count, bytes| MemoryUse { kind, count, bytes };
+            let (tokens, bytes) = token_cache.size();
+            let used = |kind, count, bytes| MemoryUse { kind, count, bytes };
             let clients = registry.upgrade().map_or(0, |registry| registry.count());
             vec![
-                held("clients", clients, None),
-                held("verified_tokens", tokens, Some(bytes)),
-                held("schemas", schemas.count(), None),
+                used("clients", clients, None),
+                used("verified_tokens", tokens, Some(bytes)),
+                used("schemas", schemas.count(), None),
             ]
         });
     }
@@ -282,7 +284,7 @@ impl Tokens {
     /// How many clients and templates a tenant has.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn usage(&self, tenant: &TenantId) -> Result<Provisions> {
         let counts = counts::of(&self.records, Some(tenant)).await?;
         let usage = |used: i64, quota: i64| {
@@ -298,7 +300,7 @@ impl Tokens {
     /// The signing keys, the newest last.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn keys(&self) -> Result<Vec<KeyState>> {
         self.keys.states().await
     }

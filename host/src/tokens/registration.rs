@@ -29,7 +29,7 @@ pub struct Registration {
     pub software: Software,
     /// Whether the global template of that software is used, or the tenant's.
     pub using_global_template: bool,
-    /// The tenant it wants to belong to.
+    /// The tenant that it registers for.
     pub tenant: TenantId,
     /// Its claims.
     pub claims: Claims,
@@ -82,9 +82,9 @@ impl Tokens {
             let roles = self.plan_roles(&mut change, &registration, &claims).await?;
             let mut client = self.pending(&registration, claims, roles, &secret)?;
             client.pending_from = Some(network(peer));
-            let held = self.registry.permissions_of(&client);
+            let permissions = self.registry.permissions_of(&client);
             if let Some(found) = &statement
-                && found.record.approves(held)?
+                && found.record.approves(permissions)?
             {
                 client.status = Status::Authorized;
                 client.pending_until = None;
@@ -192,13 +192,13 @@ impl Tokens {
     ) -> Result<()> {
         let (records, limits, tenant) = (&self.records, &self.limits, &new.tenant);
         let before = old.map(clients::counted).unwrap_or_default();
-        let more = clients::counted(new).and(before.fewer());
-        let counts = counts::plan(records, change, Some(tenant), more).await?;
-        if more.clients > 0 && counts.clients > limits.clients {
-            let most = usize::try_from(limits.clients).unwrap_or_default();
-            return Err(Error::quota("clients", most));
+        let difference = clients::counted(new) - before;
+        let counts = counts::plan(records, change, Some(tenant), difference).await?;
+        if difference.clients > 0 && counts.clients > limits.clients {
+            let quota = usize::try_from(limits.clients).unwrap_or_default();
+            return Err(Error::quota("clients", quota));
         }
-        if more.pending > 0 && counts.pending > limits.pending_clients {
+        if difference.pending > 0 && counts.pending > limits.pending_clients {
             return Err(too_many_pending(
                 "too many clients of this tenant are pending",
             ));
@@ -208,10 +208,10 @@ impl Tokens {
             return Ok(());
         }
         if let Some(from) = gone {
-            counts::plan_from(records, change, tenant, (from, -1)).await?;
+            counts::plan_pending_from(records, change, tenant, (from, -1)).await?;
         }
         if let Some(from) = new.pending_from {
-            let count = counts::plan_from(records, change, tenant, (from, 1)).await?;
+            let count = counts::plan_pending_from(records, change, tenant, (from, 1)).await?;
             if count > limits.pending_clients_per_address {
                 let detail = "too many clients of this tenant are pending that were registered from this address";
                 return Err(too_many_pending(detail));

@@ -2,7 +2,7 @@
 //!
 //! Administrators of tenants write schemas, and unauthenticated registrations are checked against them. A schema is
 //! therefore refused if it refers to the network or to itself, or grows large by its references; patterns are regular
-//! expressions that match in linear time. Pure, but for the cache of compiled schemas.
+//! expressions that match in linear time. Pure, except for the cache of compiled schemas.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -186,7 +186,7 @@ fn path(base: &str, pointer: &str) -> String {
 /// Bounds what checking against a schema may cost.
 struct Bounds<'s> {
     root: &'s Value,
-    /// What each referenced sub-schema weighs; `None` while that is found out.
+    /// What each referenced sub-schema weighs; `None` while that is computed.
     weights: HashMap<&'s str, Option<usize>>,
     patterns: usize,
 }
@@ -290,9 +290,9 @@ impl SchemaCache {
         key: &str,
         (at, text): (Revision, &str),
     ) -> Result<Arc<Schema>> {
-        let known = self.0.lock().get(key).cloned();
-        let known = known.filter(|(revision, _)| *revision == at);
-        if let Some((_, schema)) = known {
+        let cached = self.0.lock().get(key).cloned();
+        let cached = cached.filter(|(revision, _)| *revision == at);
+        if let Some((_, schema)) = cached {
             return Ok(schema);
         }
         let text = text.to_owned();
@@ -309,7 +309,7 @@ impl SchemaCache {
         Ok(schema)
     }
 
-    /// How many there are.
+    /// How many schemas are cached.
     pub(super) fn count(&self) -> usize {
         self.0.lock().len()
     }

@@ -1,5 +1,5 @@
 //! Software statements (`tokens.md`, "Life of a client", 2): creating them, withdrawing them, and finding the one that a
-//! client presents. What a statement says stands in `statement.rs`.
+//! client presents. What a statement is, is in `statement.rs`.
 //!
 //! A statement serves any number of clients until it expires or is withdrawn: one is enough for a fleet of tills.
 //! Withdrawing it stops no client that has registered with it.
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::client_id;
 use super::expiry::{Expiry, STATEMENTS};
 use super::statement::{
-    NewStatement, Statement, StatementClaims, TYPE, digest, name_of, platform_only,
+    NewStatement, Statement, StatementClaims, TYPE, claimed_id, digest, platform_only,
     unknown_statement,
 };
 use super::{ListPage, Tokens};
@@ -41,7 +41,7 @@ pub(super) fn unknown_id() -> Error {
 
 /// The statement that a client presents.
 #[derive(Debug)]
-pub(super) struct FoundStatement {
+pub(super) struct PresentedStatement {
     pub(super) tenant: TenantId,
     pub(super) jti: Uuid,
     pub(super) record: Statement,
@@ -119,9 +119,11 @@ impl Tokens {
             return Ok(None);
         }
         let roles: Vec<String> = template.record.roles().map(str::to_owned).collect();
-        let held = self.registry.permissions(&roles, tenant);
-        caller.require_grantable(held)?;
-        Ok(Some(platform_only(held).map(str::to_owned).collect()))
+        let permissions = self.registry.permissions(&roles, tenant);
+        caller.require_grantable(permissions)?;
+        Ok(Some(
+            platform_only(permissions).map(str::to_owned).collect(),
+        ))
     }
 
     /// Statements of a tenant, by id, after the one that `cursor` names.
@@ -189,8 +191,8 @@ impl Tokens {
         &self,
         change: &mut Change,
         text: &str,
-    ) -> Result<FoundStatement> {
-        let (tenant, jti) = name_of(text).ok_or_else(unknown_statement)?;
+    ) -> Result<PresentedStatement> {
+        let (tenant, jti) = claimed_id(text).ok_or_else(unknown_statement)?;
         let key = key(&tenant, jti);
         let read: Option<Versioned<Statement>> = self.records.get(&key).await?;
         let now = self.clock.now();
@@ -199,7 +201,7 @@ impl Tokens {
         };
         let read = read.filter(ours).ok_or_else(unknown_statement)?;
         change.expect(&key, Some(&read));
-        Ok(FoundStatement {
+        Ok(PresentedStatement {
             tenant,
             jti,
             record: read.record,

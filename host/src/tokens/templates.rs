@@ -106,8 +106,8 @@ impl Tokens {
             }
             let counts = counts::plan(&self.records, &mut change, tenant, Counts::TEMPLATE).await?;
             if tenant.is_some() && counts.templates > self.limits.templates {
-                let most = usize::try_from(self.limits.templates).unwrap_or_default();
-                return Err(Error::quota("templates", most));
+                let quota = usize::try_from(self.limits.templates).unwrap_or_default();
+                return Err(Error::quota("templates", quota));
             }
             change.expect(&key, read.as_ref());
             change.put(&key, &template)?;
@@ -173,8 +173,7 @@ impl Tokens {
             preconditions.check(Some(&etag::of_json(&read.record)?))?;
             change.expect(&key, Some(&read));
             change.delete(&key);
-            let fewer = Counts::TEMPLATE.fewer();
-            counts::plan(&self.records, &mut change, tenant, fewer).await?;
+            counts::plan(&self.records, &mut change, tenant, -Counts::TEMPLATE).await?;
             Ok((change, ()))
         };
         self.records.change(plan).await?;

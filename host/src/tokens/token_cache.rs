@@ -1,5 +1,4 @@
-//! The cache of verified tokens, by their whole text: a look-up takes a lock that few share and that is rarely written.
-//! Bounded.
+//! The cache of verified tokens, by their whole text, in shards: requests rarely wait for each other's locks. Bounded.
 
 use std::collections::HashMap;
 
@@ -21,7 +20,7 @@ pub(super) struct TokenCache {
 type Shard = HashMap<Box<str>, Verified, foldhash::quality::RandomState>;
 
 impl TokenCache {
-    /// What `find` finds in a token that is cached.
+    /// What `find` answers for a token that is cached.
     pub(super) fn find<T>(
         &self,
         token: &str,
@@ -39,7 +38,7 @@ impl TokenCache {
             shard.retain(|_, verified| verified.is_usable(now));
         }
         if shard.len() >= PER_SHARD {
-            // Any half will do: these are verified once more.
+            // Any half will do: a token that is dropped is verified again.
             let mut keep = false;
             shard.retain(|_, _| {
                 keep = !keep;

@@ -1,4 +1,4 @@
-//! Keeps the snapshot's files as the store is: follows the records that decisions rest on, and writes after changes.
+//! Keeps the snapshot up to date: follows the records that decisions need, and writes their files after changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -27,19 +27,19 @@ pub struct Keeper {
     /// Which store it is a snapshot of.
     store: String,
     clock: Arc<dyn Clock>,
-    kept: Mutex<HashMap<Partition, Arc<Kept>>>,
-    /// What an earlier process has kept and this one does not yet: those files may be of any age.
+    followed: Mutex<HashMap<Partition, Arc<Followed>>>,
+    /// Partitions that have files of an earlier process and are not followed yet: those files may be of any age.
     awaited: Mutex<HashSet<Partition>>,
 }
 
-/// The records of a partition that are kept.
+/// A partition whose records are in the snapshot.
 #[derive(Debug)]
-struct Kept {
+struct Followed {
     records: Records,
     contents: Contents,
     subscription: Subscription,
     entries: Mutex<BTreeMap<String, Entry>>,
-    /// Whether its file is not as it is in memory.
+    /// Whether its file is older than `entries`.
     is_changed: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ impl Keeper {
             folder,
             store,
             clock,
-            kept: Mutex::default(),
+            followed: Mutex::default(),
             awaited: Mutex::new(saved.flatten().collect()),
         });
         let weak = Arc::downgrade(&keeper);
@@ -72,7 +72,7 @@ impl Keeper {
                     Ok(Err(cause)) => Some(cause.to_string()),
                     Err(cause) => Some(cause.to_string()),
                 };
-                // Once each way.
+                // Only changes are logged.
                 match &failure {
                     Some(cause) if !failing => {
                         tracing::warn!(folder = %folder.display(), cause, "the snapshot cannot be written");
@@ -88,15 +88,15 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Keeps the records of a partition from now on.
+    /// Adds the records of a partition to the snapshot, and keeps them up to date.
     pub fn keep(&self, records: Records, contents: Contents) {
-        let mut kept = self.kept.lock();
+        let mut followed = self.followed.lock();
         let partition = records.partition().clone();
-        if kept.contains_key(&partition) {
+        if followed.contains_key(&partition) {
             return;
         }
         let store = Arc::clone(records.store());
-        let new = Arc::new(Kept {
+        let new = Arc::new(Followed {
             subscription: Subscription::new(store, partition.clone(), Arc::clone(&self.clock)),
             records,
             contents,
@@ -106,15 +106,15 @@ impl Keeper {
         keep_fresh(&new);
         let (first, now) = (Arc::clone(&new), self.clock.now());
         tokio::spawn(async move {
-            // When it fails, the background task goes on trying.
+            // When it fails, the background task keeps trying.
             let _first = first.ensure_fresh(now).await;
         });
-        // In this order: what is neither kept nor awaited could be taken for complete.
-        kept.insert(partition.clone(), new);
+        // In this order: a snapshot without a partition that is neither followed nor awaited would pass for complete.
+        followed.insert(partition.clone(), new);
         self.awaited.lock().remove(&partition);
     }
 
-    /// The partitions that an earlier process has kept and this one does not yet.
+    /// The partitions that have files of an earlier process and are not followed yet.
     #[must_use]
     pub fn awaited(&self) -> Vec<Partition> {
         self.awaited.lock().iter().cloned().collect()
@@ -122,15 +122,16 @@ impl Keeper {
 
     /// Writes what has changed, then until when everything that is written is complete.
     fn write(&self) -> io::Result<()> {
-        let is_all_kept = self.awaited.lock().is_empty();
-        let kept: Vec<Arc<Kept>> = self.kept.lock().values().cloned().collect();
+        let is_complete = self.awaited.lock().is_empty();
+        let followed: Vec<Arc<Followed>> = self.followed.lock().values().cloned().collect();
         let now = self.clock.now();
-        // Looked at before the entries: what is written is at least as new.
-        let age = kept.iter().map(|kept| kept.subscription.age(now)).max();
-        for kept in &kept {
-            kept.write(&self.folder)?;
+        // Before the entries are read: what is written is at least as new.
+        let ages = followed.iter().map(|one| one.subscription.age(now));
+        let age = ages.max();
+        for one in &followed {
+            one.write(&self.folder)?;
         }
-        let Some(age) = age.filter(|_| is_all_kept) else {
+        let Some(age) = age.filter(|_| is_complete) else {
             return Ok(());
         };
         let at = now.minus(age);
@@ -147,7 +148,7 @@ impl Keeper {
     }
 }
 
-impl Kept {
+impl Followed {
     fn write(&self, folder: &std::path::Path) -> io::Result<()> {
         if !self.is_changed.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -190,7 +191,7 @@ impl Kept {
     }
 }
 
-impl Subscriber for Kept {
+impl Subscriber for Followed {
     fn subscription(&self) -> &Subscription {
         &self.subscription
     }

@@ -1,4 +1,4 @@
-//! The signing keys, for operators. `tillgate keys` asks over HTTP, since only one process may open an embedded store.
+//! The signing keys, for operators. `tillgate keys` uses HTTP, because only one process may open an embedded store.
 
 use std::sync::Arc;
 

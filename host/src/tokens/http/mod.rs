@@ -33,7 +33,7 @@ impl Authenticate for Tokens {
     }
 }
 
-/// The largest body of a registration: 64 KiB, since anyone may send one.
+/// The largest body of a registration: 64 KiB, because sending one needs no token.
 const MAX_REGISTRATION: usize = 64 << 10;
 
 /// The routes.
@@ -80,7 +80,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
     routes
 }
 
-/// Who is asking and what they may do, so that a page offers only what will be allowed.
+/// The caller's tenant and permissions, so that the page offers only what the caller may do.
 async fn get_caller(_: Arc<Tokens>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
     let permissions = caller.permissions.iter().map(Permission::as_str);
@@ -99,7 +99,7 @@ async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     secret(Reply::of(StatusCode::CREATED, &registered)?)
 }
 
-/// An answer with a secret, which no cache may keep.
+/// An answer with a secret, which no cache may store.
 fn secret(reply: Reply) -> Result<Reply> {
     Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
@@ -130,7 +130,7 @@ fn write_reply(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
 }
 
-/// A document that anyone may read and cache for a while.
+/// A document that may be read without a token, and cached for a while.
 fn public(request: &Request, document: &PublicDocument) -> Reply {
     let reply = if request.has(&document.etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)

@@ -13,7 +13,7 @@ pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
     TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))
 }
 
-/// How many entries a request asks for, and after which (`platform.md`, "HTTP conventions").
+/// How many entries a page is to have, and the cursor after which it begins (`platform.md`, "HTTP conventions").
 pub(super) fn page_of(request: &Request) -> Result<(usize, Option<String>)> {
     let parameter = |name| request.query_param(name);
     let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {

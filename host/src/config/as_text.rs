@@ -1,23 +1,23 @@
-//! Settings that are written as text and mean more: durations, times of day, types of rates. What each prints is what it
-//! reads, because `--print-config` shows the settings as they could be written.
+//! Settings that are written as text: durations, times of day, types of rates. Each is printed as it can be read again,
+//! because `--print-config` shows the settings as TOML.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serializer, de};
 
-/// A text; the environment gives one that looks like a number as a number.
+/// A text. A value of the environment that looks like a number or a boolean is read as one, and turned back into text.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum Value {
         Text(String),
         Integer(i64),
         Bool(bool),
     }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::Text(text) => text,
-        Written::Integer(number) => number.to_string(),
-        Written::Bool(value) => value.to_string(),
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Text(text) => text,
+        Value::Integer(number) => number.to_string(),
+        Value::Bool(value) => value.to_string(),
     })
 }
 
