@@ -3,7 +3,7 @@
  * read-only: they belong to the platform.
  */
 
-import { Catalog } from "../js/src/browser.js";
+import { Catalog } from "../js/src/runtime/browser.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { changeList, conditionChanges } from "./difference.js";

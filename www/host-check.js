@@ -3,7 +3,7 @@
  * must make the same decision with the same module. While it cannot be reached, it is asked again.
  */
 
-import { sha256 } from "../js/src/browser.js";
+import { sha256 } from "../js/src/runtime/browser.js";
 import { debounce, h, icon } from "./dom.js";
 import { missingPermission } from "./messages.js";
 

@@ -3,7 +3,7 @@
  * module; all but Preview are loaded when they are first shown.
  */
 
-import { init } from "../js/src/browser.js";
+import { init } from "../js/src/runtime/browser.js";
 import { button, confirmed, h, icon, notify } from "./dom.js";
 import { draftCount, forget } from "./memory.js";
 import { counted } from "./messages.js";

@@ -2,7 +2,7 @@
  * The texts of the page: decisions, rules and errors in terms that a rule owner knows.
  */
 
-import { describe } from "../js/src/browser.js";
+import { describe } from "../js/src/runtime/browser.js";
 import { faultText } from "./faults.js";
 
 /** How each decision is shown. Colour is never the only sign. */

@@ -3,7 +3,7 @@
  * is a draft, and everything on the page that it decides says so.
  */
 
-import { Catalog } from "../js/src/browser.js";
+import { Catalog } from "../js/src/runtime/browser.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { customerFields } from "./customer.js";

@@ -2,7 +2,7 @@
  * What the modes of the preview share.
  */
 
-import { TillgateError } from "../js/src/browser.js";
+import { TillgateError } from "../js/src/runtime/browser.js";
 import { h } from "./dom.js";
 
 /** The panes of a mode: the inputs on one side, the decision on the other. */

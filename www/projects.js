@@ -2,7 +2,7 @@
  * Projects: the list, and the dialogs that create, change and delete them.
  */
 
-import { Catalog } from "../js/src/browser.js";
+import { Catalog } from "../js/src/runtime/browser.js";
 import { changeList, projectChanges, ruleLabel } from "./difference.js";
 import { button, confirmed, h, icon, notify } from "./dom.js";
 import { edit } from "./editor.js";

@@ -3,8 +3,8 @@
  * how a view that asks again and again fares, and the requests that change something. The token is kept in memory only.
  */
 
-import { TillgateError } from "../js/src/browser.js";
-import { CatalogClient, Host, clientCredentials } from "../js/src/client.js";
+import { TillgateError } from "../js/src/runtime/browser.js";
+import { CatalogClient, Host, clientCredentials } from "../js/src/catalog/client.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
 

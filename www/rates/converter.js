@@ -3,7 +3,7 @@
  * the unit uses now.
  */
 
-import { TillgateError, convert } from "../../js/src/browser.js";
+import { TillgateError, convert } from "../../js/src/runtime/browser.js";
 import { button, choice, field, h } from "../dom.js";
 import { faultText } from "../faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";

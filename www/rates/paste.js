@@ -3,7 +3,7 @@
  * all.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
 import { button, debounce, field, h, icon, notify } from "../dom.js";
 import { faultText } from "../faults.js";
 import { counted, errorText } from "../messages.js";

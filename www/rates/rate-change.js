@@ -3,7 +3,7 @@
  * the meantime is not overwritten unseen.
  */
 
-import { TillgateError, calculate, oppositeRate } from "../../js/src/browser.js";
+import { TillgateError, calculate, oppositeRate } from "../../js/src/runtime/browser.js";
 import { h } from "../dom.js";
 import { editWithDraft } from "../draft.js";
 import { edit } from "../editor.js";

@@ -3,7 +3,7 @@
  * the shops below, which is shown before it is saved.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
 import { change, changeList } from "../difference.js";
 import { button, choice, field, h, notify } from "../dom.js";
 import { editWithDraft } from "../draft.js";

@@ -2,7 +2,7 @@
  * The form that publishes an event to the tenant's webhooks.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
 import { field, h, notify } from "../dom.js";
 import { editWithDraft } from "../draft.js";
 import { edit } from "../editor.js";

@@ -2,9 +2,9 @@
  * The checks of a delivery's signatures, decided by the module: of the text of `data`, and of the whole body with its time.
  */
 
-import { TillgateError } from "../../js/src/error.js";
-import { signature } from "../../js/src/signature.js";
-import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook-event.js";
+import { TillgateError } from "../../js/src/shared/error.js";
+import { signature } from "../../js/src/webhook/signature.js";
+import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook/event.js";
 import { durationText } from "../time.js";
 import { readEnvelope } from "./event-data.js";
 

@@ -2,7 +2,7 @@
  * The form of a webhook: creating one, and changing one. It can be tried with a ping before it is saved.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
 import { changeList } from "../difference.js";
 import { h, notify } from "../dom.js";
 import { editWithDraft } from "../draft.js";

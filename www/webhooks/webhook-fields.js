@@ -2,7 +2,7 @@
  * The fields of a webhook. Secrets are entered here and never shown: a stored one is kept unless another is given.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
 import { choice, field, h } from "../dom.js";
 import { faultText } from "../faults.js";
 import { eventTypeFields } from "./event-types.js";
