@@ -4,8 +4,8 @@
  */
 
 import { TillgateError, convert } from "../../js/src/runtime/browser.js";
-import { button, choice, field, h } from "../dom.js";
-import { faultText } from "../faults.js";
+import { button, choice, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { TYPES, rateText } from "./wording.js";
 

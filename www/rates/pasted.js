@@ -4,7 +4,7 @@
  */
 
 import { TillgateError, calculate } from "../../js/src/runtime/browser.js";
-import { faultText } from "../faults.js";
+import { faultText } from "../shared/faults.js";
 import { readDecimal } from "./decimal.js";
 import { TYPES, keyOf } from "./wording.js";
 

@@ -3,9 +3,9 @@
  */
 
 import { TillgateError } from "../../js/src/shared/error.js";
-import { signature } from "../../js/src/webhook/signature.js";
 import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook/event.js";
-import { durationText } from "../time.js";
+import { signature } from "../../js/src/webhook/signature.js";
+import { durationText } from "../shared/time.js";
 import { readEnvelope } from "./event-data.js";
 
 const DATA = "Signature of the data";

@@ -3,10 +3,10 @@
  */
 
 import { TillgateError } from "../../js/src/runtime/browser.js";
-import { changeList } from "../difference.js";
-import { h, notify } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { changeList } from "../shared/difference.js";
+import { h, notify } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
 import { webhookChanges, webhookReview } from "./webhook-changes.js";

@@ -2,16 +2,17 @@
  * The preview of a basket: the decision about each line, the worst of them, and what the cashier has left to ask.
  */
 
+import { button, debounce, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
 import { basketLine, lineDecision } from "./basket-line.js";
 import { customerFields } from "./customer.js";
-import { exchangeDetails } from "./decision.js";
-import { button, debounce, field, h, icon } from "./dom.js";
-import { faultText } from "./faults.js";
+import { attempt, exchangeDetails } from "./decision.js";
 import { hostCheck } from "./host-check.js";
-import { DECISIONS, counted, projectName } from "./messages.js";
-import { attempt, panes } from "./preview-parts.js";
+import { DECISIONS, projectName } from "./wording.js";
 
-/** A mode of the preview: its panes, `refresh` for a new catalog, and `close`. */
+/** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
 export function basketMode(session, { state, remember }) {
   const check = hostCheck(session);
   const exchange = exchangeDetails();
@@ -110,11 +111,9 @@ export function basketMode(session, { state, remember }) {
 
   let isFilled = false;
   return {
-    panes: panes(
-      [h("div", { class: "stack tight" }, h("h2", {}, "Lines"), list, add), field("Project", project), customer.element],
-      [card, check.element, exchange.element],
-      "Basket",
-    ),
+    label: "Basket",
+    inputs: [h("div", { class: "stack tight" }, h("h2", {}, "Lines"), list, add), field("Project", project), customer.element],
+    outputs: [card, check.element, exchange.element],
     close: check.close,
     refresh() {
       const chosen = wanted ?? project.value;

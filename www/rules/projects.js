@@ -1,16 +1,16 @@
 /**
- * Projects: the list, and the dialogs that create, change and delete them.
+ * Projects: the list, from which they are created, changed and deleted.
  */
 
-import { Catalog } from "../js/src/runtime/browser.js";
-import { changeList, projectChanges, ruleLabel } from "./difference.js";
-import { button, confirmed, h, icon, notify } from "./dom.js";
-import { edit } from "./editor.js";
-import { draftTag, list } from "./list.js";
-import { counted, errorText, projectName, restrictionText, valueText } from "./messages.js";
-import { projectFields, projectKey } from "./project-fields.js";
-import { projectPath } from "./session.js";
+import { button, confirmed, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { draftTag, list } from "../shared/list.js";
+import { counted, errorText, valueText } from "../shared/messages.js";
+import { editProject, projectPath } from "./project-editor.js";
+import { draftKey } from "./project-fields.js";
+import { ruleLabel } from "./rule-changes.js";
 import { projectTemplates } from "./templates.js";
+import { projectName, restrictionText } from "./wording.js";
 
 const WRITE = "crs.project.write";
 
@@ -77,7 +77,7 @@ function row(session, project, sought = "") {
       rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
       findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
     ),
-    h("div", { class: "tags" }, session.memory.get(projectKey(projectId)) && draftTag()),
+    h("div", { class: "tags" }, session.memory.get(draftKey(projectId)) && draftTag()),
     h(
       "div",
       { class: "row-actions" },
@@ -86,67 +86,6 @@ function row(session, project, sought = "") {
       mayWrite && button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, project) }),
     ),
   );
-}
-
-/** Edits a project, or creates one; a new one starts with `given`. */
-export async function editProject(session, project, { given } = {}) {
-  const { memory } = session;
-  const key = projectKey(project?.projectId);
-  const id = project?.projectId ?? newId();
-  const read = () => session.read(projectPath(id));
-  let stored;
-  try {
-    stored = project && (await read());
-  } catch (error) {
-    return notify(errorText(error));
-  }
-  const fields = projectFields();
-  const begin = stored?.body ?? { restrictions: [] };
-  fields.show(begin);
-  const before = JSON.stringify(fields.value());
-  const kept = given === undefined ? memory.get(key) : undefined;
-  if (given ?? kept) fields.show(given ?? kept);
-  const startOver = () => {
-    note.remove();
-    fields.show(begin);
-  };
-  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
-  const isSaved = await edit({
-    title: project ? `Edit ${projectName(project)}` : "New project",
-    note,
-    wide: true,
-    fields,
-    etag: stored?.etag,
-    base: stored?.body,
-    before,
-    draft: given ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key) },
-    review(value, theirs) {
-      checkProject(id, value);
-      const changes = projectChanges(theirs ?? stored?.body, value);
-      if (changes.length === 0 && stored !== undefined) return "You have not changed anything.";
-      const title = stored ? "What changes" : "A new project";
-      const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
-      return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules);
-    },
-    compare: (one, other) => changeList(projectChanges(one, other)),
-    save: (body, version) => session.write(projectPath(id), body, version),
-    latest: () =>
-      read().catch((error) => {
-        if (error.code !== "not_found") throw error;
-      }),
-  });
-  if (!isSaved) session.changed();
-  return isSaved;
-}
-
-/** Fails with the faults that the host would find. */
-function checkProject(projectId, value) {
-  try {
-    new Catalog({ global: [], tenant: [], projects: [{ projectId, ...value }] }).free();
-  } catch (error) {
-    for (const fault of error.faults ?? []) fault.path = fault.path.replace("$.projects[0]", "$");
-    throw error;
-  }
 }
 
 async function remove(session, { projectId, ...project }) {
@@ -160,13 +99,4 @@ async function remove(session, { projectId, ...project }) {
   } catch (error) {
     notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
   }
-}
-
-/** A random UUID. `crypto.randomUUID` exists only on pages that were loaded over TLS. */
-function newId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

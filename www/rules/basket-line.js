@@ -3,9 +3,10 @@
  * and what is decided about it.
  */
 
-import { button, h, icon } from "./dom.js";
-import { propertyFields } from "./item.js";
-import { DECISIONS, resultText, worst } from "./messages.js";
+import { button, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { propertyFields } from "./item-properties.js";
+import { DECISIONS, resultText, worst } from "./wording.js";
 
 /** With more conditions than this, a line shows only those that are chosen. */
 const MAX_CHIPS = 8;
@@ -44,10 +45,7 @@ export function basketLine(given, { onchange, onremove }) {
   return {
     element,
     /** The item as a till would send it. */
-    read() {
-      const additionalProperties = properties.value();
-      return { id: name.value, conditionIds: conditionIds(), ...(Object.keys(additionalProperties).length > 0 && { additionalProperties }) };
-    },
+    read: () => ({ id: name.value, conditionIds: conditionIds(), ...properties.ofItem() }),
     state: () => ({ id: name.value, conditionIds: conditionIds(), properties: properties.isOffered() ? properties.value() : given.properties }),
     /** Offers these conditions, and the properties that a project's rules check (undefined: no project). */
     offer(ids, restrictions) {

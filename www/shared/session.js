@@ -3,13 +3,13 @@
  * how a view that asks again and again fares, and the requests that change something. The token is kept in memory only.
  */
 
-import { TillgateError } from "../js/src/runtime/browser.js";
-import { CatalogClient, Host, clientCredentials } from "../js/src/catalog/client.js";
+import { CatalogClient, Host, clientCredentials } from "../../js/src/catalog/client.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
 
 /** The address of the host, which also served this page. */
-const HOST = new URL("..", import.meta.url).href.replace(/\/$/, "");
+const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
 
 /** How long signing in waits for an answer to one request. */
 const ANSWER_MS = 4000;
@@ -245,6 +245,3 @@ async function inTime(promise) {
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
-
-export const conditionPath = (id) => `/api/v1/entity-conditions/${encodeURIComponent(id)}`;
-export const projectPath = (id) => `/api/v1/projects/${encodeURIComponent(id)}`;

@@ -1,29 +1,9 @@
 /**
- * The fields of the item: its id, and the properties that the rules of a project check, with the values that they name.
+ * The properties of an item: those that the rules of a project check, with the values that they name, and others.
  */
 
-import { button, field, h } from "./dom.js";
-import { ITEM_FAULT } from "./faults.js";
+import { button, h } from "../shared/dom.js";
 import { propertyValue } from "./property.js";
-
-/** The fields; `onchange` is called after each keystroke, and `given` is what they start with, as `state` returns it. */
-export function itemFields(onchange, given = {}) {
-  const idInput = h("input", { value: given.item ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
-  const idField = field("Item id", idInput);
-  const properties = propertyFields(onchange, given.properties);
-  return {
-    element: h("div", { class: "stack" }, idField, properties.element),
-    offer: properties.offer,
-    /** The item as a till would send it. */
-    value() {
-      const given = properties.value();
-      return { id: idInput.value, ...(Object.keys(given).length > 0 && { additionalProperties: given }) };
-    },
-    /** What was entered. */
-    state: () => ({ item: idInput.value, properties: properties.isOffered() ? properties.value() : undefined }),
-    showFaults: (faults = []) => idField.showFault(faults.some(({ path }) => path === "$.item.id") && ITEM_FAULT),
-  };
-}
 
 /** The properties of an item; `given` are those that it starts with. */
 export function propertyFields(onchange, given = {}) {
@@ -60,6 +40,8 @@ export function propertyFields(onchange, given = {}) {
 
   const rows = () => (element.hidden ? [] : [...offered.children, ...added.children]);
 
+  const value = () => Object.fromEntries(rows().map((row) => row.read()).filter(([name, read]) => name !== "" && read !== undefined));
+
   return {
     element,
     isOffered: () => !element.hidden,
@@ -74,7 +56,9 @@ export function propertyFields(onchange, given = {}) {
       const names = new Set(wanted.map(([name]) => name));
       if (isFirst) for (const [name, value] of values) if (!names.has(name)) addRow(name, value);
     },
-    value: () => Object.fromEntries(rows().map((row) => row.read()).filter(([name, value]) => name !== "" && value !== undefined)),
+    value,
+    /** The properties as an item has them: absent when there are none. */
+    ofItem: () => (Object.keys(value()).length > 0 ? { additionalProperties: value() } : {}),
   };
 }
 

@@ -3,9 +3,21 @@
  * it is one, and what tills answer today. Screen readers announce it when typing pauses.
  */
 
-import { debounce, h, icon } from "./dom.js";
-import { faultText } from "./faults.js";
-import { DECISIONS, resultText, worst } from "./messages.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { debounce, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
+import { icon } from "../shared/icon.js";
+import { DECISIONS, resultText, worst } from "./wording.js";
+
+/** The decision that a call makes, or the error that it throws. */
+export function attempt(call) {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof TillgateError) return error;
+    throw error;
+  }
+}
 
 /**
  * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, or an error. `allowed`

@@ -3,7 +3,7 @@
  * same module as the host's. What it shows is in the address, and is kept while other views are shown.
  */
 
-import { choice, debounce, h, notify } from "./dom.js";
+import { choice, debounce, h, notify } from "../shared/dom.js";
 import { previewAddress, previewState } from "./preview-address.js";
 import { conditionMode } from "./preview-condition.js";
 
@@ -49,7 +49,7 @@ export function preview(session, [kind, id] = [], query) {
     mode?.close();
     const state = Object.keys(given).length > 0 ? given : undefined;
     mode = open(session, { id, state, remember: remember(name) });
-    panes.replaceChildren(...mode.panes);
+    panes.replaceChildren(...panesOf(mode));
     mode.refresh();
   };
 
@@ -83,3 +83,9 @@ export function preview(session, [kind, id] = [], query) {
   else begin();
   return { title: "Preview", element, refresh, close };
 }
+
+/** The inputs of a mode on one side, the decision on the other. */
+const panesOf = ({ inputs, outputs, label = "Inputs" }) => [
+  h("section", { class: "card inputs", "aria-label": label }, inputs),
+  h("div", { class: "outputs" }, outputs),
+];

@@ -3,12 +3,13 @@
  * their ends or with line breaks, which a field of lines cannot show.
  */
 
-import { button, field, h, icon } from "./dom.js";
-import { faultText } from "./faults.js";
-import { counted, valueText } from "./messages.js";
+import { button, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
+import { icon } from "../shared/icon.js";
+import { counted, valueText } from "../shared/messages.js";
 
 /** Where the draft of a project is kept; without an id, that of a new one. */
-export const projectKey = (id = "") => `project:${id}`;
+export const draftKey = (id = "") => `project:${id}`;
 
 const TYPES = [
   ["WHITELIST", "A property must be one of"],

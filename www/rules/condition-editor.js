@@ -1,67 +1,19 @@
 /**
- * Conditions: the list, and the dialogs that create, change and delete those of the tenant. Global conditions are
- * read-only: they belong to the platform.
+ * The dialog that creates or changes a condition of the tenant, with the decision by age that it would make.
  */
 
-import { Catalog } from "../js/src/runtime/browser.js";
+import { Catalog } from "../../js/src/runtime/browser.js";
+import { changeList } from "../shared/difference.js";
+import { button, h, notify } from "../shared/dom.js";
+import { edit } from "../shared/editor.js";
+import { errorText } from "../shared/messages.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
-import { changeList, conditionChanges } from "./difference.js";
-import { button, confirmed, h, icon, notify } from "./dom.js";
-import { edit } from "./editor.js";
-import { draftTag, list } from "./list.js";
-import { conditionText, errorText } from "./messages.js";
-import { conditionPath } from "./session.js";
-import { conditionTemplates } from "./templates.js";
+import { conditionChanges } from "./rule-changes.js";
+import { conditionText } from "./wording.js";
 
-const WRITE = "ecs.condition.write";
-const DELETE = "ecs.condition.delete";
-
-/** The view. */
-export function conditions(session) {
-  return list({
-    read: () => session.conditions(),
-    key: ({ id }) => id,
-    text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
-    row: (condition) => row(session, condition),
-    create: () => session.may(WRITE) && (() => editCondition(session)),
-    templates: () => conditionTemplates(session),
-    labels: {
-      title: "Conditions",
-      noun: "condition",
-      empty: "No conditions yet",
-      about: "A condition says who may buy: from which age, or with which license. Tills refer to it by its id.",
-      refused: `You may view conditions, but not change them. That needs the permission ${WRITE}.`,
-    },
-  });
-}
-
-function row(session, condition) {
-  const { id, scope, enabled, rule } = condition;
-  const isGlobal = scope === "GLOBAL";
-  const mayWrite = session.may(WRITE);
-  return h(
-    "li",
-    { class: enabled ? "row" : "row off" },
-    h("span", { class: "row-mark" }, rule === "AGE_RESTRICTION" ? `${condition.condition_value.minimum_age}+` : icon("license")),
-    h("div", { class: "row-text" }, h("h2", {}, id), h("p", {}, conditionText(condition))),
-    h(
-      "div",
-      { class: "tags" },
-      session.memory.get(draftKey(id)) && draftTag(),
-      !enabled && h("span", { class: "tag" }, "Off"),
-      isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and cannot be changed here" }, icon("lock"), "Global"),
-    ),
-    h(
-      "div",
-      { class: "row-actions" },
-      h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
-      isGlobal && mayWrite && button("Copy", { image: "copy", class: "plain", "aria-label": `Copy ${id} as my own rule`, onclick: () => copyCondition(session, condition) }),
-      !isGlobal && mayWrite && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
-      !isGlobal && session.may(DELETE) && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, id) }),
-    ),
-  );
-}
+/** Where the host has a condition. */
+export const conditionPath = (id) => `/api/v1/entity-conditions/${encodeURIComponent(id)}`;
 
 /** Creates the tenant's own condition after another one, which stays as it is. */
 export function copyCondition(session, condition) {
@@ -160,15 +112,3 @@ function draw(chart, value) {
 const ignoreNotFound = (error) => {
   if (error.code !== "not_found") throw error;
 };
-
-async function remove(session, id) {
-  try {
-    const { etag } = await session.read(conditionPath(id));
-    const detail = "Tills that use it will get an error. To keep it for later, switch it off instead.";
-    if (!(await confirmed(`Delete ${id}?`, detail, "Delete"))) return;
-    await session.remove(conditionPath(id), etag);
-    notify(`${id} was deleted.`);
-  } catch (error) {
-    notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
-  }
-}

@@ -3,8 +3,8 @@
  * changes.
  */
 
-import { h } from "./dom.js";
-import { DECISIONS } from "./messages.js";
+import { h } from "../shared/dom.js";
+import { DECISIONS } from "./wording.js";
 
 const MAX_AGE = 100;
 

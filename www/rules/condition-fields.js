@@ -2,8 +2,8 @@
  * The form of a condition: its id, what it requires, and whether it is in force. Preview and the dialog both use it.
  */
 
-import { button, choice, field, h } from "./dom.js";
-import { AGE_FAULT, ID_FAULT } from "./faults.js";
+import { button, choice, field, h } from "../shared/dom.js";
+import { AGE_FAULT, ID_FAULT } from "../shared/faults.js";
 
 /** A new condition, as the form shows it first. */
 export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });

@@ -2,8 +2,8 @@
  * The fields of the customer: age and licenses, each of which may not have been asked yet.
  */
 
-import { button, choice, field, h } from "./dom.js";
-import { AGE_FAULT } from "./faults.js";
+import { button, choice, field, h } from "../shared/dom.js";
+import { AGE_FAULT } from "../shared/faults.js";
 
 /** The fields; `onchange` is called after each keystroke, and `given` is what they start with, as `state` returns it. */
 export function customerFields(onchange, given = {}) {

@@ -3,8 +3,8 @@
  * values that a rule names are offered as they are.
  */
 
-import { h } from "./dom.js";
-import { valueText } from "./messages.js";
+import { h } from "../shared/dom.js";
+import { valueText } from "../shared/messages.js";
 
 const KINDS = [["text", "text"], ["flag", "yes or no"], ["number", "number"]];
 

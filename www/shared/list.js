@@ -2,7 +2,8 @@
  * A list with a filter, which shows the changes of others as they arrive.
  */
 
-import { button, h, icon } from "./dom.js";
+import { button, h } from "./dom.js";
+import { icon } from "./icon.js";
 import { counted } from "./messages.js";
 
 /** The mark of something that has a draft. */

@@ -2,7 +2,8 @@
  * The sign-in form: the credentials of a client, or a token. Both are kept in memory only.
  */
 
-import { button, choice, field, h, icon } from "./dom.js";
+import { button, choice, field, h } from "./dom.js";
+import { icon } from "./icon.js";
 import { Session } from "./session.js";
 
 /** How long to wait before the host is said to be away, and before it is asked again. */
@@ -15,7 +16,7 @@ const AWAY = "The host cannot be reached. You will be signed in as soon as it an
  * The view. `signIn` gets the session, once the module is `ready`; `reason` says why the user has to sign in again. While
  * the host is away, signing in goes on until it answers.
  */
-export function signinView({ signIn, ready, reason }) {
+export function signInView({ signIn, ready, reason }) {
   const clientId = h("input", { name: "username", autocomplete: "username", spellcheck: "false", required: true });
   const clientSecret = h("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
   const token = h("textarea", { rows: 4, spellcheck: "false", autocomplete: "off", required: true });

@@ -1,12 +1,8 @@
 /**
- * The difference between two versions: what was removed, and what was added. Conditions and projects are compared here.
+ * What changes between two versions of a condition or of a project.
  */
 
-import { h } from "./dom.js";
-import { counted, valueText } from "./messages.js";
-
-/** So many values of each side are shown. */
-const MAX_SHOWN = 12;
+import { change, listChange, shownValues } from "../shared/difference.js";
 
 const REQUIRES = { AGE_RESTRICTION: "an age", LICENSE_REQUIREMENT: "a license" };
 
@@ -52,7 +48,7 @@ function ruleChanges(before, after) {
   const label = ruleLabel(after ?? before);
   const [old, now] = [before, after].map((rule) => rule && listed(rule));
   if (before === undefined || after === undefined) {
-    const values = (rule, list) => rule && (list.length > 0 ? limited(list.map(valueText)) : ["no value"]);
+    const values = (rule, list) => rule && (list.length > 0 ? shownValues(list) : ["no value"]);
     return [{ label: `Rule: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
   }
   return [
@@ -74,34 +70,4 @@ export function ruleLabel({ type, propertyName }) {
     BLACKLISTEDITEMS: "Never these items",
   };
   return labels[type];
-}
-
-function limited(texts) {
-  const more = texts.length - MAX_SHOWN;
-  return more > 0 ? [...texts.slice(0, MAX_SHOWN), `and ${counted(more, "value")} more`] : texts;
-}
-
-/** The change of one value, or undefined when it stays. */
-export function change(label, before, after) {
-  if (before === after) return undefined;
-  const side = (value) => (value === undefined ? [] : [valueText(value)]);
-  return { label, removed: side(before), added: side(after) };
-}
-
-/** The change of a list, or undefined when it stays. */
-export function listChange(label, before, after) {
-  const [had, has] = [new Set(before), new Set(after)];
-  const [removed, added] = [before.filter((value) => !has.has(value)), after.filter((value) => !had.has(value))];
-  if (removed.length === 0 && added.length === 0) return undefined;
-  return { label, removed: limited(removed.map(valueText)), added: limited(added.map(valueText)) };
-}
-
-/** The changes as a list, for people who see colours and for those who do not. */
-export function changeList(changes, label = "Changes") {
-  const side = (name, sign, said, texts) =>
-    texts.map((text) => h(name, { dir: "auto" }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "visually-hidden" }, `${said}: `), text));
-  const rows = changes.map(({ label: what, removed, added }) =>
-    h("li", {}, h("h3", { dir: "auto" }, what), h("p", {}, side("del", "−", "removed", removed), side("ins", "+", "added", added))),
-  );
-  return h("ul", { class: "changes", "aria-label": label }, rows);
 }

@@ -3,16 +3,16 @@
  * is a draft, and everything on the page that it decides says so.
  */
 
-import { Catalog } from "../js/src/runtime/browser.js";
+import { Catalog } from "../../js/src/runtime/browser.js";
+import { button, field, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { customerFields } from "./customer.js";
-import { decisionCard, exchangeDetails, verdict } from "./decision.js";
-import { button, field, h, icon } from "./dom.js";
+import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
 import { hostCheck } from "./host-check.js";
 import { itemFields } from "./item.js";
-import { conditionText, worst } from "./messages.js";
-import { attempt, panes } from "./preview-parts.js";
+import { conditionText, worst } from "./wording.js";
 
 const NEW = "\n new";
 const TRY = "Try a change";
@@ -20,7 +20,7 @@ const TRY = "Try a change";
 /** Decides for a new rule that has no id yet. */
 const UNNAMED = "new-rule";
 
-/** A mode of the preview: its panes, `refresh` for a new catalog, and `close`. */
+/** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
 export function conditionMode(session, { id: first, state, remember }) {
   const { memory } = session;
   const card = decisionCard();
@@ -29,7 +29,6 @@ export function conditionMode(session, { id: first, state, remember }) {
   const select = h("select", { onchange: () => choose(select.value) });
   const about = h("p", { class: "rule" });
   const item = itemFields(decide, { item: "beer-0.5l", ...state });
-  item.offer(undefined);
   const customer = customerFields(decide, { age: "17", ...state });
   const chart = ageChart((age) => customer.setAge(age));
   const fields = conditionFields({ onchange: decide, isTaken, onopen: (id) => choose((select.value = id)) });
@@ -151,10 +150,8 @@ export function conditionMode(session, { id: first, state, remember }) {
   };
 
   return {
-    panes: panes(
-      [field("Condition", select), about, globalNote, draftForm, item.element, customer.element],
-      [card.element, check.element, chart.element, exchange.element],
-    ),
+    inputs: [field("Condition", select), about, globalNote, draftForm, item.element, customer.element],
+    outputs: [card.element, check.element, chart.element, exchange.element],
     refresh,
     close: check.close,
   };
@@ -183,7 +180,7 @@ export function conditionMode(session, { id: first, state, remember }) {
 }
 
 /** The dialogs are loaded when they are first used. */
-const dialogs = () => import("./conditions.js");
+const dialogs = () => import("./condition-editor.js");
 
 /** What tills answer for a rule that is not saved yet. */
 const notYet = { tone: "none", image: "alert", title: "No such condition", why: "Tills that ask for it get an error." };

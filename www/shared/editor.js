@@ -4,7 +4,8 @@
  * typed is discarded only after asking, or is kept as a draft.
  */
 
-import { button, confirmed, h, icon, notify, openDialog } from "./dom.js";
+import { button, confirmed, h, notify, openDialog } from "./dom.js";
+import { icon } from "./icon.js";
 import { errorText } from "./messages.js";
 
 /** What is typed in a form, as a text. */

@@ -2,9 +2,10 @@
  * What a tenant without rules starts from: three templates, each of which opens the dialog of a new rule or project.
  */
 
-import { editCondition } from "./conditions.js";
-import { button, h, icon } from "./dom.js";
-import { editProject } from "./projects.js";
+import { button, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { editCondition } from "./condition-editor.js";
+import { editProject } from "./project-editor.js";
 
 const condition = (id, rule, value) => ({ id, rule, enabled: true, condition_value: value });
 

@@ -3,9 +3,10 @@
  * must make the same decision with the same module. While it cannot be reached, it is asked again.
  */
 
-import { sha256 } from "../js/src/runtime/browser.js";
-import { debounce, h, icon } from "./dom.js";
-import { missingPermission } from "./messages.js";
+import { sha256 } from "../../js/src/runtime/browser.js";
+import { debounce, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { missingPermission } from "../shared/messages.js";
 
 const DELAY_MS = 250;
 const RETRY_MS = 3000;
