@@ -89,7 +89,7 @@ impl App {
         Ok(app)
     }
 
-    /// Has the module's instances release what nobody uses, for as long as the app is there.
+    /// Has the module's instances release what is not used, for as long as the app is there.
     fn release_unused(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         tokio::spawn(async move {

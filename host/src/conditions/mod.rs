@@ -61,7 +61,7 @@ impl Conditions {
     /// Reads the platform's conditions and keeps them fresh.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
         let records = app.records(Partition::named(GLOBAL));
         let global = PartitionCache::new(records, Arc::clone(&app.clock), Scope::Global);
@@ -69,7 +69,7 @@ impl Conditions {
         global.catch_up().await?;
         keep_fresh(&global);
         app.keep_in_snapshot(Partition::named(GLOBAL), KEPT);
-        // Those of an earlier process go on being kept, whether or not anybody has asked again.
+        // Those of an earlier process go on being kept, even where no request has come since.
         for partition in app.in_snapshot() {
             if TenantId::of_partition(&partition).is_some() {
                 app.keep_in_snapshot(partition, KEPT);
@@ -88,7 +88,7 @@ impl Conditions {
     /// What is kept in memory for a tenant, and how old that is; read from the store the first time.
     ///
     /// # Errors
-    /// When the store is away and the tenant is not in memory, or what is in memory is older than `max_stale`.
+    /// When the store is unavailable and the tenant is not in memory, or what is in memory is older than `max_stale`.
     pub async fn tenant(&self, id: &TenantId) -> Result<(Arc<Tenant>, Staleness)> {
         let (now, max_stale) = (self.app.clock.now(), self.app.config.max_stale);
         let global = self.global.ensure_within(now, max_stale).await?;

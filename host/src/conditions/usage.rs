@@ -25,7 +25,7 @@ impl Conditions {
     /// How much a tenant has configured.
     ///
     /// # Errors
-    /// When the store is away and the tenant is not in memory.
+    /// When the store is unavailable and the tenant is not in memory.
     pub async fn usage(&self, tenant: &TenantId) -> Result<Configured> {
         let (tenant, _) = self.tenant(tenant).await?;
         let content = tenant.own().content();

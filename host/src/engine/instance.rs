@@ -27,7 +27,7 @@ const MEMORY_LIMIT: usize = 256 << 20;
 /// Instances with more linear memory are large; if their documents need less than an eighth of it, they are mostly empty.
 const LARGE: usize = 32 << 20;
 
-/// What a call may compute before it is ended: time of its thread, so that a busy machine ends nobody.
+/// What a call may compute before it is ended: time of its thread, so that a busy machine ends none.
 const DEADLINE: Duration = Duration::from_millis(50);
 
 /// What a call may compute beyond that, for each byte of its input.

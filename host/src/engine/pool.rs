@@ -12,7 +12,7 @@ use super::instance::{Instance, State};
 use super::totals::Totals;
 use super::{Call, Decided, Document, EngineError, failed};
 
-/// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that nobody uses.
+/// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
 pub const ROUND: Duration = Duration::from_secs(10);
 const UNUSED_ROUNDS: u64 = 3;
 
@@ -171,7 +171,7 @@ impl EnginePool {
         Instance::new(&self.engine, &self.module, &self.totals).map(Box::new)
     }
 
-    /// Releases what was prepared and nobody has used for a while, and drops instances that hold far more memory than
+    /// Releases what was prepared and no request has used for a while, and drops instances that hold far more memory than
     /// they need: it never shrinks. Called every [`ROUND`].
     pub fn release_unused(&self) {
         let round = self.totals.round.fetch_add(1, Ordering::Relaxed) + 1;

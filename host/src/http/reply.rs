@@ -28,7 +28,7 @@ use crate::load::budget::{Reservation, counted};
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 
-/// `Tillgate-Stale`: the age in seconds of what an answer rests on, while the store is away.
+/// `Tillgate-Stale`: the age in seconds of what an answer rests on, while the store is unavailable.
 pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale");
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
@@ -187,7 +187,7 @@ impl Reply {
                     .with(RETRY_AFTER, 1.into())
             }
             Error::Unavailable(cause) => {
-                tracing::debug!(%correlation, %cause, "the store is away");
+                tracing::debug!(%correlation, %cause, "the store is unavailable");
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                     .with(RETRY_AFTER, 1.into())
             }

@@ -32,7 +32,7 @@ impl Limit {
 pub(crate) struct Budget<K: Eq + Hash> {
     limit: Limit,
     taken: Mutex<Taken<K>>,
-    /// Notified when something is given back that somebody may wait for.
+    /// Notified when something is given back that another may wait for.
     returned: Notify,
 }
 
@@ -154,7 +154,7 @@ impl<K: Eq + Hash> Drop for Reservation<K> {
     }
 }
 
-/// Bytes that hold a reservation for as long as anyone has any of them.
+/// Bytes that hold a reservation for as long as any of them is in use.
 pub(crate) fn counted<K: Eq + Hash + Send + Sync + 'static>(
     bytes: Bytes,
     reservation: Reservation<K>,

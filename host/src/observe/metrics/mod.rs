@@ -43,7 +43,7 @@ pub const MEDIA_TYPE: &str = "application/openmetrics-text";
 /// The same with its version.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Anyone may scrape: a text is handed out again for this many times as long as it took to write, so that scraping takes a
+/// Scraping needs no token: a text is handed out again for this many times as long as it took to write, so that scraping takes a
 /// twentieth of a processor at most.
 const REUSED: u32 = 20;
 
