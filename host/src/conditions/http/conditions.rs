@@ -2,29 +2,80 @@
 
 use std::sync::Arc;
 
-use ::http::StatusCode;
+use ::http::{Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
 use super::{audit, catalog, document, part, tagged, written};
 use crate::conditions::{Conditions, Owner, Part};
 use crate::error::{Error, Result};
-use crate::http::{Reply, Request};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+
+const CONDITION: &str = "/api/v1/entity-conditions/{id}";
+const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{id}";
+
+/// The routes of conditions.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let json = Takes::Json(MAX_BODY);
+    let none = Takes::Nothing;
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/v1/entity-conditions",
+            Access::With(P::ConditionRead),
+            none,
+            list_conditions,
+        ),
+        Route::new(
+            Method::GET,
+            CONDITION,
+            Access::With(P::ConditionRead),
+            none,
+            get_condition,
+        ),
+        Route::new(
+            Method::PUT,
+            CONDITION,
+            Access::With(P::ConditionWrite),
+            json,
+            put_own,
+        ),
+        Route::new(
+            Method::DELETE,
+            CONDITION,
+            Access::With(P::ConditionDelete),
+            none,
+            delete_own,
+        ),
+        Route::new(
+            Method::PUT,
+            GLOBAL_CONDITION,
+            Access::With(P::GlobalConditionWrite),
+            json,
+            put_global,
+        ),
+        Route::new(
+            Method::DELETE,
+            GLOBAL_CONDITION,
+            Access::With(P::GlobalConditionWrite),
+            none,
+            delete_global,
+        ),
+    ]
+}
 
 fn condition_id(request: &Request) -> Result<ConditionId> {
     ConditionId::new(request.param(0)?)
         .ok_or_else(|| Error::invalid("$.conditionId", ConditionId::RULE))
 }
 
-pub(super) async fn list_conditions(
-    conditions: Arc<Conditions>,
-    request: Request,
-) -> Result<Reply> {
+async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let reply = part(&conditions, &request, catalog, Part::Conditions).await?;
     Ok(reply.stale(staleness))
 }
 
-pub(super) async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = condition_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.condition(&id);
@@ -32,12 +83,12 @@ pub(super) async fn get_condition(conditions: Arc<Conditions>, request: Request)
     Ok(tagged(&request, &found.etag, || document(&found.json)).stale(staleness))
 }
 
-pub(super) async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let tenant = &request.caller()?.tenant;
     put_condition(&conditions, &request, Owner::Tenant(tenant)).await
 }
 
-pub(super) async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     put_condition(&conditions, &request, Owner::Platform).await
 }
 
@@ -62,12 +113,12 @@ async fn put_condition(
     Ok(written(put.written, &stored.etag, &stored.json))
 }
 
-pub(super) async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let tenant = &request.caller()?.tenant;
     delete_condition(&conditions, &request, Owner::Tenant(tenant)).await
 }
 
-pub(super) async fn delete_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn delete_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     delete_condition(&conditions, &request, Owner::Platform).await
 }
 

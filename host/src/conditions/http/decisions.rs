@@ -2,23 +2,49 @@
 
 use std::sync::Arc;
 
-use ::http::{HeaderName, HeaderValue, StatusCode};
+use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
 use super::catalog;
 use crate::conditions::{Conditions, Question};
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
-use crate::http::{Reply, Request};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+
+/// The routes of decisions.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let json = Takes::Json(MAX_BODY);
+    vec![
+        Route::new(
+            Method::POST,
+            "/api/v1/conditions/{conditionId}/evaluate",
+            Access::With(P::ConditionEvaluate),
+            json,
+            evaluate_condition,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/v1/project-restrictions/evaluate",
+            Access::Either(&[P::ConditionEvaluate, P::ProjectRestrictionEvaluate]),
+            json,
+            evaluate_project,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/v1/evaluations",
+            Access::With(P::ConditionEvaluate),
+            json,
+            evaluate_basket,
+        ),
+    ]
+}
 
 /// `Tillgate-Engine`: the SHA-256 of the module that decided.
 const ENGINE: HeaderName = HeaderName::from_static("tillgate-engine");
 const MODULE: HeaderValue = HeaderValue::from_static(MODULE_SHA256);
 
-pub(super) async fn evaluate_condition(
-    conditions: Arc<Conditions>,
-    request: Request,
-) -> Result<Reply> {
+async fn evaluate_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = request.param(0)?;
     if !ConditionId::is_id(id) {
         return Err(Error::invalid("$.conditionId", ConditionId::RULE));
@@ -27,17 +53,11 @@ pub(super) async fn evaluate_condition(
     evaluate(conditions, request, question).await
 }
 
-pub(super) async fn evaluate_project(
-    conditions: Arc<Conditions>,
-    request: Request,
-) -> Result<Reply> {
+async fn evaluate_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     evaluate(conditions, request, Question::Project).await
 }
 
-pub(super) async fn evaluate_basket(
-    conditions: Arc<Conditions>,
-    request: Request,
-) -> Result<Reply> {
+async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     evaluate(conditions, request, Question::Basket).await
 }
 

@@ -11,11 +11,6 @@ use ::http::{Method, StatusCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
 
-use self::conditions::{
-    delete_global, delete_own, get_condition, list_conditions, put_global, put_own,
-};
-use self::decisions::{evaluate_basket, evaluate_condition, evaluate_project};
-use self::projects::{delete_project, get_project, get_restrictions, list_projects, put_project};
 use super::{Conditions, INLINE, Owner, Part, TenantCatalog};
 use crate::app::App;
 use crate::data::encoded::{Encoded, MAX_WHOLE};
@@ -23,119 +18,13 @@ use crate::data::etag::{Etag, Written};
 use crate::data::feed::Staleness;
 use crate::error::Result;
 use crate::http::reply::status_of;
-use crate::http::{Access, Event, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Event, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-
-/// The largest body of a project: room for as many values of as many bytes as it may have.
-const MAX_PROJECT: usize = 32 << 20;
-
-const CONDITION: &str = "/api/v1/entity-conditions/{id}";
-const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{id}";
-const PROJECT: &str = "/api/v1/projects/{projectId}";
 
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<Conditions>>> {
-    let json = Takes::Json(MAX_BODY);
     let none = Takes::Nothing;
-    vec![
-        Route::new(
-            Method::POST,
-            "/api/v1/conditions/{conditionId}/evaluate",
-            Access::With(P::ConditionEvaluate),
-            json,
-            evaluate_condition,
-        ),
-        Route::new(
-            Method::POST,
-            "/api/v1/project-restrictions/evaluate",
-            Access::Either(&[P::ConditionEvaluate, P::ProjectRestrictionEvaluate]),
-            json,
-            evaluate_project,
-        ),
-        Route::new(
-            Method::POST,
-            "/api/v1/evaluations",
-            Access::With(P::ConditionEvaluate),
-            json,
-            evaluate_basket,
-        ),
-        Route::new(
-            Method::GET,
-            "/api/v1/entity-conditions",
-            Access::With(P::ConditionRead),
-            none,
-            list_conditions,
-        ),
-        Route::new(
-            Method::GET,
-            CONDITION,
-            Access::With(P::ConditionRead),
-            none,
-            get_condition,
-        ),
-        Route::new(
-            Method::PUT,
-            CONDITION,
-            Access::With(P::ConditionWrite),
-            json,
-            put_own,
-        ),
-        Route::new(
-            Method::DELETE,
-            CONDITION,
-            Access::With(P::ConditionDelete),
-            none,
-            delete_own,
-        ),
-        Route::new(
-            Method::PUT,
-            GLOBAL_CONDITION,
-            Access::With(P::GlobalConditionWrite),
-            json,
-            put_global,
-        ),
-        Route::new(
-            Method::DELETE,
-            GLOBAL_CONDITION,
-            Access::With(P::GlobalConditionWrite),
-            none,
-            delete_global,
-        ),
-        Route::new(
-            Method::GET,
-            "/api/v1/projects",
-            Access::With(P::ProjectRead),
-            none,
-            list_projects,
-        ),
-        Route::new(
-            Method::GET,
-            PROJECT,
-            Access::With(P::ProjectRead),
-            none,
-            get_project,
-        ),
-        Route::new(
-            Method::GET,
-            "/api/v1/projects/{projectId}/restrictions",
-            Access::With(P::ProjectRead),
-            none,
-            get_restrictions,
-        ),
-        Route::new(
-            Method::PUT,
-            PROJECT,
-            Access::With(P::ProjectWrite),
-            Takes::Json(MAX_PROJECT),
-            put_project,
-        ),
-        Route::new(
-            Method::DELETE,
-            PROJECT,
-            Access::With(P::ProjectWrite),
-            none,
-            delete_project,
-        ),
+    let mut routes = vec![
         Route::new(
             Method::GET,
             "/api/v1/catalog",
@@ -151,7 +40,11 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
             catalog_changes,
         )
         .giving("text/event-stream"),
-    ]
+    ];
+    routes.extend(decisions::routes());
+    routes.extend(conditions::routes());
+    routes.extend(projects::routes());
+    routes
 }
 
 /// What the caller's tenant sees, and how old that is.

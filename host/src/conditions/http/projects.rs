@@ -2,36 +2,81 @@
 
 use std::sync::Arc;
 
-use ::http::StatusCode;
+use ::http::{Method, StatusCode};
 use tillgate_engine::restriction::ProjectId;
 
 use super::{audit, catalog, document, part, tagged, written};
 use crate::app::App;
 use crate::conditions::{Conditions, INLINE, Owner, Part, StoredProject};
 use crate::error::{Error, Result};
-use crate::http::{Reply, Request};
+use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+
+/// The largest body of a project: room for as many values of as many bytes as it may have.
+const MAX_PROJECT: usize = 32 << 20;
+
+const PROJECT: &str = "/api/v1/projects/{projectId}";
+
+/// The routes of projects.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let none = Takes::Nothing;
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/v1/projects",
+            Access::With(P::ProjectRead),
+            none,
+            list_projects,
+        ),
+        Route::new(
+            Method::GET,
+            PROJECT,
+            Access::With(P::ProjectRead),
+            none,
+            get_project,
+        ),
+        Route::new(
+            Method::GET,
+            "/api/v1/projects/{projectId}/restrictions",
+            Access::With(P::ProjectRead),
+            none,
+            get_restrictions,
+        ),
+        Route::new(
+            Method::PUT,
+            PROJECT,
+            Access::With(P::ProjectWrite),
+            Takes::Json(MAX_PROJECT),
+            put_project,
+        ),
+        Route::new(
+            Method::DELETE,
+            PROJECT,
+            Access::With(P::ProjectWrite),
+            none,
+            delete_project,
+        ),
+    ]
+}
 
 fn project_id(request: &Request) -> Result<ProjectId> {
     ProjectId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))
 }
 
-pub(super) async fn list_projects(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn list_projects(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let reply = part(&conditions, &request, catalog, Part::Projects).await?;
     Ok(reply.stale(staleness))
 }
 
-pub(super) async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
     Ok(tagged(&request, &found.etag, || document(found.json())).stale(staleness))
 }
 
-pub(super) async fn get_restrictions(
-    conditions: Arc<Conditions>,
-    request: Request,
-) -> Result<Reply> {
+async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
@@ -51,7 +96,7 @@ fn no_project() -> Error {
     Error::NotFound("no project has this id".to_owned())
 }
 
-pub(super) async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
@@ -76,7 +121,7 @@ pub(super) async fn put_project(conditions: Arc<Conditions>, request: Request) -
     Ok(written(put.written, &project.etag, project.json()))
 }
 
-pub(super) async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
