@@ -113,7 +113,7 @@ impl Tokens {
     /// Every tenant, by id.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn tenants(&self) -> Result<Vec<Tenant>> {
         let tenants = self.records.all::<StoredTenant>(TENANT).await?;
         Ok(tenants

@@ -180,7 +180,9 @@ impl Listener {
             .is_missing()
         {
             self.create_webhook().await?;
-            eprintln!("tillgate: the host did not answer for too long: events of that time are missing");
+            eprintln!(
+                "tillgate: the host did not answer for too long: events of that time are missing"
+            );
         }
         self.follow().await
     }
