@@ -77,7 +77,7 @@ pub struct BasketItem<'a> {
     pub condition_ids: Vec<Cow<'a, str>>,
 }
 
-/// A question about a basket (`conditions.md`, "Basket evaluation").
+/// A request to decide about a basket (`conditions.md`, "Basket evaluation").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketRequest<'a> {
     /// 1 to [`MAX_ITEMS`] items.

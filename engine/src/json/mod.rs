@@ -24,7 +24,7 @@ use crate::swar::{equal, may_need_escape};
 /// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 32;
 
-/// The most values, arrays, objects and members in a text that somebody sends: more than anything valid has, and little
+/// The most values, arrays, objects and members in the text of a request: more than any valid request has, and little
 /// memory.
 pub const MAX_VALUES: usize = 250_000;
 
@@ -107,8 +107,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// The same for an object of which only these members matter: the others must be as strict, and are not kept. The text
-    /// of every [`Scalar::Number`] is empty.
+    /// The same for an object of which only these members matter: the others must be valid, and are dropped. The text of
+    /// every [`Scalar::Number`] is empty.
     ///
     /// # Errors
     /// As [`Document::parse`].
@@ -116,7 +116,7 @@ impl<'a> Document<'a> {
         let text = utf8(text)?;
         let document = Self::read(text, MAX_VALUES, Some(members))?;
         if document.may_have_duplicates {
-            // Of what is not kept it is not known which members there are twice, if any.
+            // Members that were dropped cannot be named: the whole text is read to find the duplicates, if there are any.
             return Self::read(text, MAX_VALUES, None);
         }
         Ok(document)

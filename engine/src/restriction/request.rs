@@ -50,7 +50,7 @@ fn read_property_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Va
     }
 }
 
-/// A question about one item and one project (`given.md` 2.3).
+/// A request to decide about one item on one project (`given.md` 2.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectRequest<'a> {
     /// The project.

@@ -1,5 +1,5 @@
 //! `tillgate operator`: creates another operator in the store itself, for when all credentials are lost. It requires no
-//! credentials, because anyone who can open the store can do anything.
+//! credentials: access to the store is access to everything.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,8 +59,8 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
         .await
         .map_err(error_text)?;
     let tokens = Tokens::start(&app).await.map_err(error_text)?;
-    let keep = |credentials: &Credentials| write_credentials(&config, credentials, &file);
-    let created = tokens.further_operator(keep).await.map_err(error_text)?;
+    let save = |credentials: &Credentials| write_credentials(&config, credentials, &file);
+    let created = tokens.further_operator(save).await.map_err(error_text)?;
     println!(
         "created the operator {}; its credentials are in {}",
         created.client_id,

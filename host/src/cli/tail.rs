@@ -1,7 +1,7 @@
 //! `tillgate tail`: prints the messages of a topic as they are published.
 //!
-//! It goes on where it was: when the stream ends with its token, or breaks, it connects again with a fresh token and the
-//! cursor of the last message. What cannot be mended by waiting ends it.
+//! When the stream ends with its token, or breaks off, the command connects again with a fresh token and the cursor of the
+//! last message. An error that waiting does not resolve ends it.
 
 use std::time::Duration;
 
@@ -58,28 +58,29 @@ impl Tail {
 }
 
 pub(super) async fn run(arguments: Tail) -> Result<(), String> {
-    // Before anything is printed that somebody may stop it after.
+    // First: a signal right after the first output must not be missed.
     let mut signals = Signals::new()?;
     let session = Session::open(&arguments.options).await?;
     let path = arguments.path();
-    let mut tail = Follower {
+    let mut tail = Consumer {
         stream: session.follow(&path, None).await?,
         session,
         path,
         json: arguments.options.json,
         cursor: None,
     };
-    let followed = tokio::select! {
-        followed = tail.follow() => followed,
+    let consumed = tokio::select! {
+        consumed = tail.consume() => consumed,
         () = signals.next() => Ok(()),
     };
     if let Some(cursor) = tail.cursor() {
         eprintln!("tillgate: to go on from here: --after {cursor}");
     }
-    followed
+    consumed
 }
 
-struct Follower {
+/// The command, once it has a stream.
+struct Consumer {
     session: Session,
     path: String,
     json: bool,
@@ -88,15 +89,15 @@ struct Follower {
     cursor: Option<String>,
 }
 
-impl Follower {
+impl Consumer {
     /// The cursor after the last message that was printed.
     fn cursor(&self) -> Option<&str> {
         let last = Some(self.stream.last_id()).filter(|id| !id.is_empty());
         last.or(self.cursor.as_deref())
     }
 
-    /// Prints messages until nobody reads them any more.
-    async fn follow(&mut self) -> Result<(), String> {
+    /// Prints messages until stdout is closed.
+    async fn consume(&mut self) -> Result<(), String> {
         let mut reconnect = Reconnect::new(MAX_PAUSE);
         loop {
             match self.stream.next().await {
@@ -123,11 +124,11 @@ impl Follower {
         }
     }
 
-    /// Prints an event; whether to go on.
+    /// Prints an event; answers whether stdout is still open.
     fn show(&self, event: &Event) -> Result<bool, String> {
         match (event.name.as_str(), self.json) {
             ("message", true) => print_on(&format!("{}\n", event.data)),
-            ("message", false) => print_on(&format!("{}\n", in_words(&event.data))),
+            ("message", false) => print_on(&format!("{}\n", describe(&event.data))),
             ("reset", _) => {
                 eprintln!(
                     "tillgate: messages after this cursor are kept no more: read all rates again, older messages follow"
@@ -149,7 +150,7 @@ struct Message<'j> {
 }
 
 /// A message on one line; one of another topic as it is.
-fn in_words(data: &str) -> String {
+fn describe(data: &str) -> String {
     match serde_json::from_str::<Message<'_>>(data) {
         Ok(message) => format!("{}  {}", message.publish_time, message.data),
         Err(_) => data.to_owned(),

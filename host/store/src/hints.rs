@@ -1,7 +1,7 @@
 //! Hints about partitions that changed: the part of [`Store::hints`](super::contract::Store::hints) and
 //! [`Store::partition_hints`](super::contract::Store::partition_hints) that every store shares.
 //!
-//! A partition costs memory only while somebody listens to it.
+//! A partition takes memory only while it has listeners.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};

@@ -23,7 +23,7 @@ use crate::egress::EventStream;
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
 
-/// The longest pause before it connects again: a listener that is away for longer is removed.
+/// The longest pause before it connects again: a listener that is disconnected for longer is removed.
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
 #[derive(Args, Debug)]
@@ -70,11 +70,11 @@ pub(super) async fn run(arguments: Listen) -> Result<(), String> {
 struct Listener {
     session: Session,
     forwarder: Arc<Forwarder>,
-    /// What creates the webhook: with the key that it had at first.
-    wanted: Value,
+    /// The request that creates the webhook; once it was created, with its key.
+    creation: Value,
     /// The webhook's path.
     path: String,
-    /// The deliveries that are under way.
+    /// The deliveries that are being forwarded.
     running: JoinSet<Result<Forwarded, String>>,
 }
 
@@ -89,7 +89,7 @@ impl Listener {
             types.push("*".to_owned());
         }
         let mut listener = Self {
-            wanted: wanted(&types, &arguments.forward_to.text, None),
+            creation: creation(&types, &arguments.forward_to.text, None),
             forwarder: Arc::new(forwarder),
             session,
             path: String::new(),
@@ -105,19 +105,22 @@ impl Listener {
                 arguments.forward_to.text
             ),
         }
-        listener.wanted = wanted(&types, &arguments.forward_to.text, Some(&key));
+        listener.creation = creation(&types, &arguments.forward_to.text, Some(&key));
         Ok(listener)
     }
 
     async fn create_webhook(&mut self) -> Result<super::session::Json, Failure> {
         let path = format!("{WEBHOOKS}/listen");
-        let wanted = self.wanted.to_string().into_bytes();
-        let made = self.session.post(&path, "application/json", wanted).await?;
+        let creation = self.creation.to_string().into_bytes();
+        let made = self
+            .session
+            .post(&path, "application/json", creation)
+            .await?;
         self.path = format!("{WEBHOOKS}/{}", segment(text(&made.value, "id")));
         Ok(made)
     }
 
-    /// Forwards deliveries until a signal comes, nobody reads what it prints, or it cannot go on.
+    /// Forwards deliveries until a signal comes, stdout is closed, or it cannot go on.
     async fn listen(&mut self, signals: &mut Signals) -> Result<(), String> {
         let mut reconnect = Reconnect::new(MAX_PAUSE);
         let mut stream = self.follow().await?;
@@ -126,9 +129,9 @@ impl Listener {
                 () = signals.next() => return Ok(()),
                 Some(done) = self.running.join_next() => {
                     match done.map_err(|cause| cause.to_string())?? {
-                        Forwarded::Shown => continue,
-                        Forwarded::Unread => return Ok(()),
-                        Forwarded::Gone => return Err(
+                        Forwarded::Reported => continue,
+                        Forwarded::StdoutClosed => return Ok(()),
+                        Forwarded::ReceiverGone => return Err(
                             "the receiver answered 410 Gone, which disables a webhook".to_owned(),
                         ),
                     }
@@ -172,17 +175,19 @@ impl Listener {
         self.session.renew().await?;
         if self
             .session
-            .ask(Method::GET, &self.path)
+            .call(Method::GET, &self.path)
             .await?
             .is_missing()
         {
             self.create_webhook().await?;
-            eprintln!("tillgate: the host was away for too long: events of that time are missing");
+            eprintln!(
+                "tillgate: the host did not answer for too long: events of that time are missing"
+            );
         }
         self.follow().await
     }
 
-    /// Waits for what is under way, unless another signal comes, and removes the webhook.
+    /// Waits for the deliveries that are being forwarded, unless another signal comes, and removes the webhook.
     async fn end(mut self, signals: &mut Signals) {
         let rest = async { while self.running.join_next().await.is_some() {} };
         tokio::select! {
@@ -201,7 +206,7 @@ impl Listener {
     }
 
     async fn remove(&self) -> Result<(), Failure> {
-        let answer = self.session.ask(Method::DELETE, &self.path).await?;
+        let answer = self.session.call(Method::DELETE, &self.path).await?;
         match answer.is_missing() {
             true => Ok(()),
             false => answer.body().map(drop),
@@ -209,7 +214,7 @@ impl Listener {
     }
 }
 
-/// What creates a webhook.
-fn wanted(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
+/// The request that creates a webhook.
+fn creation(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
     json!({ "eventTypes": types, "forwardTo": forward_to, "sharedKey": key })
 }

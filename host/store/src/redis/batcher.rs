@@ -110,8 +110,8 @@ impl Batcher {
         }
     }
 
-    /// Yields to the callers that were just answered for as long as each turn brings more commits, so that these go with
-    /// those that wait and not alone after them.
+    /// Yields to the callers that were just answered while each yield brings more commits, so that these join the batch that
+    /// waits.
     async fn wait_for_more(&self, partition: &Partition) {
         let waiting = || {
             let queues = self.lock();

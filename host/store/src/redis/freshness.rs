@@ -7,7 +7,7 @@ use super::super::contract::Health;
 use crate::clock::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 
-/// After how long without a complete sweep the store counts as away: a sweep now and then may be late.
+/// After how long without a complete sweep the store counts as unavailable: a single sweep may be late.
 const AWAY_AFTER: Duration = Duration::from_secs(2);
 
 /// What the last sweeps have shown.
