@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::webhooks::Webhooks;
-use crate::webhooks::events::delivery::{DeliveryId, STATUS_RULE, Status};
+use crate::webhooks::events::delivery::{STATUS_RULE, Status};
+use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::journal::{self, Filter, body, no_delivery};
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
@@ -52,7 +53,7 @@ fn delivery_of(request: &Request) -> Result<Uuid> {
 }
 
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let (filter, cursor, limit) = question(&request)?;
+    let (filter, cursor, limit) = query(&request)?;
     let records = webhooks.records(&request.caller()?.tenant);
     let page = journal::page(&records, &filter, cursor, limit).await?;
     Reply::of(StatusCode::OK, &page)
@@ -85,8 +86,8 @@ async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply
     Reply::of(StatusCode::OK, &state)
 }
 
-/// What the query asks of the journal; every fault of it is named.
-fn question(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
+/// The query, with every fault of it.
+fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let mut faults = Vec::new();
     let uuid = |text: &str| Uuid::try_parse(text).ok();
     let webhook = param(request, "webhookId", uuid, "must be a UUID", &mut faults);

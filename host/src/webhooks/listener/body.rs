@@ -8,11 +8,11 @@ use ipnet::IpNet;
 use reqwest::Url;
 use tillgate_engine::json::{Faults, Node};
 
-use super::outcome::{Answered, Receipt, Report};
+use super::report::{Answered, Receipt, Report};
 use crate::body::{optional, or_fault, parsed, read, required, text};
 use crate::error::Result;
-use crate::webhooks::delivery::send::BEGINNING;
-use crate::webhooks::events::delivery::Kind;
+use crate::webhooks::delivery::answer::MAX_PREFIX;
+use crate::webhooks::events::delivery::FailureKind;
 use crate::webhooks::registry::body::{SharedKeyChange, check_url, event_types, name, shared_key};
 use crate::webhooks::registry::webhook::Secret;
 
@@ -129,7 +129,7 @@ fn answer(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
     Some(Answered::Answer {
         status: status?,
         headers: headers?.unwrap_or_default(),
-        beginning: beginning(body?.unwrap_or_default(), BEGINNING).into(),
+        beginning: beginning(body?.unwrap_or_default(), MAX_PREFIX).into(),
     })
 }
 
@@ -151,10 +151,10 @@ fn error(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
     let object = faults.object(node)?;
     let kind = required(object, "kind", faults, |node, faults| {
         let kind = |text: &str| match text {
-            "DEADLINE" => Some(Kind::Deadline),
-            "UNREACHABLE" => Some(Kind::Unreachable),
-            "REFUSED_ADDRESS" => Some(Kind::RefusedAddress),
-            "BROKEN" => Some(Kind::Broken),
+            "DEADLINE" => Some(FailureKind::Deadline),
+            "UNREACHABLE" => Some(FailureKind::Unreachable),
+            "REFUSED_ADDRESS" => Some(FailureKind::RefusedAddress),
+            "BROKEN" => Some(FailureKind::Broken),
             _ => None,
         };
         let rule = "must be DEADLINE, UNREACHABLE, REFUSED_ADDRESS or BROKEN";

@@ -8,12 +8,15 @@ use tillgate_engine::signature::SharedKey;
 use uuid::Uuid;
 
 use super::event_type::ALL;
+use super::slot::Slot;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::webhooks::listener::Seat;
 
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
+
+/// How many webhooks a tenant may have.
+const MAX_WEBHOOKS: usize = 1_000;
 
 /// The key of a webhook's record.
 pub(in crate::webhooks) fn webhook_key(id: Uuid) -> String {
@@ -32,9 +35,9 @@ pub(in crate::webhooks) struct Webhook {
     /// Why and when the service has disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-    /// The seat of the listener that it is for, which makes it temporary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seat: Option<Seat>,
+    /// The slot of the listener that it is for, which makes it temporary.
+    #[serde(rename = "seat", default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Slot>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -96,7 +99,7 @@ impl fmt::Debug for Secret {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(in crate::webhooks) struct Disabled {
     /// Why.
-    pub reason: Reason,
+    pub reason: DisabledReason,
     /// When.
     pub at: Timestamp,
 }
@@ -104,7 +107,7 @@ pub(in crate::webhooks) struct Disabled {
 /// Why the service disables a webhook.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(in crate::webhooks) enum Reason {
+pub(in crate::webhooks) enum DisabledReason {
     /// It has answered 410.
     Gone,
     /// Every attempt of several days has failed.
@@ -139,7 +142,7 @@ impl Webhook {
             shared_key: None,
             signature_header: settings.signature_header.as_deref(),
             max_per_second: settings.max_per_second,
-            temporary: self.seat.is_some(),
+            temporary: self.slot.is_some(),
             expires_at: None,
             enabled: self.is_enabled(),
             disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
@@ -163,6 +166,22 @@ impl Settings {
     }
 }
 
+/// Whether a tenant that has so many webhooks may have another one.
+///
+/// # Errors
+/// [`Error::Conflict`] if not.
+pub(in crate::webhooks) fn check_room(count: usize) -> Result<()> {
+    if count < MAX_WEBHOOKS {
+        return Ok(());
+    }
+    let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
+    Err(Error::Conflict(detail))
+}
+
+pub(in crate::webhooks) fn no_webhook() -> Error {
+    Error::NotFound("there is no webhook with this id".to_owned())
+}
+
 /// A webhook as it is answered.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -182,12 +201,12 @@ pub(in crate::webhooks) struct Answer<'a> {
     max_per_second: Option<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     temporary: bool,
-    /// Only in the answer to the request that created it: when it is removed unless somebody listens by then.
+    /// Only in the answer to the request that created it: when it is removed unless its listener is connected by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) expires_at: Option<String>,
     enabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_reason: Option<Reason>,
+    disabled_reason: Option<DisabledReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_at: Option<String>,
     created_at: String,

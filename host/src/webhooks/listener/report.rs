@@ -1,4 +1,4 @@
-//! What has come of a delivery that a listener has forwarded: settled as if this host had sent it.
+//! The report of a listener on a delivery that it has forwarded: its result counts as if this host had sent it.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,19 +8,23 @@ use http::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
-use crate::data::records::Versioned;
 use crate::egress::Head;
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::store::{self, Lease};
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::deliver::{Failing, Turn, failing_key};
-use crate::webhooks::delivery::send::{Outcome, Secrets, failed, judged, secrets_of};
-use crate::webhooks::events::delivery::{Delivery, DeliveryId, Job, Kind};
+use crate::webhooks::delivery::answer::{AttemptResult, classify, unanswered};
+use crate::webhooks::delivery::claim::Claim;
+use crate::webhooks::delivery::conclude::conclude;
+use crate::webhooks::delivery::disable::{Failing, failing_key};
+use crate::webhooks::delivery::redaction::Secrets;
+use crate::webhooks::delivery::sender::secrets_of;
+use crate::webhooks::events::delivery::{Delivery, FailureKind, Job};
+use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::journal::{Entry, no_delivery};
 
-/// The right to report an outcome, as a text that the listener gives back: any host may be asked.
+/// The right to report on a delivery, as a text that the listener gives back: any host may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Receipt {
     pub(super) lease: Lease,
@@ -45,7 +49,7 @@ pub(super) enum Answered {
         beginning: Bytes,
     },
     Nothing {
-        kind: Kind,
+        kind: FailureKind,
         message: String,
     },
 }
@@ -67,7 +71,7 @@ impl fmt::Display for Receipt {
 }
 
 impl Report {
-    fn outcome(self, at: Timestamp, secrets: &Secrets) -> Outcome {
+    fn result(self, at: Timestamp, secrets: &Secrets) -> AttemptResult {
         let took = Duration::from_millis(self.duration_ms);
         match self.answered {
             Answered::Answer {
@@ -80,9 +84,9 @@ impl Report {
                     headers,
                     beginning,
                 };
-                judged(at, took, &head, secrets)
+                classify(at, took, &head, secrets)
             }
-            Answered::Nothing { kind, message } => failed(at, took, kind, message),
+            Answered::Nothing { kind, message } => unanswered(at, took, kind, message),
         }
     }
 }
@@ -101,7 +105,7 @@ impl Webhooks {
         report: Report,
     ) -> Result<Entry> {
         let (id, records) = (DeliveryId(delivery), self.records(tenant));
-        let (webhook, seat) = self.listener(tenant, webhook).await?;
+        let (webhook, slot) = self.listener(tenant, webhook).await?;
         let read = records.get::<Delivery>(&id.key()).await?;
         let read = read.filter(|read| read.record.webhook_id == webhook.id);
         let mut delivery = read.ok_or_else(no_delivery)?.record;
@@ -112,13 +116,9 @@ impl Webhooks {
         if attempts.any(|attempt| attempt.at.to_millis_text() == of_then) {
             return Ok(Entry::new(id, &delivery));
         }
-        let job = Job {
-            webhook: webhook.id,
-            event: delivery.event,
-            has_slot: false,
-        };
+        let job = Job::of(&delivery);
         let work = Work {
-            queue: seat.queue(),
+            queue: slot.queue(),
             partition: tenant.partition(),
             job: store::Job {
                 id: id.to_string(),
@@ -127,13 +127,12 @@ impl Webhooks {
                 body: job.to_bytes()?,
             },
         };
-        let failing: Option<Versioned<Failing>> = records.get(&failing_key(webhook.id)).await?;
-        let since = failing.map(|failing| failing.record.since);
-        let turn = Turn::new(self, tenant.clone(), id, job, work);
+        let failing = records.get::<Failing>(&failing_key(webhook.id)).await?;
+        let failing = failing.map(|failing| failing.record);
+        let claim = Claim::new(self, tenant.clone(), id, job, work);
         let secrets = secrets_of(&self.identity, &webhook.settings).await?;
-        let outcome = report.outcome(at, &secrets);
-        turn.conclude(&webhook, &mut delivery, since, &outcome)
-            .await?;
+        let result = report.result(at, &secrets);
+        conclude(&claim, &webhook, &mut delivery, failing, &result).await?;
         let written = records.get::<Delivery>(&id.key()).await?;
         Ok(Entry::new(id, &written.ok_or_else(no_delivery)?.record))
     }

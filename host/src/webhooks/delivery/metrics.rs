@@ -1,15 +1,15 @@
-//! What is measured of deliveries: what became of them, how long attempts took, and what is in memory for them.
+//! The metrics of deliveries: what became of them, how long attempts took, and what is in memory for them.
 
 use std::sync::Arc;
 
-use super::send::Outcome;
+use super::answer::AttemptResult;
 use crate::observe::metrics::{AGE_OF_MEMORY, Counter, Histogram, MemoryUse, Metrics, Sample};
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::Status;
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Measured {
+pub(in crate::webhooks) struct DeliveryMetrics {
     delivered: Counter,
     retrying: Counter,
     failed: Counter,
@@ -19,11 +19,11 @@ pub(in crate::webhooks) struct Measured {
     failures: Histogram,
 }
 
-impl Measured {
+impl DeliveryMetrics {
     pub(in crate::webhooks) fn new(metrics: &Metrics) -> Self {
         let outcomes = metrics.counters(
             "tillgate_deliveries",
-            "Workers of deliveries by outcome: delivered, retrying, failed (by its last attempt), held (its webhook is \
+            "Deliveries by outcome: delivered, retrying, failed (by its last attempt), held (its webhook is \
              disabled) or given_up (its webhook was removed, or disabled for too long)",
             ["outcome"],
         );
@@ -45,12 +45,12 @@ impl Measured {
     }
 
     /// An attempt was made, and this became of the delivery.
-    pub(in crate::webhooks) fn attempted(&self, status: Status, outcome: &Outcome) {
-        let durations = match outcome.has_succeeded() {
+    pub(in crate::webhooks) fn attempted(&self, status: Status, result: &AttemptResult) {
+        let durations = match result.has_succeeded() {
             true => &self.successes,
             false => &self.failures,
         };
-        durations.record(outcome.attempt.took());
+        durations.record(result.attempt.took());
         let count = match status {
             Status::Delivered => &self.delivered,
             Status::Failed => &self.failed,
@@ -70,8 +70,8 @@ impl Measured {
     }
 }
 
-/// Registers what is known of what is in memory.
-pub(in crate::webhooks) fn measure(webhooks: &Arc<Webhooks>) {
+/// Registers the metrics of what is in memory.
+pub(in crate::webhooks) fn collect(webhooks: &Arc<Webhooks>) {
     let metrics = &webhooks.app.metrics;
     let weak = Arc::downgrade(webhooks);
     metrics.collect(AGE_OF_MEMORY, move || {
@@ -84,17 +84,17 @@ pub(in crate::webhooks) fn measure(webhooks: &Arc<Webhooks>) {
         let Some(webhooks) = weak.upgrade() else {
             return Vec::new();
         };
-        let held = |kind, count| MemoryUse {
+        let memory_use = |kind, count| MemoryUse {
             kind,
             count,
             bytes: None,
         };
         let (tenants, all) = webhooks.caches.size();
         vec![
-            held("webhook_tenants", tenants),
-            held("webhooks", all),
-            held("webhook_lanes", webhooks.lanes.count()),
-            held("bearer_tokens", webhooks.identity.bearers()),
+            memory_use("webhook_tenants", tenants),
+            memory_use("webhooks", all),
+            memory_use("webhook_lanes", webhooks.limiters.count()),
+            memory_use("bearer_tokens", webhooks.identity.bearers()),
         ]
     });
 }

@@ -1,15 +1,15 @@
-//! The seats of a tenant's listeners: so many, and no more, whoever asks first.
+//! The slots of a tenant's listeners: so many listeners may there be at once, whichever come first.
 //!
-//! A listener takes the record of a seat in the commit that creates its webhook. A seat has a queue, on which the
+//! A listener takes the record of a slot in the commit that creates its webhook. A slot has a queue, on which the
 //! deliveries wait that the listener forwards: the names of queues stay few, however many listeners come and go.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The records of seats that are taken.
-const SEAT: &str = "webhook-listener/";
+/// The records of slots that are taken.
+const SLOT: &str = "webhook-listener/";
 
-/// The queues, one a seat.
+/// The queues, one a slot.
 const QUEUES: [&str; 10] = [
     "webhook-listener/0",
     "webhook-listener/1",
@@ -24,22 +24,22 @@ const QUEUES: [&str; 10] = [
 ];
 
 /// How many there are.
-pub(in crate::webhooks) const SEATS: usize = QUEUES.len();
+pub(in crate::webhooks) const SLOTS: usize = QUEUES.len();
 
-/// A seat.
+/// A slot.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(try_from = "usize", into = "usize")]
-pub(in crate::webhooks) struct Seat(usize);
+pub(in crate::webhooks) struct Slot(usize);
 
-/// Who has a seat.
+/// The listener that has a slot.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub(in crate::webhooks) struct Taken {
+pub(in crate::webhooks) struct SlotHolder {
     pub(in crate::webhooks) webhook: Uuid,
     /// The stream that the deliveries go to: the newest.
     pub(in crate::webhooks) stream: Option<Uuid>,
 }
 
-impl Seat {
+impl Slot {
     /// All of them.
     pub(in crate::webhooks) fn all() -> impl Iterator<Item = Self> {
         (0..QUEUES.len()).map(Self)
@@ -50,23 +50,23 @@ impl Seat {
         QUEUES.get(self.0).copied().unwrap_or_default()
     }
 
-    /// The key of the record of who has it.
+    /// The key of the record of its holder.
     pub(in crate::webhooks) fn key(self) -> String {
-        format!("{SEAT}{}", self.0)
+        format!("{SLOT}{}", self.0)
     }
 }
 
-impl TryFrom<usize> for Seat {
+impl TryFrom<usize> for Slot {
     type Error = String;
 
     fn try_from(number: usize) -> Result<Self, String> {
-        let seat = Some(Self(number)).filter(|_| number < QUEUES.len());
-        seat.ok_or_else(|| format!("there is no seat {number}"))
+        let slot = Some(Self(number)).filter(|_| number < QUEUES.len());
+        slot.ok_or_else(|| format!("there is no slot {number}"))
     }
 }
 
-impl From<Seat> for usize {
-    fn from(seat: Seat) -> Self {
-        seat.0
+impl From<Slot> for usize {
+    fn from(slot: Slot) -> Self {
+        slot.0
     }
 }
