@@ -9,6 +9,7 @@ const COLUMNS = [
   ["idle p50/p99/max ms", 22],
   ["during p50/p99/max ms", 24],
   ["new, slowest ms", 16],
+  ["large, slowest ms", 18],
   ["MiB idle/peak/after", 20],
   ["what the attacker got", 0],
 ];
@@ -23,13 +24,14 @@ const quantiles = (phase) => [0.5, 0.99, 1].map((part) => ms(phase.quantile(part
 
 /** The row of an attack. */
 export function row(name, { idle, during, memory, counts }) {
-  const { newcomers, refused, slowest } = during;
+  const { newcomers, refused, slowest, larges, slowestLarge } = during;
   const got = Object.entries(counts).map(([outcome, times]) => `${outcome} × ${times}`);
   return aligned([
     name,
     quantiles(idle),
     quantiles(during),
-    `${newcomers - refused.length}/${newcomers}, ${ms(slowest)}`,
+    `${newcomers}, ${ms(slowest)}`,
+    `${larges}, ${ms(slowestLarge)}`,
     `${mib(memory.idle)} / ${mib(memory.peak)} / ${mib(memory.after)}`,
     got.join(", ") || "nothing",
   ]);
