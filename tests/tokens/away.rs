@@ -1,4 +1,4 @@
-//! While the store is away: who is known goes on, everyone else is told to come again, nothing is half done.
+//! While the store is unavailable: who is known goes on, everyone else is told to come again, nothing is half done.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

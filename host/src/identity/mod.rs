@@ -6,13 +6,11 @@
 mod caller;
 mod network;
 mod permission;
-mod requester;
 mod role;
 mod tenant;
 
 pub use self::caller::Caller;
 pub use self::network::network;
 pub use self::permission::{Permission, Permissions, is_permission};
-pub use self::requester::Requester;
 pub use self::role::{OPERATOR, built_in, built_in_roles};
 pub use self::tenant::{NAME_RULE, NO_TENANT, TENANT_RULE, TenantId, is_name};

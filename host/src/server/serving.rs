@@ -59,7 +59,6 @@ impl Serving {
         print_more: impl FnOnce(),
         meanwhile: impl Future<Output = ()>,
     ) -> Result<(), String> {
-        let filter = crate::http::filter(self.current.clone());
         let config = &self.app.borrow().config.clone();
         let count = |number: NonZeroU32| usize::try_from(number.get()).unwrap_or(usize::MAX);
         let limits = ConnectionLimits {
@@ -100,7 +99,7 @@ impl Serving {
             let app = Arc::clone(&self.app.borrow());
             app.runner.stop().await;
         };
-        tokio::join!(listener.serve(filter, signalled), jobs);
+        tokio::join!(listener.serve(self.current.clone(), signalled), jobs);
         // Last, so that operators see the host stop.
         if let Some(operations) = operations {
             operations.abort();
@@ -119,8 +118,7 @@ impl Serving {
         let listener = bind(*address).await?.limited(limits);
         let address = listener.address().map_err(|cause| cause.to_string())?;
         tracing::info!(%address, "metrics are served on an address of their own");
-        let filter = crate::http::filter(current.clone());
-        let serving = listener.serve(filter, std::future::pending());
+        let serving = listener.serve(current.clone(), std::future::pending());
         Ok(Some(tokio::spawn(serving)))
     }
 }

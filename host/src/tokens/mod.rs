@@ -81,7 +81,7 @@ use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
-use crate::load::workers::Workers;
+use crate::load::Workers;
 use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
 use crate::observe::readiness::State;
 use crate::store::Partition;

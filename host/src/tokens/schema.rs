@@ -16,7 +16,7 @@ use tillgate_engine::Fault;
 
 use super::client_id::Claims;
 use crate::error::{Error, Result};
-use crate::load::workers::Workers;
+use crate::load::Workers;
 use crate::store::Revision;
 
 /// The largest schema: 64 KiB.

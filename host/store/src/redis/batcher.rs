@@ -8,9 +8,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::super::contract::{Check, Commit, CommitError, MAX_OPS, Op, Partition};
@@ -178,6 +179,6 @@ impl Batcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Partition, Queue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 }
