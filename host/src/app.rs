@@ -12,7 +12,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::data::outbox::Outbox;
 use crate::data::records::Records;
-use crate::data::snapshot::{Contents, Keeper};
+use crate::data::snapshot::{Contents, SnapshotWriter};
 use crate::engine::{EnginePool, MODULE, ROUND};
 use crate::error::{Error, Result};
 use crate::jobs::{QueueStatus, Runner};
@@ -41,7 +41,7 @@ pub struct App {
     /// Whether this host can decide.
     pub readiness: Arc<Readiness>,
     /// Keeps what decisions rest on in a folder, if one is configured.
-    snapshot: Option<Arc<Keeper>>,
+    snapshot: Option<Arc<SnapshotWriter>>,
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
@@ -293,20 +293,20 @@ impl App {
     }
 }
 
-/// The keeper of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
+/// The writer of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
 /// it.
 fn snapshot(
     config: &Config,
     store: &dyn Store,
     clock: &Arc<dyn Clock>,
-) -> Result<Option<Arc<Keeper>>> {
+) -> Result<Option<Arc<SnapshotWriter>>> {
     let is_remote = matches!(config.store.parse(), Ok(StoreUrl::Redis(_)));
     if config.snapshot.is_empty() || !is_remote || store.snapshot_of().is_some() {
         return Ok(None);
     }
     let folder = config.snapshot.clone().into();
-    let keeper = Keeper::start(folder, config.store_name(), Arc::clone(clock));
-    keeper.map(Some).map_err(|cause| {
+    let writer = SnapshotWriter::start(folder, config.store_name(), Arc::clone(clock));
+    writer.map(Some).map_err(|cause| {
         let folder = &config.snapshot;
         Error::Bug(format!(
             "the folder {folder} of the snapshot cannot be created: {cause}"

@@ -1,17 +1,14 @@
-//! Project restrictions: how they are read and written. Requests about them are read in `request.rs`.
+//! Project restrictions and the requests about them: what they are, and how they are read; `write.rs` writes them.
 //!
 //! The contract is `conditions.md`, "Project restrictions". What they decide is in [`crate::check`].
 
-mod request;
+mod write;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
 use uuid::Uuid;
 
-pub(crate) use self::request::read_project_id;
-pub use self::request::{Item, ProjectRequest};
 use crate::condition::MAX_ITEM_ID;
 use crate::error::Error;
 use crate::json::{Document, Faults, Node, Scalar};
@@ -66,12 +63,6 @@ impl fmt::Display for ProjectId {
     }
 }
 
-impl Serialize for ProjectId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
-    }
-}
-
 /// A value in a restriction's list or of an item's property. Values match by type and value: `true` is not `"true"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
@@ -81,16 +72,6 @@ pub enum Value<'a> {
     Bool(bool),
     /// A number: a property may have one, but it matches nothing.
     Number,
-}
-
-impl Serialize for Value<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Bool(value) => serializer.serialize_bool(*value),
-            Self::Number => serializer.serialize_unit(),
-        }
-    }
 }
 
 /// What a restriction demands.
@@ -118,16 +99,6 @@ pub struct Restriction<'a> {
 }
 
 impl Demand<'_> {
-    const fn type_name(&self) -> &'static str {
-        match self {
-            Self::Whitelist(..) => "WHITELIST",
-            Self::Blacklist(..) => "BLACKLIST",
-            Self::Boolean(..) => "BOOLEAN",
-            Self::WhitelistedItems(_) => "WHITELISTEDITEMS",
-            Self::BlacklistedItems(_) => "BLACKLISTEDITEMS",
-        }
-    }
-
     /// The number of values in its list.
     pub(crate) const fn count(&self) -> usize {
         match self {
@@ -135,32 +106,6 @@ impl Demand<'_> {
             Self::Boolean(..) => 1,
             Self::WhitelistedItems(items) | Self::BlacklistedItems(items) => items.len(),
         }
-    }
-}
-
-impl Serialize for Restriction<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Restriction", 4)?;
-        out.serialize_field("type", self.demand.type_name())?;
-        match &self.demand {
-            Demand::Whitelist(name, values) => {
-                out.serialize_field("propertyName", name)?;
-                out.serialize_field("allowedValues", values)?;
-            }
-            Demand::Blacklist(name, values) => {
-                out.serialize_field("propertyName", name)?;
-                out.serialize_field("deniedValues", values)?;
-            }
-            Demand::Boolean(name, value) => {
-                out.serialize_field("propertyName", name)?;
-                out.serialize_field("value", value)?;
-            }
-            Demand::WhitelistedItems(items) | Demand::BlacklistedItems(items) => {
-                out.serialize_field("itemIds", items)?;
-            }
-        }
-        out.serialize_field("exclusive", &self.exclusive)?;
-        out.end()
     }
 }
 
@@ -234,20 +179,6 @@ impl<'a> Project<'a> {
             );
         }
         project
-    }
-}
-
-impl Serialize for Project<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Project", 3)?;
-        if let Some(id) = &self.id {
-            out.serialize_field("projectId", id)?;
-        }
-        if let Some(name) = &self.name {
-            out.serialize_field("name", name)?;
-        }
-        out.serialize_field("restrictions", &self.restrictions)?;
-        out.end()
     }
 }
 
@@ -331,4 +262,87 @@ fn read_listed_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Valu
             None
         }
     }
+}
+
+/// An item with the properties that restrictions test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// The id, 1 to [`MAX_ITEM_ID`] characters.
+    pub id: Cow<'a, str>,
+    /// The properties, by name.
+    pub properties: Vec<(Cow<'a, str>, Value<'a>)>,
+}
+
+impl<'a> Item<'a> {
+    /// Reads `{ "id", "additionalProperties"? }`. `None` if there is a fault.
+    pub(crate) fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
+        let node = faults.object(node)?;
+        let id = faults
+            .required(node, "id")
+            .and_then(|id| faults.name(id, MAX_ITEM_ID));
+        let mut properties = Vec::new();
+        if let Some(member) = node.member("additionalProperties") {
+            for member in faults.object(member)?.children() {
+                if let Some(value) = read_property_value(member, faults) {
+                    properties.push((member.key().clone(), value));
+                }
+            }
+        }
+        Some(Self {
+            id: id?,
+            properties,
+        })
+    }
+}
+
+fn read_property_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Value<'a>> {
+    match node.scalar() {
+        Scalar::Text(text) => Some(Value::Text(text.clone())),
+        Scalar::Bool(value) => Some(Value::Bool(*value)),
+        Scalar::Integer(_) | Scalar::Number(_) => Some(Value::Number),
+        Scalar::Null | Scalar::Array | Scalar::Object => {
+            faults.add(node, "must be a string, true, false or a number");
+            None
+        }
+    }
+}
+
+/// A request to decide about one item on one project (`given.md` 2.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectRequest<'a> {
+    /// The project.
+    pub project_id: ProjectId,
+    /// The item.
+    pub item: Item<'a>,
+}
+
+impl<'a> ProjectRequest<'a> {
+    /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`; unknown members are ignored.
+    ///
+    /// # Errors
+    /// [`crate::Code::Invalid`] with a fault for every invalid member.
+    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let root = faults.object(document.root());
+        let project_id = root
+            .and_then(|root| faults.required(root, "projectId"))
+            .and_then(|id| read_project_id(id, &mut faults));
+        let item = root
+            .and_then(|root| faults.required(root, "item"))
+            .and_then(|item| Item::read(item, &mut faults));
+        faults.none_or_error()?;
+        match (project_id, item) {
+            (Some(project_id), Some(item)) => Ok(Self { project_id, item }),
+            _ => Err(Error::new(crate::Code::Invalid, "$", "must be an object")),
+        }
+    }
+}
+
+/// Reads a project's id. `None` if there is a fault.
+pub(crate) fn read_project_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<ProjectId> {
+    let id = node.text().and_then(|text| ProjectId::new(text));
+    if id.is_none() {
+        faults.add(node, ProjectId::RULE);
+    }
+    id
 }

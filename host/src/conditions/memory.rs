@@ -36,7 +36,7 @@ impl Conditions {
             let now = clock.now();
             let tenants = tenants.read();
             let caches = tenants.all().map(|tenant| tenant.own()).chain([&global]);
-            let ages = caches.filter_map(|cache| cache.subscription().asked_age(now));
+            let ages = caches.filter_map(|cache| cache.subscription().age_if_used(now));
             let oldest = ages.max().unwrap_or_default().as_secs_f64();
             vec![Sample::new([("kind", "conditions")], oldest)]
         });

@@ -1,13 +1,13 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Durations and other values that are written as text are read in `as_text.rs`, the tables of `[[reference_rates]]` in
-//! `reference_rates.rs`, `[webhooks]` in `webhooks.rs`.
+//! Durations and other values that are written as text are read in `as_text.rs`; `[webhooks]`, `[[reference_rates]]` and
+//! `[[trusted_issuers]]` have files of their own.
 
 mod as_text;
 mod reference_rates;
+mod trusted_issuers;
 mod webhooks;
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use self::as_text::{duration, text};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
@@ -178,25 +179,6 @@ impl Rates {
     }
 }
 
-/// An identity provider whose tokens name users (`tokens.md`, "IAM user tokens").
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
-pub struct TrustedIssuer {
-    pub issuer: String,
-    pub jwks: String,
-    pub audiences: Vec<String>,
-    pub tenant_claim: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permissions_claim: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub groups_claim: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub groups: BTreeMap<String, Vec<String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tenants: Vec<String>,
-}
-
 /// What flags set; `None` leaves a setting to the others.
 #[derive(Clone, Debug, Default, Serialize)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
@@ -278,40 +260,6 @@ impl Loaded {
     }
 }
 
-impl TrustedIssuer {
-    fn check(&self) -> Result<(), &'static str> {
-        if self.issuer.is_empty() {
-            return Err("issuer must not be empty");
-        }
-        if !is_key_source(&self.jwks) {
-            return Err("jwks must be file:PATH, an https URL, or an http URL of this machine");
-        }
-        if self.audiences.is_empty() || self.audiences.iter().any(String::is_empty) {
-            return Err("audiences must name at least one audience");
-        }
-        if self.tenant_claim.is_empty() {
-            return Err("tenant_claim must not be empty");
-        }
-        if self.groups_claim.is_some() == self.groups.is_empty() {
-            return Err("groups_claim and groups must be set together");
-        }
-        if self.groups_claim.is_none() && self.permissions_claim.is_none() {
-            return Err(
-                "permissions_claim or groups_claim is required: without them users may do nothing",
-            );
-        }
-        Ok(())
-    }
-}
-
-/// Whether keys may come from there: an attacker in the network must not be able to change them.
-fn is_key_source(source: &str) -> bool {
-    match source.strip_prefix("file:") {
-        Some(path) => !path.is_empty(),
-        None => is_safe_url(source),
-    }
-}
-
 /// Whether an attacker in the network cannot change what comes from a URL: it is an https URL, or an http URL of this
 /// machine.
 fn is_safe_url(source: &str) -> bool {
@@ -359,18 +307,7 @@ impl Config {
         let webhooks = self.webhooks.check();
         webhooks.map_err(|fault| format!("webhooks.{fault}"))?;
         ReferenceRates::check_all(&self.reference_rates)?;
-        for (index, trusted) in self.trusted_issuers.iter().enumerate() {
-            let at = format!("trusted_issuers[{index}]");
-            trusted.check().map_err(|fault| format!("{at}.{fault}"))?;
-            let others = self.trusted_issuers.iter().take(index);
-            let named = others.map(|other| &other.issuer);
-            if named
-                .chain([&self.issuer()])
-                .any(|name| *name == trusted.issuer)
-            {
-                return Err(format!("{at}.issuer is a duplicate, or this service's own"));
-            }
-        }
+        TrustedIssuer::check_all(&self.trusted_issuers, &self.issuer())?;
         Ok(())
     }
 

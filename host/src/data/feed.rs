@@ -164,7 +164,7 @@ impl Subscription {
 
     /// The age of the cache, if it was used lately.
     #[must_use]
-    pub fn asked_age(&self, now: Timestamp) -> Option<Duration> {
+    pub fn age_if_used(&self, now: Timestamp) -> Option<Duration> {
         let is_used = self.used.load(Ordering::Relaxed);
         is_used.then(|| self.age(now))
     }

@@ -249,7 +249,7 @@ impl Tokens {
         let (registry, clock) = (Arc::downgrade(&self.registry), Arc::clone(&self.clock));
         app.metrics.collect(AGE_OF_MEMORY, move || {
             let registry = registry.upgrade();
-            let age = registry.and_then(|it| it.subscription().asked_age(clock.now()));
+            let age = registry.and_then(|it| it.subscription().age_if_used(clock.now()));
             let age = age.unwrap_or_default().as_secs_f64();
             vec![Sample::new([("kind", "callers")], age)]
         });

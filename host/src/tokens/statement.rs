@@ -99,15 +99,15 @@ pub(super) fn digest(text: &str) -> String {
 pub(super) fn claimed_id(text: &str) -> Option<(TenantId, Uuid)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Claimed {
+    struct UnverifiedClaims {
         tenant_id: String,
         jti: String,
     }
     let payload = text.split('.').nth(1)?;
     let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
-    let claimed: Claimed = serde_json::from_slice(&payload).ok()?;
-    let jti = Uuid::try_parse(&claimed.jti).ok()?;
-    Some((TenantId::new(&claimed.tenant_id)?, jti))
+    let claims: UnverifiedClaims = serde_json::from_slice(&payload).ok()?;
+    let jti = Uuid::try_parse(&claims.jti).ok()?;
+    Some((TenantId::new(&claims.tenant_id)?, jti))
 }
 
 /// One error for everything that is not a valid statement, so that it does not reveal which statements exist.

@@ -1,19 +1,19 @@
 //! The snapshot: the records that decisions need, in a folder, so that a host can start and decide while its store is
 //! unavailable (`platform.md`, "Decisions outlive the store").
 //!
-//! Features say which records they decide with ([`Contents`]). The [`Keeper`] follows these through the change feed and,
-//! after changes, writes a file for each partition, and until when all of them are complete (`file.rs`). At a start while
-//! the store is unavailable, [`SnapshotStore`] answers with them: the features start on it as on any store, and know how
-//! old it is. A snapshot contains nothing that could sign or authenticate: a host without its store issues no tokens.
+//! Features say which records they decide with ([`Contents`]). The [`SnapshotWriter`] follows these through the change feed
+//! and, after changes, writes a file for each partition, and until when all of them are complete (`file.rs`). At a start
+//! while the store is unavailable, [`SnapshotStore`] answers with them: the features start on it as on any store, and know
+//! how old it is. A snapshot contains nothing that could sign or authenticate: a host without its store issues no tokens.
 
 mod file;
-mod keeper;
 mod store;
+mod writer;
 
 use bytes::Bytes;
 
-pub use self::keeper::Keeper;
 pub use self::store::SnapshotStore;
+pub use self::writer::SnapshotWriter;
 
 /// What the snapshot has of a partition.
 #[derive(Clone, Copy, Debug)]

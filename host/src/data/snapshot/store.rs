@@ -21,7 +21,7 @@ use crate::store::{
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct SnapshotStore {
-    partitions: HashMap<Partition, Records>,
+    partitions: HashMap<Partition, SavedPartition>,
     as_of: Timestamp,
     /// Why the store itself could not be opened.
     why: String,
@@ -30,7 +30,7 @@ pub struct SnapshotStore {
 
 /// The records of a partition that the snapshot has.
 #[derive(Debug)]
-struct Records {
+struct SavedPartition {
     prefixes: Vec<String>,
     entries: BTreeMap<String, Entry>,
 }
@@ -54,7 +54,7 @@ impl SnapshotStore {
         let saved = file::read_all(folder).map_err(|cause| cannot(cause.to_string()))?;
         let partitions = saved.into_iter().filter_map(|saved| {
             let partition = Partition::new(&saved.partition)?;
-            let records = Records {
+            let records = SavedPartition {
                 prefixes: saved.prefixes.clone(),
                 entries: saved.entries().collect(),
             };
@@ -72,7 +72,7 @@ impl SnapshotStore {
         Unavailable(self.why.clone())
     }
 
-    fn of(&self, partition: &Partition) -> Result<&Records, Unavailable> {
+    fn of(&self, partition: &Partition) -> Result<&SavedPartition, Unavailable> {
         let records = self.partitions.get(partition);
         records.ok_or_else(|| self.unavailable())
     }

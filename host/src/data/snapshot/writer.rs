@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct SnapshotWriter {
     folder: PathBuf,
     /// Which store it is a snapshot of.
     store: String,
@@ -43,7 +43,7 @@ struct Followed {
     is_changed: AtomicBool,
 }
 
-impl Keeper {
+impl SnapshotWriter {
     /// Keeps a snapshot of a store in a folder, which is created if it is missing. `store` names the store.
     ///
     /// # Errors
@@ -52,21 +52,21 @@ impl Keeper {
         file::create(&folder)?;
         let saved = file::read_all(&folder)?;
         let saved = saved.iter().map(|saved| Partition::new(&saved.partition));
-        let keeper = Arc::new(Self {
+        let writer = Arc::new(Self {
             folder,
             store,
             clock,
             followed: Mutex::default(),
             awaited: Mutex::new(saved.flatten().collect()),
         });
-        let weak = Arc::downgrade(&keeper);
+        let weak = Arc::downgrade(&writer);
         tokio::spawn(async move {
             let mut failing = false;
             loop {
                 tokio::time::sleep(INTERVAL).await;
-                let Some(keeper) = weak.upgrade() else { return };
-                let folder = keeper.folder.clone();
-                let written = tokio::task::spawn_blocking(move || keeper.write()).await;
+                let Some(writer) = weak.upgrade() else { return };
+                let folder = writer.folder.clone();
+                let written = tokio::task::spawn_blocking(move || writer.write()).await;
                 let failure = match written {
                     Ok(Ok(())) => None,
                     Ok(Err(cause)) => Some(cause.to_string()),
@@ -85,7 +85,7 @@ impl Keeper {
                 failing = failure.is_some();
             }
         });
-        Ok(keeper)
+        Ok(writer)
     }
 
     /// Adds the records of a partition to the snapshot, and keeps them up to date.
