@@ -1,7 +1,7 @@
 //! Dry runs: what a change would publish, found by planning it for every shop that it reaches (`rates.md`, "Setting
 //! rates").
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -58,7 +58,7 @@ impl Serialize for Sample {
         struct Answer<'a> {
             business_unit_id: &'a UnitId,
             #[serde(flatten)]
-            lists: HashMap<&'a str, &'a RawValue>,
+            lists: BTreeMap<&'a str, &'a RawValue>,
         }
         let lists = serde_json::from_slice(&self.lists).map_err(serde::ser::Error::custom)?;
         let answer = Answer {

@@ -133,6 +133,7 @@ impl Edits<'_> {
     async fn dry_run(&self, tree: &mut Tree<'_>, step: &Step) -> Result<DryRun> {
         match step {
             Step::Leave(unit) => dry_run::nothing(&self.records, unit.as_deref()).await,
+            // Not offered: a unit is removed only when no shop is below it.
             Step::Remove(unit) => dry_run::nothing(&self.records, Some(unit)).await,
             Step::Put(planned) => {
                 let entry = Entry::between(planned.before.as_deref(), Some(&planned.after));

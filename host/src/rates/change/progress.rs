@@ -15,8 +15,8 @@ use uuid::Uuid;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
-use crate::rates::units::walk::Walk;
 use crate::rates::units::unit::{UnitId, UnitType};
+use crate::rates::units::walk::Walk;
 
 /// The records of changes.
 pub(in crate::rates) const CHANGES: &str = "rates-change/";

@@ -90,7 +90,7 @@ fn next_after(table: &ReferenceRates, now: Timestamp) -> Timestamp {
     if today > now { today } else { today.plus(DAY) }
 }
 
-/// Does the import of a table.
+/// Does the import of a table; one that fails is tried again until the next day's.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
@@ -172,7 +172,7 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
 
 async fn fetch(url: &str) -> Result<Vec<u8>> {
     let parsed = Url::parse(url).map_err(|cause| failed(&format!("{url}: {cause}")))?;
-    // Only this machine may be asked without TLS.
+    // Only from this machine is a document fetched without TLS.
     let destinations = match parsed.scheme() {
         "https" => Destinations::Any,
         _ => Destinations::Loopback,

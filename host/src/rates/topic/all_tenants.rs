@@ -8,7 +8,7 @@ use futures_util::{FutureExt, Stream, stream};
 use tokio::time::Interval;
 
 use super::cursor::Cursor;
-use super::hub::PAGE;
+use super::hub::{PAGE, PAUSE};
 use super::item::{Filter, Item};
 use super::message::TOPIC;
 use super::reader::Reader;
@@ -17,9 +17,6 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::store::{ChangedPartitions, Partition, PartitionHints, Position};
-
-/// How long a subscriber waits after a log could not be read.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// Hints about partitions may be lost: all of them are looked at this often.
 const SCAN: Duration = Duration::from_secs(30);

@@ -20,8 +20,8 @@ use crate::store::{Message, Position};
 /// How long a hub waits for a hint before it reads the log all the same, and looks whether a subscriber is left.
 const POLL: Duration = Duration::from_secs(30);
 
-/// How long it waits after the log could not be read.
-const PAUSE: Duration = Duration::from_millis(500);
+/// How long it waits after the log could not be read; subscribers do the same.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
 /// How many messages are read at once.
 pub(super) const PAGE: usize = 200;

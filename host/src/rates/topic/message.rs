@@ -6,14 +6,10 @@
 //! put these lists in as `reader.rs` does.
 
 use bytes::Bytes;
-use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::error::Result;
 use crate::identity::TenantId;
-use crate::rates::units::json::to_json;
-use crate::rates::units::rate_text::{RateNumbers, RateText};
 use crate::rates::units::unit::UnitId;
 use crate::store::Message;
 
@@ -45,32 +41,6 @@ pub(super) fn shop_of(message: &Message) -> &str {
     let attributes = &message.attributes;
     let found = attributes.iter().find(|(name, _)| name == BUSINESS_UNIT_ID);
     found.map_or("", |(_, shop)| shop)
-}
-
-/// The rates of a message: a JSON object without the lists that are empty.
-///
-/// # Errors
-/// [`Error::Bug`](crate::error::Error::Bug) for a rate whose decimals are not numbers.
-pub(in crate::rates) fn lists(
-    created: &[RateText<'_>],
-    updated: &[RateText<'_>],
-    deleted: &[RateText<'_>],
-) -> Result<Bytes> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Lists<'r, 'a> {
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        created_rates: Vec<RateNumbers<'r, 'a>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        updated_rates: Vec<RateNumbers<'r, 'a>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        deleted_rates: Vec<RateNumbers<'r, 'a>>,
-    }
-    to_json(&Lists {
-        created_rates: created.iter().map(RateText::sent).collect(),
-        updated_rates: updated.iter().map(RateText::sent).collect(),
-        deleted_rates: deleted.iter().map(RateText::sent).collect(),
-    })
 }
 
 /// The body of a message with its lists, which are a JSON object.

@@ -8,7 +8,7 @@ use futures_util::{Stream, stream};
 use tokio::sync::mpsc;
 
 use super::cursor::Cursor;
-use super::hub::{Hub, Hubs, Live};
+use super::hub::{Hub, Hubs, Live, PAUSE};
 use super::item::{Filter, Item};
 use super::message::TOPIC;
 use super::reader::Reader;
@@ -22,9 +22,6 @@ const OWN_PAGE: usize = 32;
 
 /// After how long without a message a subscriber is told how far it has read all the same.
 const QUIET: Duration = Duration::from_secs(10);
-
-/// How long a subscriber waits after the log could not be read.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// The messages of a tenant after a cursor, without end. `latest` is where the log ends now, not when the stream is first
 /// polled.

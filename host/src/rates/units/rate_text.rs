@@ -62,7 +62,7 @@ pub(in crate::rates) struct RateText<'a> {
 }
 
 impl<'a> RateText<'a> {
-    /// A value without anything that is known of it.
+    /// A value without any of the optional members.
     pub(in crate::rates) fn new(key: RateKey, value: &'a str) -> Self {
         Self {
             exchange_rate_type: key.rate_type.as_str(),

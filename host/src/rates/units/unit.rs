@@ -92,18 +92,18 @@ impl UnitType {
     }
 }
 
-/// A markup of a single pair, in both directions.
+/// A markup of a single pair, in both directions (`rates.md`, "Business units").
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PairMarkup {
     /// Type and currencies.
     #[serde(flatten, with = "rate_key")]
     pub key: RateKey,
-    /// Percent, a decimal.
+    /// Percent, a decimal: 0 to less than 100, at most four decimals.
     pub markup_percentage: String,
 }
 
-/// What a PUT says of a business unit. Percentages are decimals in text.
+/// What a PUT says of a business unit. Percentages are decimals in text, 0 to less than 100, at most four decimals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitSettings {
