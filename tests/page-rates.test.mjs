@@ -9,7 +9,7 @@ import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
 import { dialog, expected, focused, onDemo, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost, until } from "./support/program.mjs";
-import { RatesClient } from "../js/src/rates-client.node.js";
+import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { growthText, readDecimal } from "../www/rates/decimal.js";
 
 const SEK = "SALES/SEK/EUR";

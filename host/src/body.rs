@@ -5,8 +5,12 @@
 use tillgate_engine::json::{Document, Faults, Node};
 use uuid::Uuid;
 
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::{TENANT_RULE, TenantId};
+
+/// What is wrong with a text that is no time.
+pub(crate) const TIME_RULE: &str = "must be a time such as 2026-11-20T17:40:00Z";
 
 /// Reads a body, an object. `read` answers `None` where it has noted a fault.
 ///
@@ -106,4 +110,16 @@ pub(crate) fn uuid(node: Node<'_, '_>, faults: &mut Faults) -> Option<Uuid> {
         |text| Uuid::try_parse(text).ok(),
         "must be a UUID",
     )
+}
+
+/// A time.
+pub(crate) fn time(node: Node<'_, '_>, faults: &mut Faults) -> Option<Timestamp> {
+    parsed(node, faults, parse_time, TIME_RULE)
+}
+
+/// The time that a text in the format of RFC 3339 names; none before the epoch.
+pub(crate) fn parse_time(text: &str) -> Option<Timestamp> {
+    let at: jiff::Timestamp = text.parse().ok()?;
+    let micros = u64::try_from(at.as_microsecond()).ok()?;
+    Some(Timestamp(micros))
 }

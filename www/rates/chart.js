@@ -3,7 +3,7 @@
  * which is read out above; the table beside the chart has the same values.
  */
 
-import { h } from "../dom.js";
+import { h } from "../shared/dom.js";
 import { timeMarks, valueMarks } from "./axis.js";
 
 const SVG = "http://www.w3.org/2000/svg";

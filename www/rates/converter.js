@@ -3,9 +3,9 @@
  * the unit uses now.
  */
 
-import { TillgateError, convert } from "../../js/src/browser.js";
-import { button, choice, field, h } from "../dom.js";
-import { faultText } from "../faults.js";
+import { TillgateError, convert } from "../../js/src/runtime/browser.js";
+import { button, choice, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { TYPES, rateText } from "./wording.js";
 

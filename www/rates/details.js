@@ -2,7 +2,7 @@
  * What a business unit is: its name, its place in the tree, its markups, and what can be done with it.
  */
 
-import { button, confirmed, h, keepFocus, notify } from "../dom.js";
+import { button, confirmed, h, keepFocus, notify } from "../shared/dom.js";
 import { hrefOf } from "./address.js";
 import { createUnit, draftKey, editUnit } from "./unit-editor.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";

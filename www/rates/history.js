@@ -2,9 +2,10 @@
  * A rate over time: a chart, and a table from which an earlier value can be set again.
  */
 
-import { button, choice, h, icon, keepFocus } from "../dom.js";
-import { counted } from "../messages.js";
-import { timeText } from "../time.js";
+import { button, choice, h, keepFocus } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { timeText } from "../shared/time.js";
 import { hrefOf } from "./address.js";
 import { timeChart } from "./chart.js";
 import { growthText } from "./decimal.js";

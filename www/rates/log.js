@@ -3,9 +3,10 @@
  * state is sent from here.
  */
 
-import { button, confirmed, h, icon, notify } from "../dom.js";
-import { counted } from "../messages.js";
-import { secondText, timeText } from "../time.js";
+import { button, confirmed, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { secondText, timeText } from "../shared/time.js";
 import { unitName } from "./unit-name.js";
 import { TYPES, explain, rateText } from "./wording.js";
 

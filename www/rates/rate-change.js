@@ -3,10 +3,10 @@
  * the meantime is not overwritten unseen.
  */
 
-import { TillgateError, calculate, oppositeRate } from "../../js/src/browser.js";
-import { h } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { TillgateError, calculate, oppositeRate } from "../../js/src/runtime/browser.js";
+import { h } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";

@@ -3,15 +3,16 @@
  * what they are given.
  */
 
-import { button, field, h, icon } from "../dom.js";
+import { button, field, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { hrefOf, placeOf } from "./address.js";
 import { RatesHost } from "./host.js";
 import { Received } from "./log.js";
 import { progressList } from "./progress.js";
 import { rereading } from "./rereading.js";
 import { unitTree } from "./tree.js";
-import { unitPage } from "./unit.js";
 import { createUnit } from "./unit-editor.js";
+import { unitPage } from "./unit.js";
 import { Units } from "./units.js";
 import { explain } from "./wording.js";
 

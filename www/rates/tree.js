@@ -3,7 +3,8 @@
  * jump to names.
  */
 
-import { button, h, icon } from "../dom.js";
+import { button, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { KINDS } from "./wording.js";
 
 /** The most units that are listed below one, and found by a search, until more are asked for. */

@@ -3,12 +3,12 @@
  * the shops below, which is shown before it is saved.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { change, changeList } from "../difference.js";
-import { button, choice, field, h, notify } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
-import { faultText } from "../faults.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { change, changeList } from "../shared/difference.js";
+import { button, choice, field, h, notify } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
+import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { effect } from "./effect.js";
 import { KINDS, TYPES, explain, keyOf, pairText } from "./wording.js";

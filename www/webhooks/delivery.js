@@ -3,9 +3,10 @@
  * appear while it is open.
  */
 
-import { copy } from "../copy.js";
-import { arrange, button, h, icon, keepFocus, notify } from "../dom.js";
-import { durationText, recentText, secondText, timeText } from "../time.js";
+import { copy } from "../shared/copy.js";
+import { arrange, button, h, keepFocus, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { durationText, recentText, secondText, timeText } from "../shared/time.js";
 import { deliveriesHref, deliveryHref, signatureHref } from "./address.js";
 import { attemptLine } from "./attempt.js";
 import { curlOf } from "./curl.js";

@@ -3,8 +3,8 @@
  * same to those who cannot see it.
  */
 
-import { h } from "../dom.js";
-import { counted } from "../messages.js";
+import { h } from "../shared/dom.js";
+import { counted } from "../shared/messages.js";
 import { countsText } from "./wording.js";
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -3,7 +3,8 @@
  * for. The address holds the filter.
  */
 
-import { button, h, icon } from "../dom.js";
+import { button, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { deliveriesHref } from "./address.js";
 import { Deliveries } from "./deliveries.js";
 import { deliveryTable } from "./delivery-table.js";

@@ -2,10 +2,10 @@
  * The form that publishes an event to the tenant's webhooks.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { field, h, notify } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { field, h, notify } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";

@@ -2,7 +2,8 @@
  * Sending all deliveries that a filter finds again: the choice of which, and how far it has come.
  */
 
-import { button, choice, h, icon, notify, openDialog } from "../dom.js";
+import { button, choice, h, notify, openDialog } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { asked } from "./deliveries.js";
 import { deliveriesText, explain, filterText } from "./wording.js";
 

@@ -3,7 +3,8 @@
  * order. All of it happens in this page: nothing that is pasted is sent anywhere.
  */
 
-import { button, choice, debounce, field, h, icon, notify } from "../dom.js";
+import { button, choice, debounce, field, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { check, verdict } from "./checks.js";
 import { readEnvelope } from "./event-data.js";
 import { readHeaders, splitRequest, writeHeaders } from "./pasted-request.js";

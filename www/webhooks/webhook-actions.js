@@ -2,8 +2,8 @@
  * What can be done with a webhook without its form: a ping, a new shared key, deleting it.
  */
 
-import { button, confirmed, field, h, notify, openDialog } from "../dom.js";
-import { copy } from "../copy.js";
+import { copy } from "../shared/copy.js";
+import { button, confirmed, field, h, notify, openDialog } from "../shared/dom.js";
 import { explain } from "./wording.js";
 
 const OUTDATED = "It was not deleted, because someone else has just changed it. Check it again.";

@@ -2,11 +2,11 @@
  * The form of a webhook: creating one, and changing one. It can be tried with a ping before it is saved.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { changeList } from "../difference.js";
-import { h, notify } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { changeList } from "../shared/difference.js";
+import { h, notify } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
 import { webhookChanges, webhookReview } from "./webhook-changes.js";

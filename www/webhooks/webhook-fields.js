@@ -2,9 +2,9 @@
  * The fields of a webhook. Secrets are entered here and never shown: a stored one is kept unless another is given.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { choice, field, h } from "../dom.js";
-import { faultText } from "../faults.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { choice, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
 import { eventTypeFields } from "./event-types.js";
 
 const HEADER_HINT = "Only when the receiver reads the signature from a header of another name than X-Service-Signature.";

@@ -3,7 +3,8 @@
  * parts draw what they are given.
  */
 
-import { h, icon } from "../dom.js";
+import { h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { LIST, deliveriesHref, placeOf, signatureHref } from "./address.js";
 import { deliveryPage } from "./delivery.js";
 import { WebhooksHost } from "./host.js";

@@ -3,8 +3,8 @@
  * after the endpoint.
  */
 
-import { counted, errorText } from "../messages.js";
-import { timeText } from "../time.js";
+import { counted, errorText } from "../shared/messages.js";
+import { timeText } from "../shared/time.js";
 
 /** The events that the service itself publishes, and what happened. */
 export const OWN_EVENTS = {

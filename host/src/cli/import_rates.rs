@@ -1,5 +1,4 @@
-//! `tillgate import-rates`: sends a document of the European Central Bank to a running host, as it is. The host reads
-//! it.
+//! `tillgate import-rates`: sends a document of the European Central Bank to a running host, unchanged. The host parses it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -142,7 +141,10 @@ fn dry_run(answer: &str) -> Result<String, String> {
     } = answer.business_units;
     let mut summary = format!("would change rates of {affected} of {total} shops");
     if shielded > 0 {
-        let _ = write!(summary, "; {shielded} keep rates that are set nearer to them");
+        let _ = write!(
+            summary,
+            "; {shielded} keep rates that are set nearer to them"
+        );
     }
     summary.push('\n');
     for changes in &answer.sample {

@@ -1,11 +1,11 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Values that are more than a text or a number are read in `config/written.rs`, the tables of `[[reference_rates]]` in
-//! `config/reference_rates.rs`, `[webhooks]` in `config/webhooks.rs`.
+//! Durations and other values that are written as text are read in `as_text.rs`, the tables of `[[reference_rates]]` in
+//! `reference_rates.rs`, `[webhooks]` in `webhooks.rs`.
 
+mod as_text;
 mod reference_rates;
 mod webhooks;
-mod written;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,7 +17,7 @@ use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
-use self::written::{duration, text};
+use self::as_text::{duration, text};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
@@ -100,7 +100,7 @@ impl Metrics {
     }
 }
 
-/// What one caller may take.
+/// What bounds one client.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
@@ -112,7 +112,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// One tenant has half of each: room for the largest body, and for the largest answer that is made for a request.
+    /// One tenant has half of each: room for the largest body, and for the largest answer.
     fn check(&self) -> Result<(), &'static str> {
         if self.request_bytes < ByteSize::mib(64) {
             return Err("limits.request_bytes must be at least 64 MiB");
@@ -178,7 +178,7 @@ impl Rates {
     }
 }
 
-/// Someone else whose tokens name users (`tokens.md`, "IAM user tokens").
+/// An identity provider whose tokens name users (`tokens.md`, "IAM user tokens").
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
@@ -211,7 +211,7 @@ pub struct Flags {
     pub operator_file: Option<PathBuf>,
 }
 
-/// The settings in force, and where each came from.
+/// The settings in force, and where each comes from.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The settings.
@@ -229,7 +229,7 @@ impl Loaded {
         if let Some(file) = file {
             sources = sources.merge(Toml::file_exact(file));
         }
-        // That one is not a setting: the commands that ask a running host take it.
+        // Not a setting: the commands that send requests to a running host use it.
         let environment = Env::prefixed("TILLGATE_").ignore(&["credentials"]);
         let sources = sources
             .merge(environment.split("__"))
@@ -239,12 +239,12 @@ impl Loaded {
         Ok(Self { config, sources })
     }
 
-    /// The settings as TOML, each with where it came from.
+    /// The settings as TOML, each with where it comes from.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();
         let mut config = self.config.clone();
-        // A store's URL may hold a password, which a store that was read is shown without.
+        // A store's URL may contain a password, which a parsed one is shown without.
         if let Ok(store) = config.store.parse::<StoreUrl>() {
             config.store = store.to_string();
         }
@@ -304,7 +304,7 @@ impl TrustedIssuer {
     }
 }
 
-/// Whether keys may come from there: nobody on the way may change them.
+/// Whether keys may come from there: an attacker in the network must not be able to change them.
 fn is_key_source(source: &str) -> bool {
     match source.strip_prefix("file:") {
         Some(path) => !path.is_empty(),
@@ -312,7 +312,8 @@ fn is_key_source(source: &str) -> bool {
     }
 }
 
-/// Whether nobody on the way can change what comes from a URL: it is an https URL, or an http URL of this machine.
+/// Whether an attacker in the network cannot change what comes from a URL: it is an https URL, or an http URL of this
+/// machine.
 fn is_safe_url(source: &str) -> bool {
     let Ok(url) = source.parse::<http::Uri>() else {
         return false;

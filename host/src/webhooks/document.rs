@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
-use super::{Webhooks, body};
+use super::Webhooks;
+use super::events::body::publish_request;
+use super::registry::body;
 use crate::error::Result;
 use crate::identity::TenantId;
 
@@ -24,8 +26,8 @@ impl Webhooks {
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when another
     /// event has its id; when the store is away.
     pub async fn publish_from(&self, tenant: &TenantId, document: &[u8]) -> Result<String> {
-        let published = body::event(document, self.app.clock.now(), Uuid::new_v4())?;
-        let accepted = self.publish(tenant, &published.event).await?;
+        let asked = publish_request(document, self.app.clock.now(), Uuid::new_v4())?;
+        let accepted = self.publish(tenant, &asked.event).await?;
         Ok(accepted.id)
     }
 }

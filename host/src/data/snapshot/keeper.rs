@@ -1,11 +1,13 @@
-//! Keeps the snapshot's files as the store is: follows the records that decisions rest on, and writes after changes.
+//! Keeps the snapshot up to date: follows the records that decisions need, and writes their files after changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::Contents;
 use super::file::{self, AsOf, Saved};
@@ -25,19 +27,19 @@ pub struct Keeper {
     /// Which store it is a snapshot of.
     store: String,
     clock: Arc<dyn Clock>,
-    kept: Mutex<HashMap<Partition, Arc<Kept>>>,
-    /// What an earlier process has kept and this one does not yet: those files may be of any age.
+    followed: Mutex<HashMap<Partition, Arc<Followed>>>,
+    /// Partitions that have files of an earlier process and are not followed yet: those files may be of any age.
     awaited: Mutex<HashSet<Partition>>,
 }
 
-/// The records of a partition that are kept.
+/// A partition whose records are in the snapshot.
 #[derive(Debug)]
-struct Kept {
+struct Followed {
     records: Records,
     contents: Contents,
     subscription: Subscription,
     entries: Mutex<BTreeMap<String, Entry>>,
-    /// Whether its file is not as it is in memory.
+    /// Whether its file is older than `entries`.
     is_changed: AtomicBool,
 }
 
@@ -54,7 +56,7 @@ impl Keeper {
             folder,
             store,
             clock,
-            kept: Mutex::default(),
+            followed: Mutex::default(),
             awaited: Mutex::new(saved.flatten().collect()),
         });
         let weak = Arc::downgrade(&keeper);
@@ -70,7 +72,7 @@ impl Keeper {
                     Ok(Err(cause)) => Some(cause.to_string()),
                     Err(cause) => Some(cause.to_string()),
                 };
-                // Once each way.
+                // Only changes are logged.
                 match &failure {
                     Some(cause) if !failing => {
                         tracing::warn!(folder = %folder.display(), cause, "the snapshot cannot be written");
@@ -86,15 +88,15 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Keeps the records of a partition from now on.
+    /// Adds the records of a partition to the snapshot, and keeps them up to date.
     pub fn keep(&self, records: Records, contents: Contents) {
-        let mut kept = lock(&self.kept);
+        let mut followed = self.followed.lock();
         let partition = records.partition().clone();
-        if kept.contains_key(&partition) {
+        if followed.contains_key(&partition) {
             return;
         }
         let store = Arc::clone(records.store());
-        let new = Arc::new(Kept {
+        let new = Arc::new(Followed {
             subscription: Subscription::new(store, partition.clone(), Arc::clone(&self.clock)),
             records,
             contents,
@@ -104,31 +106,32 @@ impl Keeper {
         keep_fresh(&new);
         let (first, now) = (Arc::clone(&new), self.clock.now());
         tokio::spawn(async move {
-            // When it fails, the background task goes on trying.
+            // When it fails, the background task keeps trying.
             let _first = first.ensure_fresh(now).await;
         });
-        // In this order: what is neither kept nor awaited could be taken for complete.
-        kept.insert(partition.clone(), new);
-        lock(&self.awaited).remove(&partition);
+        // In this order: a snapshot without a partition that is neither followed nor awaited would pass for complete.
+        followed.insert(partition.clone(), new);
+        self.awaited.lock().remove(&partition);
     }
 
-    /// The partitions that an earlier process has kept and this one does not yet.
+    /// The partitions that have files of an earlier process and are not followed yet.
     #[must_use]
     pub fn awaited(&self) -> Vec<Partition> {
-        lock(&self.awaited).iter().cloned().collect()
+        self.awaited.lock().iter().cloned().collect()
     }
 
     /// Writes what has changed, then until when everything that is written is complete.
     fn write(&self) -> io::Result<()> {
-        let is_all_kept = lock(&self.awaited).is_empty();
-        let kept: Vec<Arc<Kept>> = lock(&self.kept).values().cloned().collect();
+        let is_complete = self.awaited.lock().is_empty();
+        let followed: Vec<Arc<Followed>> = self.followed.lock().values().cloned().collect();
         let now = self.clock.now();
-        // Looked at before the entries: what is written is at least as new.
-        let age = kept.iter().map(|kept| kept.subscription.age(now)).max();
-        for kept in &kept {
-            kept.write(&self.folder)?;
+        // Before the entries are read: what is written is at least as new.
+        let ages = followed.iter().map(|one| one.subscription.age(now));
+        let age = ages.max();
+        for one in &followed {
+            one.write(&self.folder)?;
         }
-        let Some(age) = age.filter(|_| is_all_kept) else {
+        let Some(age) = age.filter(|_| is_complete) else {
             return Ok(());
         };
         let at = now.minus(age);
@@ -145,7 +148,7 @@ impl Keeper {
     }
 }
 
-impl Kept {
+impl Followed {
     fn write(&self, folder: &std::path::Path) -> io::Result<()> {
         if !self.is_changed.swap(false, Ordering::AcqRel) {
             return Ok(());
@@ -154,7 +157,7 @@ impl Kept {
         let saved = Saved::new(
             partition,
             self.contents.prefixes,
-            lock(&self.entries).iter(),
+            self.entries.lock().iter(),
         );
         saved.write(folder).inspect_err(|_| {
             self.is_changed.store(true, Ordering::Release);
@@ -188,11 +191,7 @@ impl Kept {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Subscriber for Kept {
+impl Subscriber for Followed {
     fn subscription(&self) -> &Subscription {
         &self.subscription
     }
@@ -201,7 +200,7 @@ impl Subscriber for Kept {
         match changed {
             Changed::Everything => {
                 let entries = self.read_all().await?;
-                *lock(&self.entries) = entries;
+                *self.entries.lock() = entries;
             }
             Changed::Keys(mut keys) => {
                 keys.retain(|key| self.contents.contain(key));
@@ -211,7 +210,7 @@ impl Subscriber for Kept {
                     return Ok(());
                 }
                 let read = self.records.entries(&keys).await?;
-                let mut entries = lock(&self.entries);
+                let mut entries = self.entries.lock();
                 for (key, entry) in keys.into_iter().zip(read) {
                     match entry.map(|entry| self.redacted(&key, entry)) {
                         Some(entry) => entries.insert(key, entry),

@@ -1,8 +1,7 @@
 //! The bearer tokens that were signed, by audience: one signature serves an hour of deliveries. Bounded.
 //!
-//! Each audience has a slot with a lock of its own: whoever finds the slot without a usable token signs one while the
-//! others wait for it, and nobody waits for the token of another audience. Which key signs, and when, is the identity
-//! provider's.
+//! Each audience has an entry with a lock of its own: the first delivery that finds no usable token signs one while the
+//! others to that audience wait for it. Which key signs, and when, is the identity provider's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,17 +33,17 @@ impl Bearer {
 }
 
 /// The token of one audience.
-pub(in crate::webhooks) type Slot = Lock<Option<Bearer>>;
+pub(in crate::webhooks) type Entry = Lock<Option<Bearer>>;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(in crate::webhooks) struct BearerCache(Mutex<Generations>);
 
-/// When the young ones are many, they become the old ones, and those that nobody has asked for since are dropped.
+/// When the young ones are many, they become the old ones, and those that were not used since are dropped.
 #[derive(Debug, Default)]
 struct Generations {
-    young: HashMap<Arc<str>, Arc<Slot>>,
-    old: HashMap<Arc<str>, Arc<Slot>>,
+    young: HashMap<Arc<str>, Arc<Entry>>,
+    old: HashMap<Arc<str>, Arc<Entry>>,
 }
 
 impl BearerCache {
@@ -54,19 +53,19 @@ impl BearerCache {
         generations.young.len() + generations.old.len()
     }
 
-    /// The slot of an audience.
-    pub(in crate::webhooks) fn slot(&self, audience: &str) -> Arc<Slot> {
+    /// The entry of an audience.
+    pub(in crate::webhooks) fn entry(&self, audience: &str) -> Arc<Entry> {
         let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = generations.young.get(audience) {
-            return Arc::clone(slot);
+        if let Some(entry) = generations.young.get(audience) {
+            return Arc::clone(entry);
         }
-        let kept = generations.old.remove_entry(audience);
-        let (audience, slot) = kept.unwrap_or_else(|| (Arc::from(audience), Arc::default()));
+        let old = generations.old.remove_entry(audience);
+        let (audience, entry) = old.unwrap_or_else(|| (Arc::from(audience), Arc::default()));
         if generations.young.len() >= GENERATION {
             generations.old = std::mem::take(&mut generations.young);
         }
-        generations.young.insert(audience, Arc::clone(&slot));
-        slot
+        generations.young.insert(audience, Arc::clone(&entry));
+        entry
     }
 }
 
@@ -77,13 +76,13 @@ mod tests {
     #[test]
     fn who_is_asked_for_stays_and_the_number_of_audiences_is_bounded() {
         let cache = BearerCache::default();
-        let often = cache.slot("often");
-        let once = cache.slot("once");
+        let often = cache.entry("often");
+        let once = cache.entry("once");
         for number in 0..3 * GENERATION {
-            cache.slot(&number.to_string());
-            assert!(Arc::ptr_eq(&often, &cache.slot("often")));
+            cache.entry(&number.to_string());
+            assert!(Arc::ptr_eq(&often, &cache.entry("often")));
         }
-        assert!(!Arc::ptr_eq(&once, &cache.slot("once")));
+        assert!(!Arc::ptr_eq(&once, &cache.entry("once")));
         let generations = cache.0.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
     }

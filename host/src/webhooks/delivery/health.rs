@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::deliver::{Failing, failing_key};
-use super::lane::BreakerState;
-use super::outcomes::{COUNTS, Counts, hour_of, hour_prefix};
+use super::counts::{COUNTS, Counts, hour_of, hour_prefix, read_key};
+use super::disable::{Failing, failing_key};
+use super::limiter::BreakerState;
 use crate::clock::Timestamp;
 use crate::data::records::{PAGE, decode_entry};
 use crate::error::{Error, Result};
@@ -69,7 +69,7 @@ pub(in crate::webhooks) async fn of_all(
             webhook_id: *id,
             delivered: hours.iter().map(|hour| hour.counts.delivered).sum(),
             failed: hours.iter().map(|hour| hour.counts.failed).sum(),
-            breaker: webhooks.lanes.breaker(tenant, *id),
+            breaker: webhooks.limiters.breaker(tenant, *id),
             failing_since: failing.map(|failing| failing.record.since.to_millis_text()),
             hours,
         });
@@ -100,10 +100,4 @@ async fn counts(webhooks: &Webhooks, tenant: &TenantId, newest: u64) -> Result<H
         after = after.filter(|_| page.more);
     }
     Ok(counts)
-}
-
-fn read_key(key: &str) -> Option<(u64, Uuid)> {
-    let (hour, rest) = key.strip_prefix(COUNTS)?.split_once('/')?;
-    let (webhook, _) = rest.split_once('/')?;
-    Some((hour.parse().ok()?, Uuid::try_parse(webhook).ok()?))
 }

@@ -44,8 +44,8 @@ const KEYS: RingConfig = RingConfig {
     certificate_name: Some("Tillgate webhooks"),
 };
 
-/// What a snapshot keeps: receivers go on verifying while the store is away.
-const KEPT: Contents = Contents {
+/// What a snapshot keeps: receivers go on verifying while the store is unavailable.
+const SNAPSHOT: Contents = Contents {
     prefixes: &[KEYS.record],
     redact: |_, record| StoredKeys::public_halves(&record),
 };
@@ -90,7 +90,7 @@ impl IdentityProvider {
         });
         ring.catch_up().await?;
         keep_fresh(&ring);
-        app.keep_in_snapshot(Partition::named(PARTITION), KEPT);
+        app.keep_in_snapshot(Partition::named(PARTITION), SNAPSHOT);
         ring.register(&app.runner);
         let settings = &app.config.webhooks;
         Ok(Self {
@@ -108,7 +108,7 @@ impl IdentityProvider {
         self.bearers.count()
     }
 
-    /// The bearer token of deliveries to an audience. Whoever asks while it is being signed gets the same one.
+    /// The bearer token of deliveries to an audience. Deliveries that ask while it is being signed get the same one.
     ///
     /// # Errors
     /// When the store is away.
@@ -117,8 +117,8 @@ impl IdentityProvider {
         // No host may sign with a key that another one has replaced meanwhile.
         self.ring.ensure_fresh(now).await?;
         let key = self.ring.keys.signing()?;
-        let slot = self.bearers.slot(audience);
-        let mut cached = slot.lock().await;
+        let entry = self.bearers.entry(audience);
+        let mut cached = entry.lock().await;
         let now = now.seconds();
         if let Some(bearer) = cached.as_ref().filter(|it| it.is_usable(key.kid(), now)) {
             return Ok(Arc::clone(&bearer.token));

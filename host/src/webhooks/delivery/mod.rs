@@ -1,13 +1,26 @@
-//! Delivering: the job of one attempt (`deliver.rs`), how much of a webhook goes on at once (`lane.rs`), the request
-//! (`send.rs`) and who this service is to its receiver (`identity_provider.rs`), and what has come of it (`outcomes.rs`,
-//! `health.rs`, `measured.rs`).
+//! Delivering: the job of a delivery (`job.rs`, `claim.rs`, `hold.rs`), its attempt (`attempt.rs`) within what its webhook
+//! takes (`limiter/`), the request (`sender.rs`, `event_cache.rs`) and what proves who sent it (`identity_provider.rs`,
+//! `bearer_cache.rs`), what the answer means (`answer.rs`, `redaction.rs`), what follows from it (`next.rs`, `disable.rs`),
+//! and the commit that says so (`conclude.rs`, `recorder.rs`, `counts.rs`).
+//!
+//! Beside that way: the health of webhooks (`health.rs`), metrics (`metrics.rs`), and trying out a webhook (`trial.rs`).
 
+pub(super) mod answer;
+mod attempt;
 pub(super) mod bearer_cache;
-pub(super) mod deliver;
+pub(super) mod claim;
+pub(super) mod conclude;
+pub(super) mod counts;
+pub(super) mod disable;
+pub(super) mod event_cache;
 pub(super) mod health;
+pub(super) mod hold;
 pub(super) mod identity_provider;
-pub(super) mod lane;
-pub(super) mod measured;
-pub(super) mod messages;
-pub(super) mod outcomes;
-pub(super) mod send;
+pub(super) mod job;
+pub(super) mod limiter;
+pub(super) mod metrics;
+mod next;
+pub(super) mod recorder;
+pub(super) mod redaction;
+pub(super) mod sender;
+pub(super) mod trial;

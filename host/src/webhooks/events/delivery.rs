@@ -3,70 +3,21 @@
 //! A delivery that is not at its end has exactly one job, with its id: the job's due time is when it is tried next. First
 //! attempts and later ones have queues of their own, so that later ones never hold up the first.
 
-use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use uuid::{NoContext, Uuid};
+use uuid::Uuid;
 
+use super::event::Event;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-
-/// The records of deliveries, the newest first.
-pub(in crate::webhooks) const DELIVERY: &str = "webhook-delivery/";
 
 /// The queue of first attempts.
 pub(in crate::webhooks) const FIRST: &str = "webhook-deliveries";
 
-/// The queue of what is tried later: failed attempts, and those that their webhook had no room for.
+/// The queue of later ones: after a failed attempt, or once their webhook has room.
 pub(in crate::webhooks) const LATER: &str = "webhook-retries";
-
-/// How many milliseconds a key's time counts down from: 48 bits.
-const END_OF_TIME: u64 = (1 << 48) - 1;
-
-/// The id of a delivery, a UUID of version 7. Its record's key counts time down, for journals are read backwards.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub(in crate::webhooks) struct DeliveryId(pub(in crate::webhooks) Uuid);
-
-impl DeliveryId {
-    pub(in crate::webhooks) fn new(now: Timestamp) -> Self {
-        let seconds = now.seconds();
-        let nanos = u32::try_from(now.0 % 1_000_000 * 1_000).unwrap_or(0);
-        let now = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
-        Self(Uuid::new_v7(now))
-    }
-
-    /// The key of its record.
-    pub(in crate::webhooks) fn key(self) -> String {
-        let bits = self.0.as_u128();
-        let millis = u64::try_from(bits >> 80).unwrap_or(0);
-        let rest = bits & ((1 << 80) - 1);
-        format!("{DELIVERY}{:012x}{rest:020x}", END_OF_TIME - millis)
-    }
-
-    /// The id of a record's key.
-    pub(in crate::webhooks) fn of_key(key: &str) -> Option<Self> {
-        let (millis, rest) = key.strip_prefix(DELIVERY)?.split_at_checked(12)?;
-        let millis = END_OF_TIME.checked_sub(u64::from_str_radix(millis, 16).ok()?)?;
-        let rest = u128::from_str_radix(rest, 16).ok()?;
-        Some(Self(Uuid::from_u128(u128::from(millis) << 80 | rest)))
-    }
-}
-
-/// A key such that the deliveries of a time and before come after it.
-pub(in crate::webhooks) fn key_before(at: Timestamp) -> String {
-    let millis = (at.0 / 1_000).min(END_OF_TIME);
-    // Sorts before every key of that millisecond, which are longer.
-    format!("{DELIVERY}{:012x}", END_OF_TIME - millis)
-}
-
-impl fmt::Display for DeliveryId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// What a job of a delivery says.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -75,12 +26,21 @@ pub(in crate::webhooks) struct Job {
     pub(in crate::webhooks) webhook: Uuid,
     #[serde(rename = "e")]
     pub(in crate::webhooks) event: Uuid,
-    /// Whether it has waited for its turn within the webhook's rate already.
+    /// Whether it has waited for its place within the webhook's rate already.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::webhooks) has_slot: bool,
+    pub(in crate::webhooks) has_reservation: bool,
 }
 
 impl Job {
+    /// The job of a delivery that is to be tried.
+    pub(in crate::webhooks) const fn of(delivery: &Delivery) -> Self {
+        Self {
+            webhook: delivery.webhook_id,
+            event: delivery.event,
+            has_reservation: false,
+        }
+    }
+
     pub(in crate::webhooks) fn to_bytes(self) -> Result<Bytes> {
         let json = serde_json::to_vec(&self).map_err(|cause| Error::Bug(cause.to_string()))?;
         Ok(json.into())
@@ -107,6 +67,10 @@ pub(in crate::webhooks) enum Status {
     /// Waits until its webhook is enabled again.
     Held,
 }
+
+/// What is wrong with a text that is no status.
+pub(in crate::webhooks) const STATUS_RULE: &str =
+    "must be PENDING, DELIVERED, RETRYING, FAILED or HELD";
 
 impl Status {
     /// The status of a text.
@@ -167,14 +131,14 @@ pub(in crate::webhooks) struct Attempt {
 /// Why an attempt has failed, or a delivery was given up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(in crate::webhooks) struct Failure {
-    pub(in crate::webhooks) kind: Kind,
+    pub(in crate::webhooks) kind: FailureKind,
     pub(in crate::webhooks) message: String,
 }
 
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(in crate::webhooks) enum Kind {
+pub(in crate::webhooks) enum FailureKind {
     /// Another status than a receiver answers that has taken it.
     Status,
     /// The receiver is elsewhere.
@@ -200,16 +164,15 @@ pub(in crate::webhooks) enum Kind {
 impl Delivery {
     pub(in crate::webhooks) fn new(
         webhook: Uuid,
-        event: Uuid,
-        event_id: &str,
-        event_type: &str,
+        event_key: Uuid,
+        event: &Event,
         now: Timestamp,
     ) -> Self {
         Self {
             webhook_id: webhook,
-            event,
-            event_id: event_id.to_owned(),
-            event_type: event_type.to_owned(),
+            event: event_key,
+            event_id: event.id.clone(),
+            event_type: event.event_type.clone(),
             status: Status::Pending,
             created_at: now,
             updated_at: now,
@@ -219,7 +182,7 @@ impl Delivery {
         }
     }
 
-    /// Adds an attempt. A delivery that is replayed again and again keeps the newest ones.
+    /// Adds an attempt. Of a delivery that is replayed many times the newest ones are kept.
     pub(in crate::webhooks) fn add(&mut self, attempt: Attempt) {
         const MAX_ATTEMPTS: usize = 25;
         if self.attempts.len() >= MAX_ATTEMPTS {
@@ -239,7 +202,12 @@ impl Delivery {
     }
 
     /// Gives it up without an attempt.
-    pub(in crate::webhooks) fn give_up(&mut self, kind: Kind, message: &str, now: Timestamp) {
+    pub(in crate::webhooks) fn give_up(
+        &mut self,
+        kind: FailureKind,
+        message: &str,
+        now: Timestamp,
+    ) {
         self.end(Status::Failed, now);
         self.add(Attempt {
             at: now,
@@ -269,8 +237,10 @@ impl Attempt {
 
 /// Times as they are answered.
 mod millis {
-    use crate::clock::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use crate::body::{TIME_RULE, parse_time};
+    use crate::clock::Timestamp;
 
     pub(in crate::webhooks) fn serialize<S: Serializer>(
         at: &Timestamp,
@@ -283,8 +253,6 @@ mod millis {
         from: D,
     ) -> Result<Timestamp, D::Error> {
         let text = String::deserialize(from)?;
-        let at: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
-        let micros = u64::try_from(at.as_microsecond()).map_err(de::Error::custom)?;
-        Ok(Timestamp(micros))
+        parse_time(&text).ok_or_else(|| de::Error::custom(TIME_RULE))
     }
 }

@@ -1,7 +1,12 @@
-//! Events: accepted in one commit with their deliveries (`event.rs`, `delivery.rs`), or delivered later (`fan_out.rs`);
-//! where they come from (`publish.rs`).
+//! Events: the request that publishes one (`body.rs`), what it becomes (`publish.rs`, `event.rs`, `accepted_id.rs`), and
+//! the commit that accepts it (`accept.rs`) with its deliveries (`delivery.rs`, `delivery_id.rs`), of which some are made
+//! by a job afterwards (`fan_out.rs`).
 
+pub(super) mod accept;
+pub(super) mod accepted_id;
+pub(super) mod body;
 pub(super) mod delivery;
+pub(super) mod delivery_id;
 pub(super) mod event;
 pub(super) mod fan_out;
 pub(super) mod publish;

@@ -6,16 +6,20 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::event::{self, Accepted, NewEvent, REMEMBERED, accepted_key};
-use super::fan_out;
+use super::accept::accept_for_all;
+use super::accepted_id::{AcceptedId, accepted_id_key};
+use super::event::NewEvent;
 use crate::app::App;
 use crate::clock::Timestamp;
-use crate::data::outbox::{Action, Event};
+use crate::data::outbox::{self, Action};
 use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
+use crate::webhooks::Webhooks;
 use crate::webhooks::registry::cache::wanting;
-use crate::webhooks::{PING, Webhooks};
+
+/// The type of test events.
+const PING: &str = "exe.events.v1";
 
 /// The most bytes of a document that an event carries; a receiver reads a larger one by its id.
 const MAX_DOCUMENT: usize = 128 << 10;
@@ -52,19 +56,17 @@ impl Webhooks {
         let all = self.caches.of(&self.app, tenant).await?;
         let wanted: Vec<Uuid> = wanting(all.values(), &event.event_type).collect();
         let records = self.records(tenant);
-        let settings = &self.app.config.webhooks;
         let plan = async || {
             let mut change = Change::default();
             let now = self.app.clock.now();
             if let Some(id) = &event.id {
-                let key = accepted_key(id);
-                let known = records.get::<Accepted>(&key).await?;
-                let is_remembered = |known: &Accepted| now.since(known.at) < REMEMBERED;
-                if let Some(known) = known.as_ref().filter(|it| is_remembered(&it.record)) {
+                let key = accepted_id_key(id);
+                let known = records.get::<AcceptedId>(&key).await?;
+                if let Some(known) = known.as_ref().filter(|it| it.record.is_remembered(now)) {
                     return Ok((change, repeated(event, id, &known.record)?));
                 }
                 change.expect(&key, known.as_ref());
-                change.put(&key, &event.accepted(now, wanted.len()))?;
+                change.put(&key, &AcceptedId::new(event, now, wanted.len()))?;
             }
             if wanted.is_empty() {
                 let id = event
@@ -73,8 +75,9 @@ impl Webhooks {
                     .unwrap_or_else(|| Uuid::new_v4().to_string());
                 return Ok((Change::default(), Published { id, deliveries: 0 }));
             }
-            let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
-            let (id, _) = event::accept(&mut change, event, &wanted, settings, now, first_try)?;
+            let id = self
+                .accept(&mut change, tenant, event, &wanted, now)?
+                .event_id;
             let deliveries = wanted.len();
             Ok((change, Published { id, deliveries }))
         };
@@ -97,13 +100,11 @@ impl Webhooks {
         }
         let now = self.app.clock.now();
         let (mut change, event) = (Change::default(), ping(now, correlation));
-        let settings = &self.app.config.webhooks;
-        let first_try = |webhook| self.lanes.first_try(tenant, webhook, now);
-        let (id, delivery) =
-            event::accept(&mut change, &event, &[webhook], settings, now, first_try)?;
+        let accepted = self.accept(&mut change, tenant, &event, &[webhook], now)?;
+        let delivery = accepted.first_delivery;
         let delivery = delivery.ok_or_else(|| Error::Bug("no delivery was made".to_owned()))?;
         self.records(tenant).commit(change).await?;
-        Ok((id, delivery.0))
+        Ok((accepted.event_id, delivery.0))
     }
 }
 
@@ -113,8 +114,8 @@ pub(in crate::webhooks) fn ping(now: Timestamp, correlation: Uuid) -> NewEvent {
     NewEvent::own(PING, &data, now, correlation)
 }
 
-fn repeated(event: &NewEvent, id: &str, accepted: &Accepted) -> Result<Published> {
-    if !event.is(accepted) {
+fn repeated(event: &NewEvent, id: &str, accepted: &AcceptedId) -> Result<Published> {
+    if !accepted.is_of(event) {
         let detail = "another event was published with this id in the last 24 hours";
         return Err(Error::Conflict(detail.to_owned()));
     }
@@ -128,22 +129,23 @@ fn repeated(event: &NewEvent, id: &str, accepted: &Accepted) -> Result<Published
 /// afterwards, by a job.
 pub(in crate::webhooks) fn follow_outbox(app: &Arc<App>) {
     let (clock, settings) = (Arc::clone(&app.clock), app.config.webhooks.clone());
-    app.outbox.subscribe(move |event: &Event<'_>, change| {
-        let document = event.document.filter(|json| json.len() <= MAX_DOCUMENT);
-        let document = document
-            .map(|json| serde_json::from_slice(json))
-            .transpose();
-        let document = document.map_err(|cause| Error::Bug(cause.to_string()))?;
-        let data = serde_json::to_value(Own {
-            action: action(event.action),
-            id: event.id,
-            document,
+    app.outbox
+        .subscribe(move |event: &outbox::Event<'_>, change| {
+            let document = event.document.filter(|json| json.len() <= MAX_DOCUMENT);
+            let document = document
+                .map(|json| serde_json::from_slice(json))
+                .transpose();
+            let document = document.map_err(|cause| Error::Bug(cause.to_string()))?;
+            let data = serde_json::to_value(Own {
+                action: action(event.action),
+                id: event.id,
+                document,
+            });
+            let data = data.map_err(|cause| Error::Bug(cause.to_string()))?;
+            let now = clock.now();
+            let own = NewEvent::own(event.event_type, &data, now, Uuid::new_v4());
+            accept_for_all(change, &own, &settings, now)
         });
-        let data = data.map_err(|cause| Error::Bug(cause.to_string()))?;
-        let now = clock.now();
-        let own = NewEvent::own(event.event_type, &data, now, Uuid::new_v4());
-        fan_out::begin(change, &own, &settings, now)
-    });
 }
 
 const fn action(action: Action) -> &'static str {

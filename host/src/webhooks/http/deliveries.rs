@@ -7,13 +7,15 @@ use serde_json::json;
 use tillgate_engine::Fault;
 use uuid::Uuid;
 
+use crate::body::{TIME_RULE, parse_time};
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-use crate::webhooks::events::delivery::{DeliveryId, Status};
-use crate::webhooks::journal::{self, Filter, no_delivery};
-use crate::webhooks::registry::webhook::is_event_type;
-use crate::webhooks::{Webhooks, body};
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::delivery::{STATUS_RULE, Status};
+use crate::webhooks::events::delivery_id::DeliveryId;
+use crate::webhooks::journal::{self, Filter, body, no_delivery};
+use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
@@ -51,7 +53,7 @@ fn delivery_of(request: &Request) -> Result<Uuid> {
 }
 
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let (filter, cursor, limit) = question(&request)?;
+    let (filter, cursor, limit) = query(&request)?;
     let records = webhooks.records(&request.caller()?.tenant);
     let page = journal::page(&records, &filter, cursor, limit).await?;
     Reply::of(StatusCode::OK, &page)
@@ -84,24 +86,16 @@ async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply
     Reply::of(StatusCode::OK, &state)
 }
 
-/// What the query asks of the journal; every fault of it is named.
-fn question(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
+/// The query, with every fault of it.
+fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let mut faults = Vec::new();
     let uuid = |text: &str| Uuid::try_parse(text).ok();
     let webhook = param(request, "webhookId", uuid, "must be a UUID", &mut faults);
-    let status = param(
-        request,
-        "status",
-        Status::parse,
-        body::STATUS_RULE,
-        &mut faults,
-    );
+    let status = param(request, "status", Status::parse, STATUS_RULE, &mut faults);
     let known = |text: &str| is_event_type(text).then(|| text.to_owned());
-    let rule = "must be an event type such as x.order-updates.v1";
-    let event_type = param(request, "eventType", known, rule, &mut faults);
-    let rule = "must be a time such as 2026-11-20T17:40:00Z";
-    let since = param(request, "since", body::time, rule, &mut faults);
-    let until = param(request, "until", body::time, rule, &mut faults);
+    let event_type = param(request, "eventType", known, TYPE_RULE, &mut faults);
+    let since = param(request, "since", parse_time, TIME_RULE, &mut faults);
+    let until = param(request, "until", parse_time, TIME_RULE, &mut faults);
     let rule = "must be a cursor that was answered";
     let cursor = param(request, "cursor", uuid, rule, &mut faults).map(DeliveryId);
     let number = |text: &str| {

@@ -15,9 +15,11 @@ use ::http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::Webhooks;
 use super::delivery::health;
-use super::registry::webhook::{Answer, Webhook};
-use super::{Webhooks, body, etag_of, no_webhook};
+use super::registry::body;
+use super::registry::webhook::{Answer, Webhook, no_webhook};
+use super::resource::etag_of;
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
@@ -169,11 +171,11 @@ async fn ping(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 async fn try_out(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let new = body::webhook(&request.body, webhooks.app.config.webhooks.allow_http)?;
     let tenant = &request.caller()?.tenant;
-    let outcome = webhooks.try_out(tenant, new, request.correlation).await?;
-    let answer = serde_json::to_value(&outcome.attempt);
+    let result = webhooks.try_out(tenant, new, request.correlation).await?;
+    let answer = serde_json::to_value(&result.attempt);
     let mut answer = answer.map_err(|cause| Error::Bug(cause.to_string()))?;
     if let Some(answer) = answer.as_object_mut() {
-        answer.insert("delivered".to_owned(), outcome.has_succeeded().into());
+        answer.insert("delivered".to_owned(), result.has_succeeded().into());
     }
     Reply::of(StatusCode::OK, &answer)
 }

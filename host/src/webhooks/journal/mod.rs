@@ -1,5 +1,6 @@
 //! The journal: deliveries as they are answered, the newest first, and each with its attempts.
 
+pub(super) mod body;
 pub(super) mod release;
 pub(super) mod replay;
 pub(super) mod retention;
@@ -10,11 +11,9 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::Webhooks;
-use super::delivery::send::Message;
-use super::events::delivery::{
-    Attempt, DELIVERY, Delivery, DeliveryId, Failure, Status, key_before,
-};
-use super::events::event::{Stored, event_key};
+use super::events::delivery::{Attempt, Delivery, Failure, Status};
+use super::events::delivery_id::{DELIVERY, DeliveryId, key_before};
+use super::events::event::{Event, event_key};
 use super::registry::webhook::{Authentication, Webhook};
 use crate::clock::Timestamp;
 use crate::data::records::{Records, decode_entry};
@@ -202,17 +201,14 @@ async fn request(
     webhook: &Webhook,
     delivery: &Delivery,
 ) -> Result<Option<RequestAnswer>> {
-    let key = event_key(delivery.event);
-    let Some(event) = records.get_bytes(&key).await? else {
+    let Some(event) = records.get::<Event>(&event_key(delivery.event)).await? else {
         return Ok(None);
     };
-    let event: Stored<'_> = serde_json::from_slice(&event.value)
-        .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
-    let message = Message::from(event);
+    let event = event.record;
     let settings = &webhook.settings;
     let now = webhooks.app.clock.now();
     let at = delivery.attempts.last().map_or(now, |attempt| attempt.at);
-    let sent = webhooks.sender.headers(settings, &message, at)?;
+    let sent = webhooks.sender.headers(settings, &event, at)?;
     let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
     let mut headers: BTreeMap<String, String> = sent
         .iter()
@@ -227,7 +223,7 @@ async fn request(
         method: "POST",
         url: settings.callback_url.clone(),
         headers,
-        body: message.envelope,
+        body: event.envelope().to_owned(),
     }))
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::replay::again;
+use super::replay::requeue;
 use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::deliver::{HELD, held_key};
-use crate::webhooks::events::delivery::{Delivery, DeliveryId, Status};
+use crate::webhooks::delivery::hold::held_prefix;
+use crate::webhooks::events::delivery::{Delivery, Status};
+use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::registry::webhook::{Webhook, webhook_key};
 
 /// The queue of webhooks whose held deliveries are released.
@@ -28,7 +29,7 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let Ok(webhook) = Uuid::try_parse(&work.job.id) else {
         return Err(Error::Bug(format!("{} is not a webhook", work.job.id)));
     };
-    let prefix = format!("{HELD}{webhook}/");
+    let prefix = held_prefix(webhook);
     let plan = async || {
         let mut change = Change::default();
         // This host's memory may not have heard yet that it is enabled, and what is held would stay so.
@@ -45,11 +46,10 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
                 .strip_prefix(&prefix)
                 .and_then(|id| Uuid::try_parse(id).ok());
             let id = DeliveryId(id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?);
-            change.delete(&held_key(webhook, id));
+            change.delete(key);
             let delivery = records.get::<Delivery>(&id.key()).await?;
-            let is_held = |status| status == Status::Held;
-            if let Some(mut delivery) = delivery.filter(|it| is_held(it.record.status)) {
-                again(&mut change, id, &mut delivery, now)?;
+            if let Some(mut delivery) = delivery.filter(|it| it.record.status == Status::Held) {
+                requeue(&mut change, id, &mut delivery, now)?;
             }
         }
         work.settle_until(&mut change, now);

@@ -1,4 +1,4 @@
-//! Sending deliveries again: one, or all that a filter names. The same event is sent, with the same id.
+//! Replaying deliveries: one, or all that a filter names. The same event is sent, with the same id.
 //!
 //! Many are replayed by a job, a page in each commit, together with how far it has come. A replay goes through the
 //! journal backwards from the time when it was asked for, so it meets each delivery once, and none that came later.
@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
-use crate::webhooks::events::delivery::{DELIVERY, Delivery, DeliveryId, Job, LATER, Status};
+use crate::webhooks::events::delivery::{Delivery, Job, LATER, Status};
+use crate::webhooks::events::delivery_id::{DELIVERY, DeliveryId, time_ordered_id};
 use crate::webhooks::registry::webhook::Webhook;
 
 /// The records of replays.
@@ -76,7 +77,7 @@ impl Webhooks {
                 return Err(refused("its webhook is disabled: enable it first"));
             }
             let mut change = Change::default();
-            again(&mut change, id, &mut read, self.app.clock.now())?;
+            requeue(&mut change, id, &mut read, self.app.clock.now())?;
             Ok((change, Entry::new(id, &read.record)))
         };
         records.change(plan).await
@@ -92,7 +93,7 @@ impl Webhooks {
         filter: Filter,
     ) -> Result<Uuid> {
         let now = self.app.clock.now();
-        let id = DeliveryId::new(now).0;
+        let id = time_ordered_id(now);
         let until = filter.until.unwrap_or(now).min(now);
         let replay = Replay {
             filter: Filter {
@@ -191,7 +192,7 @@ async fn page(
         let id = id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?;
         let is_meant = replay.filter.matches(&delivery.record);
         if is_meant && delivery.record.status.is_final() && is_open(&delivery.record.webhook_id) {
-            again(change, id, &mut delivery, now)?;
+            requeue(change, id, &mut delivery, now)?;
             replay.replayed += 1;
         }
     }
@@ -199,7 +200,7 @@ async fn page(
 }
 
 /// Adds to a change what has a delivery sent again, now. One that was not tried yet is about to be.
-pub(in crate::webhooks) fn again(
+pub(super) fn requeue(
     change: &mut Change,
     id: DeliveryId,
     delivery: &mut Versioned<Delivery>,
@@ -212,13 +213,9 @@ pub(in crate::webhooks) fn again(
     change.expect(&key, Some(delivery));
     delivery.record.replay(now);
     change.put(&key, &delivery.record)?;
-    let job = Job {
-        webhook: delivery.record.webhook_id,
-        event: delivery.record.event,
-        has_slot: false,
-    };
     // Where it is still to be tried, or is held, its job is there: this takes its place.
-    change.enqueue(LATER, &id.to_string(), now, job.to_bytes()?);
+    let job = Job::of(&delivery.record).to_bytes()?;
+    change.enqueue(LATER, &id.to_string(), now, job);
     Ok(())
 }
 

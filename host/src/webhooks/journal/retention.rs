@@ -10,14 +10,14 @@ use bytes::Bytes;
 use super::replay::{REPLAY, replay_key};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, decode_entry};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::outcomes::{COUNTS, hour_of, hour_prefix};
-use crate::webhooks::events::delivery::{DELIVERY, Delivery, DeliveryId, key_before};
-use crate::webhooks::events::event::{
-    Accepted, EVENT, EVENT_ID, REMEMBERED, Stored, accepted_key, event_key,
-};
+use crate::webhooks::delivery::counts::{COUNTS, hour_of, hour_prefix};
+use crate::webhooks::events::accepted_id::{ACCEPTED_ID, AcceptedId, accepted_id_key};
+use crate::webhooks::events::delivery::Delivery;
+use crate::webhooks::events::delivery_id::{DELIVERY, key_before, time_ordered_id};
+use crate::webhooks::events::event::{EVENT, Event, event_key};
 use crate::webhooks::registry::webhook::WEBHOOK;
 
 /// The queue.
@@ -34,8 +34,8 @@ const PAGES: usize = 20;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long counts are kept.
-const COUNTS_KEPT: u64 = 48;
+/// How many hours counts are kept for.
+const COUNT_HOURS: u64 = 48;
 
 /// Adds to a change the job of a tenant that has webhooks. It is due at the next midnight, however often it is put.
 pub(in crate::webhooks) fn begin(change: &mut Change, now: Timestamp) {
@@ -73,7 +73,7 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
 
 /// Whether a tenant has neither webhooks nor anything that is left of them.
 async fn is_unused(records: &Records) -> Result<bool> {
-    for prefix in [WEBHOOK, DELIVERY, EVENT, EVENT_ID, COUNTS, REPLAY] {
+    for prefix in [WEBHOOK, DELIVERY, EVENT, ACCEPTED_ID, COUNTS, REPLAY] {
         if !records.scan(prefix, None, 1).await?.entries.is_empty() {
             return Ok(false);
         }
@@ -112,19 +112,18 @@ async fn remove_events(
     now: Timestamp,
 ) -> Result<()> {
     let read = records.scan(EVENT, None, PAGE).await?;
-    let end = event_key(DeliveryId::new(before).0);
+    let end = event_key(time_ordered_id(before));
     let mut ids = Vec::new();
     for (key, entry) in read.entries.iter().take_while(|(key, _)| *key < end) {
-        let event: Stored<'_> = serde_json::from_slice(&entry.value)
-            .map_err(|cause| Error::Bug(format!("{key} is damaged: {cause}")))?;
+        let event = decode_entry::<Event>(key, entry)?.record;
         change.delete(key);
-        ids.push(accepted_key(&event.id));
+        ids.push(accepted_id_key(&event.id));
     }
     // An id may have been accepted again since.
     for (key, entry) in ids.iter().zip(records.entries(&ids).await?) {
-        let accepted = entry.map(|entry| decode_entry::<Accepted>(key, &entry));
+        let accepted = entry.map(|entry| decode_entry::<AcceptedId>(key, &entry));
         let accepted = accepted.transpose()?;
-        if accepted.is_some_and(|accepted| now.since(accepted.record.at) >= REMEMBERED) {
+        if accepted.is_some_and(|accepted| !accepted.record.is_remembered(now)) {
             change.delete(key);
         }
     }
@@ -132,7 +131,7 @@ async fn remove_events(
 }
 
 async fn remove_counts(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
-    let end = hour_prefix(hour_of(now).saturating_sub(COUNTS_KEPT));
+    let end = hour_prefix(hour_of(now).saturating_sub(COUNT_HOURS));
     let read = records.scan(COUNTS, None, PAGE).await?;
     let old = read.entries.iter().take_while(|(key, _)| *key < end);
     old.for_each(|(key, _)| change.delete(key));
@@ -140,7 +139,7 @@ async fn remove_counts(records: &Records, change: &mut Change, now: Timestamp) -
 }
 
 async fn remove_replays(records: &Records, change: &mut Change, before: Timestamp) -> Result<()> {
-    let end = replay_key(DeliveryId::new(before).0);
+    let end = replay_key(time_ordered_id(before));
     let read = records.scan(REPLAY, None, PAGE).await?;
     let old = read.entries.iter().take_while(|(key, _)| *key < end);
     old.for_each(|(key, _)| change.delete(key));

@@ -8,13 +8,12 @@ use ipnet::IpNet;
 use reqwest::Url;
 use tillgate_engine::json::{Faults, Node};
 
-use super::outcome::{Answered, Receipt, Report};
+use super::report::{Answered, Receipt, Report};
+use crate::body::{optional, or_fault, parsed, read, required, text};
 use crate::error::Result;
-use crate::webhooks::body::{
-    KeyWish, MAX_NAME, check_url, event_types, optional, or_fault, read, shared_key, text,
-};
-use crate::webhooks::delivery::send::BEGINNING;
-use crate::webhooks::events::delivery::Kind;
+use crate::webhooks::delivery::answer::MAX_PREFIX;
+use crate::webhooks::events::delivery::FailureKind;
+use crate::webhooks::registry::body::{SharedKeyChange, check_url, event_types, name, shared_key};
 use crate::webhooks::registry::webhook::Secret;
 
 /// What a listener is called unless it says otherwise.
@@ -45,20 +44,18 @@ pub(in crate::webhooks) struct NewListener {
 /// Reads `{ eventTypes, forwardTo, name?, sharedKey? }`. In some private networks this service has receivers itself.
 pub(in crate::webhooks) fn listener(body: &[u8], reached: &[IpNet]) -> Result<NewListener> {
     read(body, |root, faults| {
-        let types = faults.required(root, "eventTypes");
-        let types = types.and_then(|node| event_types(node, faults));
-        let url = faults.required(root, "forwardTo");
-        let url = url.and_then(|node| local_url(node, reached, faults));
-        let name = optional(root, "name", faults, |node, faults| {
-            faults.name(node, MAX_NAME)
+        let types = required(root, "eventTypes", faults, event_types);
+        let url = required(root, "forwardTo", faults, |node, faults| {
+            local_url(node, reached, faults)
         });
+        let name = optional(root, "name", faults, name);
         let key = optional(root, "sharedKey", faults, shared_key);
         Some(NewListener {
-            name: name?.map_or_else(|| NAME.to_owned(), |name| name.into_owned()),
+            name: name?.unwrap_or_else(|| NAME.to_owned()),
             event_types: types?,
             forward_to: url?,
             shared_key: match key? {
-                Some(KeyWish::Set(key)) => Some(key),
+                Some(SharedKeyChange::Set(key)) => Some(key),
                 _ => None,
             },
         })
@@ -98,30 +95,19 @@ fn is_local(url: &str, reached: &[IpNet]) -> bool {
 /// an answer.
 pub(in crate::webhooks) fn report(body: &[u8]) -> Result<Report> {
     read(body, |root, faults| {
-        let receipt = faults.required(root, "receipt").and_then(|node| {
-            let found = node.text().and_then(|text| Receipt::parse(text));
-            or_fault(
-                faults,
-                node,
-                found,
-                "must be the receipt that came with the delivery",
-            )
+        let receipt = required(root, "receipt", faults, |node, faults| {
+            let rule = "must be the receipt that came with the delivery";
+            parsed(node, faults, Receipt::parse, rule)
         });
-        let duration = faults.required(root, "durationMs").and_then(|node| {
+        let duration = required(root, "durationMs", faults, |node, faults| {
             let found = node.number().and_then(|number| number.parse().ok());
             let found = found.filter(|millis| *millis <= MAX_DURATION_MS);
-            or_fault(
-                faults,
-                node,
-                found,
-                "must be a whole number from 0 to 600,000",
-            )
+            let rule = "must be a whole number from 0 to 600,000";
+            or_fault(faults, node, found, rule)
         });
         let answered = match root.member("error") {
             Some(node) => error(node, faults),
-            None => faults
-                .required(root, "answer")
-                .and_then(|node| answer(node, faults)),
+            None => required(root, "answer", faults, answer),
         };
         Some(Report {
             receipt: receipt?,
@@ -133,7 +119,7 @@ pub(in crate::webhooks) fn report(body: &[u8]) -> Result<Report> {
 
 fn answer(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
     let object = faults.object(node)?;
-    let status = faults.required(object, "status").and_then(|node| {
+    let status = required(object, "status", faults, |node, faults| {
         let number = node.number().and_then(|number| number.parse().ok());
         let found = number.and_then(|number| StatusCode::from_u16(number).ok());
         or_fault(faults, node, found, "must be a status such as 204")
@@ -143,7 +129,7 @@ fn answer(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
     Some(Answered::Answer {
         status: status?,
         headers: headers?.unwrap_or_default(),
-        beginning: beginning(body?.unwrap_or_default(), BEGINNING).into(),
+        beginning: beginning(body?.unwrap_or_default(), MAX_PREFIX).into(),
     })
 }
 
@@ -154,32 +140,27 @@ fn headers(node: Node<'_, '_>, faults: &mut Faults) -> Option<HeaderMap> {
         let Some(node) = object.member(name.as_str()) else {
             continue;
         };
-        let found = node
-            .text()
-            .and_then(|text| HeaderValue::from_str(text).ok());
-        headers.insert(
-            name,
-            or_fault(faults, node, found, "must be the value of a header")?,
-        );
+        let value = |text: &str| HeaderValue::from_str(text).ok();
+        let value = parsed(node, faults, value, "must be the value of a header")?;
+        headers.insert(name, value);
     }
     Some(headers)
 }
 
 fn error(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
     let object = faults.object(node)?;
-    let kind = faults.required(object, "kind").and_then(|node| {
-        let found = match node.text().map(|text| text.as_ref()) {
-            Some("DEADLINE") => Some(Kind::Deadline),
-            Some("UNREACHABLE") => Some(Kind::Unreachable),
-            Some("REFUSED_ADDRESS") => Some(Kind::RefusedAddress),
-            Some("BROKEN") => Some(Kind::Broken),
+    let kind = required(object, "kind", faults, |node, faults| {
+        let kind = |text: &str| match text {
+            "DEADLINE" => Some(FailureKind::Deadline),
+            "UNREACHABLE" => Some(FailureKind::Unreachable),
+            "REFUSED_ADDRESS" => Some(FailureKind::RefusedAddress),
+            "BROKEN" => Some(FailureKind::Broken),
             _ => None,
         };
         let rule = "must be DEADLINE, UNREACHABLE, REFUSED_ADDRESS or BROKEN";
-        or_fault(faults, node, found, rule)
+        parsed(node, faults, kind, rule)
     });
-    let message = faults.required(object, "message");
-    let message = message.and_then(|node| text(node, faults));
+    let message = required(object, "message", faults, text);
     Some(Answered::Nothing {
         kind: kind?,
         message: message?.chars().take(MAX_REASON).collect(),

@@ -17,7 +17,7 @@ use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::LATER;
-use crate::webhooks::registry::seat::{Seat, Taken};
+use crate::webhooks::registry::slot::{Slot, SlotHolder};
 use crate::webhooks::registry::webhook::{Webhook, webhook_key};
 
 /// The queue of listeners that may have to be removed.
@@ -34,7 +34,8 @@ const LEASE: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Job {
-    seat: Seat,
+    #[serde(rename = "seat")]
+    slot: Slot,
     /// When the webhook was removed, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     removed_at: Option<Timestamp>,
@@ -48,24 +49,24 @@ impl Job {
 }
 
 /// Adds to a change what keeps a listener for as long as it may be without a stream.
-pub(super) fn stay(change: &mut Change, webhook: Uuid, seat: Seat, now: Timestamp) -> Result<()> {
+pub(super) fn renew(change: &mut Change, webhook: Uuid, slot: Slot, now: Timestamp) -> Result<()> {
     let removed_at = None;
-    let job = Job { seat, removed_at };
+    let job = Job { slot, removed_at };
     let due = now.plus(GONE_AFTER);
     change.enqueue(QUEUE, &webhook.to_string(), due, job.to_bytes()?);
     Ok(())
 }
 
-/// Adds to a change that removes a temporary webhook what frees its seat.
+/// Adds to a change that removes a temporary webhook what frees its slot.
 pub(in crate::webhooks) fn leave(
     change: &mut Change,
     webhook: Uuid,
-    seat: Seat,
+    slot: Slot,
     now: Timestamp,
 ) -> Result<()> {
-    change.delete(&seat.key());
+    change.delete(&slot.key());
     let removed_at = Some(now);
-    let job = Job { seat, removed_at };
+    let job = Job { slot, removed_at };
     change.enqueue(QUEUE, &webhook.to_string(), now, job.to_bytes()?);
     Ok(())
 }
@@ -82,14 +83,14 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let records = webhooks.records(&tenant);
     let now = webhooks.app.clock.now();
     match job.removed_at {
-        None if webhooks.listeners.has(id) => {
+        None if webhooks.streams.has(id) => {
             // Its stream is here, and was only kept from saying so: by a clock that was set, for example.
             let mut change = Change::default();
             work.settle_until(&mut change, now.plus(GONE_AFTER));
             records.commit(change).await.map(drop)
         }
         None => remove(&webhooks, &tenant, id, &records, &work).await,
-        Some(at) => give_back(&records, &work, job.seat, at, now).await,
+        Some(at) => requeue(&records, &work, job.slot, at, now).await,
     }
 }
 
@@ -111,28 +112,28 @@ async fn remove(
         Ok((change, ()))
     };
     records.change(plan).await?;
-    tracing::info!(%tenant, webhook = %id, "a temporary webhook was removed: nobody listens");
+    tracing::info!(%tenant, webhook = %id, "a temporary webhook was removed: it has no listener any more");
     webhooks.caches.catch_up(&webhooks.app, tenant).await
 }
 
-/// Returns deliveries of a listener that is gone, until no more can come.
-async fn give_back(
+/// Returns deliveries of a listener that is gone to the ordinary queue, until no more can come.
+async fn requeue(
     records: &Records,
     work: &Work,
-    seat: Seat,
+    slot: Slot,
     removed_at: Timestamp,
     now: Timestamp,
 ) -> Result<()> {
     let mut change = Change::default();
-    // Whoever has the seat by now returns what is not theirs (`stream.rs`).
-    if records.get::<Taken>(&seat.key()).await?.is_some() {
+    // The listener that has the slot by now returns what is not its own (`stream.rs`).
+    if records.get::<SlotHolder>(&slot.key()).await?.is_some() {
         work.settle(&mut change);
         return records.commit(change).await.map(drop);
     }
     let (store, partition) = (records.store(), records.partition());
-    let claimed = store.claim(partition, seat.queue(), LEASE, PAGE).await?;
+    let claimed = store.claim(partition, slot.queue(), LEASE, PAGE).await?;
     for job in &claimed.jobs {
-        change.settle(seat.queue(), job);
+        change.settle(slot.queue(), job);
         change.enqueue(LATER, &job.id, now, job.body.clone());
     }
     let end = removed_at.plus(LINGER);

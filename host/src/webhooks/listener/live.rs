@@ -7,23 +7,23 @@ use uuid::Uuid;
 
 /// The newest stream of each webhook that has one here.
 #[derive(Clone, Debug, Default)]
-pub(in crate::webhooks) struct Live(Arc<Mutex<HashMap<Uuid, Uuid>>>);
+pub(in crate::webhooks) struct LiveStreams(Arc<Mutex<HashMap<Uuid, Uuid>>>);
 
 /// A stream that is served, until this is dropped.
 #[derive(Debug)]
 pub(super) struct LiveStream {
-    live: Live,
+    all: LiveStreams,
     webhook: Uuid,
     pub(super) id: Uuid,
 }
 
-impl Live {
+impl LiveStreams {
     /// Notes a new stream of a webhook.
     pub(super) fn begin(&self, webhook: Uuid) -> LiveStream {
         let id = Uuid::new_v4();
         self.lock().insert(webhook, id);
         LiveStream {
-            live: self.clone(),
+            all: self.clone(),
             webhook,
             id,
         }
@@ -41,7 +41,7 @@ impl Live {
 
 impl Drop for LiveStream {
     fn drop(&mut self) {
-        let mut streams = self.live.lock();
+        let mut streams = self.all.lock();
         if streams.get(&self.webhook) == Some(&self.id) {
             streams.remove(&self.webhook);
         }

@@ -1,9 +1,9 @@
 //! Listeners: webhooks for development, whose receiver is on a developer's own machine, where this service cannot reach it.
 //!
-//! A temporary webhook has a seat (`seat.rs`) with a queue of its own. The developer's command follows a stream
-//! (`stream.rs`): whichever host it is connected to claims the deliveries of that queue and sends each with the request
-//! as it is to be made (`offer.rs`). The command makes it, and reports what was answered (`outcome.rs`), which then
-//! counts as any attempt does. A listener that nobody has followed for a minute is removed (`expiry.rs`).
+//! A temporary webhook has a slot (`registry/slot.rs`) with a queue of its own. The developer's command follows a stream
+//! (`stream.rs`): the host that it is connected to claims the deliveries of that queue and sends each with the request as
+//! it is to be made (`offer.rs`). The command makes it, and reports what was answered (`report.rs`), which then counts as
+//! any attempt does. A listener without a stream for a minute is removed (`expiry.rs`).
 //!
 //! The URL that is forwarded to is the audience of the tokens that the command sees. It must therefore be of that
 //! machine or its network: a token for another URL would be good enough to deceive the receiver there (`body.rs`).
@@ -12,7 +12,7 @@ mod body;
 mod expiry;
 mod live;
 mod offer;
-mod outcome;
+mod report;
 mod stream;
 
 use std::sync::Arc;
@@ -22,14 +22,13 @@ use uuid::Uuid;
 
 pub(super) use self::body::{NewListener, listener as read_listener, report as read_report};
 pub(super) use self::expiry::{QUEUE, leave, run};
-pub(super) use self::live::Live;
+pub(super) use self::live::LiveStreams;
 pub(super) use self::stream::Offered;
-use super::body::generate_key;
+use super::Webhooks;
 use super::journal::retention;
-pub(super) use super::registry::seat::Seat;
-use super::registry::seat::{SEATS, Taken};
-use super::registry::webhook::{Authentication, Settings, Webhook, webhook_key};
-use super::{MAX_WEBHOOKS, Webhooks, no_webhook};
+use super::registry::secrets::generate_key;
+use super::registry::slot::{SLOTS, Slot, SlotHolder};
+use super::registry::webhook::{Authentication, Settings, Webhook, check_room, webhook_key};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
@@ -44,7 +43,7 @@ pub(super) struct Created {
     pub(super) webhook: Webhook,
     /// Whether its shared key was made here.
     pub(super) key_is_made: bool,
-    /// When it is removed unless somebody listens by then.
+    /// When it is removed unless a stream has begun by then.
     pub(super) expires_at: Timestamp,
 }
 
@@ -54,10 +53,7 @@ impl Webhooks {
     /// # Errors
     /// [`Error::Conflict`] when there are too many; when the store is away.
     pub(super) async fn listen(&self, tenant: &TenantId, new: NewListener) -> Result<Created> {
-        if self.caches.of(&self.app, tenant).await?.len() >= MAX_WEBHOOKS {
-            let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
-            return Err(Error::Conflict(detail));
-        }
+        check_room(self.caches.of(&self.app, tenant).await?.len())?;
         let key_is_made = new.shared_key.is_none();
         let shared_key = match new.shared_key {
             Some(given) => given,
@@ -75,26 +71,26 @@ impl Webhooks {
         };
         let (records, id) = (self.records(tenant), Uuid::new_v4());
         let plan = async || {
-            let seat = free_seat(&records).await?;
+            let slot = free_slot(&records).await?;
             let now = self.app.clock.now();
             let webhook = Webhook {
                 id,
                 settings: settings.clone(),
                 disabled: None,
-                seat: Some(seat),
+                slot: Some(slot),
                 created_at: now,
                 last_modified: now,
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
-            change.expect(&seat.key(), None::<&Versioned<Taken>>);
-            let taken = Taken {
+            change.expect(&slot.key(), None::<&Versioned<SlotHolder>>);
+            let holder = SlotHolder {
                 webhook: id,
                 stream: None,
             };
-            change.put(&seat.key(), &taken)?;
+            change.put(&slot.key(), &holder)?;
             change.put(&key, &webhook)?;
             change.notify(&key);
-            expiry::stay(&mut change, id, seat, now)?;
+            expiry::renew(&mut change, id, slot, now)?;
             retention::begin(&mut change, now);
             let created = Created {
                 webhook,
@@ -108,8 +104,8 @@ impl Webhooks {
         Ok(created)
     }
 
-    /// A temporary webhook and its seat. It may have been created on another host just now.
-    async fn listener(&self, tenant: &TenantId, id: Uuid) -> Result<(Arc<Webhook>, Seat)> {
+    /// A temporary webhook and its slot. It may have been created on another host just now.
+    async fn listener(&self, tenant: &TenantId, id: Uuid) -> Result<(Arc<Webhook>, Slot)> {
         let webhook = match self.get(tenant, id).await {
             Err(Error::NotFound(_)) => {
                 self.caches.catch_up(&self.app, tenant).await?;
@@ -117,21 +113,21 @@ impl Webhooks {
             }
             found => found?,
         };
-        let seat = webhook.seat.ok_or_else(|| {
+        let slot = webhook.slot.ok_or_else(|| {
             let detail = "the webhook is not a temporary one: its deliveries are sent to its URL";
             Error::Conflict(detail.to_owned())
         })?;
-        Ok((webhook, seat))
+        Ok((webhook, slot))
     }
 }
 
-async fn free_seat(records: &Records) -> Result<Seat> {
-    let keys: Vec<String> = Seat::all().map(Seat::key).collect();
+async fn free_slot(records: &Records) -> Result<Slot> {
+    let keys: Vec<String> = Slot::all().map(Slot::key).collect();
     let entries = records.entries(&keys).await?;
-    let mut seats = Seat::all().zip(entries);
-    let free = seats.find(|(_, entry)| entry.is_none());
-    free.map(|(seat, _)| seat).ok_or_else(|| {
-        let detail = format!("a tenant has at most {SEATS} temporary webhooks at once");
+    let mut slots = Slot::all().zip(entries);
+    let free = slots.find(|(_, entry)| entry.is_none());
+    free.map(|(slot, _)| slot).ok_or_else(|| {
+        let detail = format!("a tenant has at most {SLOTS} temporary webhooks at once");
         Error::Conflict(detail)
     })
 }

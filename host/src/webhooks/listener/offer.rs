@@ -7,12 +7,12 @@ use std::time::Duration;
 use http::HeaderMap;
 use serde::Serialize;
 
-use super::outcome::Receipt;
+use super::report::Receipt;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::store::Lease;
-use crate::webhooks::events::delivery::DeliveryId;
-use crate::webhooks::events::event::Stored;
+use crate::webhooks::events::delivery_id::DeliveryId;
+use crate::webhooks::events::event::Event;
 
 /// An attempt that a listener is to make.
 #[derive(Clone, Copy, Debug)]
@@ -48,12 +48,7 @@ struct Request<'a> {
 
 impl Offer {
     /// It as JSON on one line, with the request.
-    pub(super) fn to_json(
-        self,
-        event: &Stored<'_>,
-        url: &str,
-        headers: &HeaderMap,
-    ) -> Result<Arc<str>> {
+    pub(super) fn to_json(self, event: &Event, url: &str, headers: &HeaderMap) -> Result<Arc<str>> {
         let (lease, at) = (self.lease, self.at);
         let texts = headers
             .iter()
@@ -70,7 +65,7 @@ impl Offer {
                 method: "POST",
                 url,
                 headers: texts.collect(),
-                body: event.envelope.get(),
+                body: event.envelope(),
             },
         };
         let json = serde_json::to_string(&json);

@@ -1,8 +1,8 @@
-//! The stream of a listener: deliveries of its seat's queue, each with the request that is to be made.
+//! The stream of a listener: deliveries of its slot's queue, each with the request that is to be made.
 //!
 //! A stream holds no state that another host would need: what it has claimed is another's when the lease ends, and
-//! outcomes are reported to any host. It sees by a delivery's record that its outcome was written. The newest stream of
-//! a listener is the one that counts: an older one, whose connection may be dead without anybody knowing, ends.
+//! results are reported to any host. It sees by a delivery's record that its result was written. The newest stream of a
+//! listener is the one that counts: an older one, whose connection may be dead unnoticed, ends.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use std::time::Duration;
 use futures_util::{Stream, stream};
 use uuid::Uuid;
 
+use super::expiry;
 use super::live::LiveStream;
 use super::offer::Offer;
-use super::{expiry, no_webhook};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
@@ -21,23 +21,26 @@ use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::store::{self, Entry, Hints, Revision};
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::deliver::{Failing, Turn, failing_key};
-use crate::webhooks::delivery::send::{Message, Prepared};
-use crate::webhooks::events::delivery::{Delivery, DeliveryId, Job, LATER};
-use crate::webhooks::events::event::{Stored, event_key};
-use crate::webhooks::registry::seat::{Seat, Taken};
-use crate::webhooks::registry::webhook::Webhook;
+use crate::webhooks::delivery::claim::Claim;
+use crate::webhooks::delivery::conclude::conclude;
+use crate::webhooks::delivery::disable::{Failing, failing_key};
+use crate::webhooks::delivery::sender::Prepared;
+use crate::webhooks::events::delivery::{Delivery, Job, LATER};
+use crate::webhooks::events::delivery_id::DeliveryId;
+use crate::webhooks::events::event::{Event, event_key};
+use crate::webhooks::registry::slot::{Slot, SlotHolder};
+use crate::webhooks::registry::webhook::{Webhook, no_webhook};
 
-/// How many deliveries are under way at once.
-const MAX_UNDER_WAY: usize = 8;
+/// How many deliveries are in flight at once.
+const MAX_IN_FLIGHT: usize = 8;
 
 /// How much longer than an attempt may take a listener has to report it.
-const SLACK: Duration = Duration::from_secs(10);
+const REPORT_TIME: Duration = Duration::from_secs(10);
 
-/// How often a stream says that it is there.
+/// How often a stream renews what keeps its listener.
 const RENEWAL: Duration = Duration::from_secs(15);
 
-/// How soon it looks again after a change, without one, and after the store was away.
+/// How soon it looks again after a change, without one, and after the store was unavailable.
 const PAUSE: Duration = Duration::from_millis(10);
 const POLL: Duration = Duration::from_secs(2);
 const STORE_PAUSE: Duration = Duration::from_secs(1);
@@ -61,18 +64,18 @@ impl Webhooks {
         tenant: &TenantId,
         webhook: Uuid,
     ) -> Result<impl Stream<Item = Offered> + Send + use<>> {
-        let (_, seat) = self.listener(tenant, webhook).await?;
+        let (_, slot) = self.listener(tenant, webhook).await?;
         let records = self.records(tenant);
-        let live = self.listeners.begin(webhook);
+        let live = self.streams.begin(webhook);
         let plan = async || {
-            let taken = records.get::<Taken>(&seat.key()).await?;
-            let mut taken = taken.filter(|taken| taken.record.webhook == webhook);
-            let taken = taken.as_mut().ok_or_else(no_webhook)?;
+            let holder = records.get::<SlotHolder>(&slot.key()).await?;
+            let mut holder = holder.filter(|holder| holder.record.webhook == webhook);
+            let holder = holder.as_mut().ok_or_else(no_webhook)?;
             let mut change = Change::default();
-            change.expect(&seat.key(), Some(taken));
-            taken.record.stream = Some(live.id);
-            change.put(&seat.key(), &taken.record)?;
-            expiry::stay(&mut change, webhook, seat, self.app.clock.now())?;
+            change.expect(&slot.key(), Some(holder));
+            holder.record.stream = Some(live.id);
+            change.put(&slot.key(), &holder.record)?;
+            expiry::renew(&mut change, webhook, slot, self.app.clock.now())?;
             Ok((change, ()))
         };
         records.change(plan).await?;
@@ -81,12 +84,12 @@ impl Webhooks {
             renewed: self.app.clock.now(),
             webhooks: Arc::clone(self),
             tenant: tenant.clone(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             ready: VecDeque::new(),
             has_ended: false,
             records,
             webhook,
-            seat,
+            slot,
             live,
         };
         let next = |mut following: Following| async move {
@@ -103,20 +106,20 @@ struct Following {
     records: Records,
     tenant: TenantId,
     webhook: Uuid,
-    seat: Seat,
+    slot: Slot,
     live: LiveStream,
     hints: Hints,
-    /// When it has last said that it is there.
+    /// When it was last renewed.
     renewed: Timestamp,
-    under_way: BTreeMap<String, UnderWay>,
+    in_flight: BTreeMap<String, InFlight>,
     ready: VecDeque<Offered>,
     has_ended: bool,
 }
 
 /// A delivery that was offered, by the key of its record.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    /// Its record has this revision until somebody writes what has come of it.
+struct InFlight {
+    /// Its record has this revision until its result is written.
     revision: Revision,
     until: Timestamp,
 }
@@ -160,21 +163,21 @@ impl Following {
 
     async fn turn(&mut self) -> Result<Next> {
         let now = self.webhooks.app.clock.now();
-        let Some(taken) = self.look(now).await? else {
+        let Some(holder) = self.look(now).await? else {
             return Ok(Next::End { is_removed: true });
         };
-        if taken.record.stream != Some(self.live.id) {
+        if holder.record.stream != Some(self.live.id) {
             return Ok(Next::End { is_removed: false });
         }
         if now.since(self.renewed) >= RENEWAL {
-            return self.renew(&taken, now).await.map(|()| Next::Go);
+            return self.renew(&holder, now).await.map(|()| Next::Go);
         }
-        let ends = self.under_way.values().map(|it| it.until).min();
+        let ends = self.in_flight.values().map(|it| it.until).min();
         let mut wait = ends.map_or(POLL, |end| end.since(now).min(POLL));
-        let room = MAX_UNDER_WAY.saturating_sub(self.under_way.len());
+        let room = MAX_IN_FLIGHT.saturating_sub(self.in_flight.len());
         if room > 0 {
             let (store, partition) = (self.records.store(), self.records.partition());
-            let claim = store.claim(partition, self.seat.queue(), self.lease(), room);
+            let claim = store.claim(partition, self.slot.queue(), self.lease(), room);
             let claimed = claim.await?;
             if !claimed.jobs.is_empty() {
                 self.offer(claimed.jobs, now).await?;
@@ -187,35 +190,35 @@ impl Following {
         Ok(Next::Wait(wait))
     }
 
-    /// Who has the seat, if it is still the listener's; forgets deliveries whose outcome was written, or whose lease has
-    /// ended.
-    async fn look(&mut self, now: Timestamp) -> Result<Option<Versioned<Taken>>> {
-        let seat = self.seat.key();
-        let keys = [seat.clone()].into_iter();
-        let keys: Vec<String> = keys.chain(self.under_way.keys().cloned()).collect();
+    /// The record of the slot, if it is still the listener's; forgets deliveries whose result was written, or whose lease
+    /// has ended.
+    async fn look(&mut self, now: Timestamp) -> Result<Option<Versioned<SlotHolder>>> {
+        let slot = self.slot.key();
+        let keys = [slot.clone()].into_iter();
+        let keys: Vec<String> = keys.chain(self.in_flight.keys().cloned()).collect();
         let entries = self.records.entries(&keys).await?;
-        let mut taken = None;
+        let mut holder = None;
         for (key, entry) in keys.into_iter().zip(entries) {
-            if key == seat {
-                taken = entry
-                    .map(|it| decode_entry::<Taken>(&key, &it))
+            if key == slot {
+                holder = entry
+                    .map(|it| decode_entry::<SlotHolder>(&key, &it))
                     .transpose()?;
                 continue;
             }
             let revision = entry.map(|entry| entry.revision);
-            let is_open = |it: &UnderWay| Some(it.revision) == revision && now < it.until;
-            if !self.under_way.get(&key).is_some_and(is_open) {
-                self.under_way.remove(&key);
+            let is_open = |it: &InFlight| Some(it.revision) == revision && now < it.until;
+            if !self.in_flight.get(&key).is_some_and(is_open) {
+                self.in_flight.remove(&key);
             }
         }
-        Ok(taken.filter(|taken| taken.record.webhook == self.webhook))
+        Ok(holder.filter(|holder| holder.record.webhook == self.webhook))
     }
 
-    async fn renew(&mut self, taken: &Versioned<Taken>, now: Timestamp) -> Result<()> {
+    async fn renew(&mut self, holder: &Versioned<SlotHolder>, now: Timestamp) -> Result<()> {
         let mut change = Change::default();
-        let key = self.seat.key();
-        change.expect(&key, Some(taken));
-        expiry::stay(&mut change, self.webhook, self.seat, now)?;
+        let key = self.slot.key();
+        change.expect(&key, Some(holder));
+        expiry::renew(&mut change, self.webhook, self.slot, now)?;
         if self.records.commit(change).await?.is_some() {
             self.renewed = now;
         }
@@ -224,7 +227,7 @@ impl Following {
 
     /// How long a delivery is the listener's.
     fn lease(&self) -> Duration {
-        self.webhooks.app.config.webhooks.deadline + SLACK
+        self.webhooks.app.config.webhooks.deadline + REPORT_TIME
     }
 
     /// Makes ready what was claimed.
@@ -234,14 +237,14 @@ impl Following {
         let webhook = all.get(&self.webhook).filter(|it| it.is_enabled());
         for job in jobs {
             let work = Work {
-                queue: self.seat.queue(),
+                queue: self.slot.queue(),
                 partition: self.records.partition().clone(),
                 job,
             };
             let of = Job::read(&work.job.body)?;
             match webhook.filter(|webhook| webhook.id == of.webhook) {
                 Some(webhook) => self.offer_one(webhook, of, work, now).await?,
-                // Of a listener that had the seat before, or to be held while the webhook is disabled.
+                // Of a listener that had the slot before, or to be held while the webhook is disabled.
                 None => {
                     let mut change = Change::default();
                     work.settle(&mut change);
@@ -271,18 +274,16 @@ impl Following {
             return self.records.commit(change).await.map(drop);
         };
         let mut delivery = decode_entry::<Delivery>(&keys[0], &entry)?.record;
-        let event: Stored<'_> = serde_json::from_slice(&event.value)
-            .map_err(|cause| Error::Bug(format!("{} is damaged: {cause}", keys[1])))?;
-        let message = Message::from(event.clone());
+        let event = decode_entry::<Event>(&keys[1], &event)?.record;
         let (sender, identity) = (&self.webhooks.sender, &self.webhooks.identity);
-        let prepared = sender.prepare(identity, &webhook.settings, &message, now);
+        let prepared = sender.prepare(identity, &webhook.settings, &event, now);
         let headers = match prepared.await? {
             Prepared::Request(headers, _) => headers,
-            Prepared::Failed(outcome) => {
+            Prepared::Failed(result) => {
                 let failing = failing.map(|it| decode_entry::<Failing>(&keys[2], &it));
-                let since = failing.transpose()?.map(|failing| failing.record.since);
-                let turn = Turn::new(&self.webhooks, self.tenant.clone(), id, of, work);
-                let concluded = turn.conclude(webhook, &mut delivery, since, &outcome);
+                let failing = failing.transpose()?.map(|failing| failing.record);
+                let claim = Claim::new(&self.webhooks, self.tenant.clone(), id, of, work);
+                let concluded = conclude(&claim, webhook, &mut delivery, failing, &result);
                 return concluded.await;
             }
         };
@@ -295,11 +296,11 @@ impl Following {
         };
         let url = &webhook.settings.callback_url;
         let offer = offer.to_json(&event, url, &headers)?;
-        let under_way = UnderWay {
+        let in_flight = InFlight {
             revision: entry.revision,
             until: now.plus(self.lease()),
         };
-        self.under_way.insert(id.key(), under_way);
+        self.in_flight.insert(id.key(), in_flight);
         self.ready.push_back(Offered::Delivery(id, offer));
         Ok(())
     }

@@ -1,6 +1,9 @@
-//! Webhooks as tenants configure them: as they are stored and answered (`webhook.rs`), as they are in memory (`cache.rs`),
-//! and which of them are served by a listener (`seat.rs`).
+//! Webhooks as tenants configure them: the request that sets one (`body.rs`, `event_type.rs`, `secrets.rs`), what is stored
+//! and answered (`webhook.rs`), the memory of it (`cache.rs`), and the slots of listeners (`slot.rs`).
 
+pub(super) mod body;
 pub(super) mod cache;
-pub(super) mod seat;
+pub(super) mod event_type;
+pub(super) mod secrets;
+pub(super) mod slot;
 pub(super) mod webhook;

@@ -7,18 +7,16 @@ use serde::{Deserialize, Serialize};
 use tillgate_engine::signature::SharedKey;
 use uuid::Uuid;
 
+use super::event_type::ALL;
+use super::slot::Slot;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::webhooks::listener::Seat;
 
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
 
-/// The event type that stands for all.
-const ALL: &str = "*";
-
-/// The most characters of an event type.
-const MAX_TYPE: usize = 256;
+/// How many webhooks a tenant may have.
+const MAX_WEBHOOKS: usize = 1_000;
 
 /// The key of a webhook's record.
 pub(in crate::webhooks) fn webhook_key(id: Uuid) -> String {
@@ -37,9 +35,9 @@ pub(in crate::webhooks) struct Webhook {
     /// Why and when the service has disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-    /// The seat of the listener that it is for, which makes it temporary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seat: Option<Seat>,
+    /// The slot of the listener that it is for, which makes it temporary.
+    #[serde(rename = "seat", default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Slot>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -101,7 +99,7 @@ impl fmt::Debug for Secret {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(in crate::webhooks) struct Disabled {
     /// Why.
-    pub reason: Reason,
+    pub reason: DisabledReason,
     /// When.
     pub at: Timestamp,
 }
@@ -109,7 +107,7 @@ pub(in crate::webhooks) struct Disabled {
 /// Why the service disables a webhook.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(in crate::webhooks) enum Reason {
+pub(in crate::webhooks) enum DisabledReason {
     /// It has answered 410.
     Gone,
     /// Every attempt of several days has failed.
@@ -144,7 +142,7 @@ impl Webhook {
             shared_key: None,
             signature_header: settings.signature_header.as_deref(),
             max_per_second: settings.max_per_second,
-            temporary: self.seat.is_some(),
+            temporary: self.slot.is_some(),
             expires_at: None,
             enabled: self.is_enabled(),
             disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
@@ -168,6 +166,22 @@ impl Settings {
     }
 }
 
+/// Whether a tenant that has so many webhooks may have another one.
+///
+/// # Errors
+/// [`Error::Conflict`] if not.
+pub(in crate::webhooks) fn check_room(count: usize) -> Result<()> {
+    if count < MAX_WEBHOOKS {
+        return Ok(());
+    }
+    let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
+    Err(Error::Conflict(detail))
+}
+
+pub(in crate::webhooks) fn no_webhook() -> Error {
+    Error::NotFound("there is no webhook with this id".to_owned())
+}
+
 /// A webhook as it is answered.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -187,12 +201,12 @@ pub(in crate::webhooks) struct Answer<'a> {
     max_per_second: Option<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     temporary: bool,
-    /// Only in the answer to the request that created it: when it is removed unless somebody listens by then.
+    /// Only in the answer to the request that created it: when it is removed unless its listener is connected by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) expires_at: Option<String>,
     enabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_reason: Option<Reason>,
+    disabled_reason: Option<DisabledReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_at: Option<String>,
     created_at: String,
@@ -204,45 +218,4 @@ pub(in crate::webhooks) struct Answer<'a> {
 enum AuthenticationAnswer<'a> {
     Bearer,
     Basic { username: &'a str },
-}
-
-/// Whether a text is an event type: `<name>(.<name>)*.v<n>`.
-pub(in crate::webhooks) fn is_event_type(text: &str) -> bool {
-    let Some((names, version)) = text.rsplit_once(".v") else {
-        return false;
-    };
-    let is_name = |name: &str| {
-        let mut bytes = name.bytes();
-        !name.is_empty()
-            && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    };
-    let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
-    text.len() <= MAX_TYPE && is_version && names.split('.').all(is_name)
-}
-
-/// Whether a text may stand in a webhook's `eventTypes`.
-pub(in crate::webhooks) fn is_wanted_type(text: &str) -> bool {
-    text == ALL || is_event_type(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_event_type;
-
-    #[test]
-    fn an_event_type_has_names_and_a_version() {
-        for text in [
-            "exe.events.v1",
-            "txr.sequence-gaps.v1",
-            "x.order-updates.v12",
-            "a.v1",
-        ] {
-            assert!(is_event_type(text), "{text}");
-        }
-        for text in [
-            "", "v1", ".v1", "a", "a.v", "a.vx", "A.v1", "a..b.v1", "a b.v1", "a.v1.b", "é.v1", "*",
-        ] {
-            assert!(!is_event_type(text), "{text}");
-        }
-    }
 }

@@ -1,0 +1,170 @@
+//! What the answer to an attempt means, or that there was none. Pure.
+
+use std::time::Duration;
+
+use http::header::{LOCATION, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+
+use super::redaction::Secrets;
+use crate::clock::Timestamp;
+use crate::egress::{EgressError, Head};
+use crate::webhooks::events::delivery::{Attempt, Failure, FailureKind};
+
+/// The most bytes of an answer that the journal shows.
+const MAX_EXCERPT: usize = 1 << 10;
+
+/// The most bytes of an answer that are looked at: as many more as it takes to see a secret whole which begins in what is
+/// shown.
+pub(in crate::webhooks) const MAX_PREFIX: usize = MAX_EXCERPT + (4 << 10);
+
+/// The most characters of a redirect's target that are told.
+const MAX_LOCATION: usize = 200;
+
+/// What has come of an attempt.
+#[derive(Clone, Debug)]
+pub(in crate::webhooks) struct AttemptResult {
+    pub(in crate::webhooks) attempt: Attempt,
+    /// How long the receiver asks to be left alone.
+    pub(in crate::webhooks) retry_after: Option<Duration>,
+}
+
+impl AttemptResult {
+    pub(in crate::webhooks) const fn has_succeeded(&self) -> bool {
+        self.attempt.error.is_none()
+    }
+
+    pub(in crate::webhooks) fn is_gone(&self) -> bool {
+        let error = self.attempt.error.as_ref();
+        error.is_some_and(|error| error.kind == FailureKind::Gone)
+    }
+}
+
+/// The result of an attempt that was answered.
+pub(in crate::webhooks) fn classify(
+    at: Timestamp,
+    took: Duration,
+    head: &Head,
+    secrets: &Secrets,
+) -> AttemptResult {
+    let status = head.status;
+    let answer = secrets.redact(&String::from_utf8_lossy(&head.beginning));
+    let excerpt = answer.get(..answer.floor_char_boundary(MAX_EXCERPT));
+    let excerpt = excerpt.filter(|excerpt| !excerpt.is_empty());
+    let may_ask = matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+    );
+    let asked = head.headers.get(RETRY_AFTER).filter(|_| may_ask);
+    AttemptResult {
+        retry_after: asked.and_then(retry_after),
+        attempt: Attempt {
+            at,
+            duration_ms: millis(took),
+            status: Some(status.as_u16()),
+            error: failure(head, secrets),
+            answer: excerpt.map(str::to_owned),
+        },
+    }
+}
+
+/// The result of an attempt that got no answer.
+pub(in crate::webhooks) fn unanswered(
+    at: Timestamp,
+    took: Duration,
+    kind: FailureKind,
+    message: String,
+) -> AttemptResult {
+    AttemptResult {
+        retry_after: None,
+        attempt: Attempt {
+            at,
+            duration_ms: millis(took),
+            status: None,
+            error: Some(Failure { kind, message }),
+            answer: None,
+        },
+    }
+}
+
+/// Why there is no answer.
+pub(super) const fn kind_of(cause: &EgressError) -> FailureKind {
+    match cause {
+        EgressError::Refused(_) => FailureKind::RefusedAddress,
+        EgressError::Unreachable(_) => FailureKind::Unreachable,
+        EgressError::Deadline(_) | EgressError::Silent(_) => FailureKind::Deadline,
+        EgressError::TooLarge(_) | EgressError::EventTooLarge(_) | EgressError::Broken(_) => {
+            FailureKind::Broken
+        }
+    }
+}
+
+/// Only four statuses say that the receiver has taken the event.
+fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
+    let status = head.status;
+    let (kind, message) = match status {
+        StatusCode::OK | StatusCode::CREATED | StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
+            return None;
+        }
+        StatusCode::GONE => {
+            let message = "the receiver answered 410 Gone: it wants no more events";
+            (FailureKind::Gone, message.to_owned())
+        }
+        _ if status.is_redirection() => {
+            let to = head.headers.get(LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.map_or_else(String::new, |to| {
+                format!(" to {}", shortened(&secrets.redact(to)))
+            });
+            let message = format!("the receiver answered {status}{to}: redirects are not followed");
+            (FailureKind::Redirect, message)
+        }
+        _ => (
+            FailureKind::Status,
+            format!("the receiver answered {status}"),
+        ),
+    };
+    Some(Failure { kind, message })
+}
+
+fn shortened(text: &str) -> &str {
+    let end = text.char_indices().nth(MAX_LOCATION).map(|(at, _)| at);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Whole seconds; no other form is followed.
+fn retry_after(value: &HeaderValue) -> Option<Duration> {
+    let text = value.to_str().ok()?.trim();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that is too large for a duration is bounded like any other that is too large.
+    is_number.then(|| Duration::from_secs(text.parse::<u32>().unwrap_or(u32::MAX).into()))
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_seconds_say_when_to_come_again() {
+        let seconds = |text| retry_after(&HeaderValue::from_static(text)).map(|it| it.as_secs());
+        assert_eq!(seconds("0"), Some(0));
+        assert_eq!(seconds(" 120 "), Some(120));
+        assert_eq!(seconds("99999999999999999999"), Some(u64::from(u32::MAX)));
+        for text in [
+            "",
+            "inf",
+            "1e30",
+            "-1",
+            "1.5",
+            "Wed, 21 Oct 2026 07:28:00 GMT",
+            "٣",
+        ] {
+            let read = HeaderValue::from_str(text)
+                .ok()
+                .and_then(|it| retry_after(&it));
+            assert_eq!(read, None, "{text}");
+        }
+    }
+}

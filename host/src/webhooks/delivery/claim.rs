@@ -1,0 +1,93 @@
+//! The job of a delivery, while it is this host's: what has become of it is written in one commit that settles the job.
+
+use uuid::Uuid;
+
+use super::limiter::Deferral;
+use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, Versioned};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::jobs::Work;
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::delivery::{Delivery, Job, LATER};
+use crate::webhooks::events::delivery_id::DeliveryId;
+use crate::webhooks::registry::slot::Slot;
+
+/// See the module's documentation.
+pub(in crate::webhooks) struct Claim<'w> {
+    pub(super) webhooks: &'w Webhooks,
+    pub(super) records: Records,
+    pub(super) tenant: TenantId,
+    pub(super) id: DeliveryId,
+    pub(super) job: Job,
+    pub(super) work: Work,
+}
+
+impl<'w> Claim<'w> {
+    /// A job that was claimed.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for one that is not a delivery's.
+    pub(in crate::webhooks) fn read(webhooks: &'w Webhooks, work: Work) -> Result<Self> {
+        let damaged = || Error::Bug(format!("{} is not a delivery", work.job.id));
+        let tenant = TenantId::of_partition(&work.partition).ok_or_else(damaged)?;
+        let id = Uuid::try_parse(&work.job.id).map_err(|_| damaged())?;
+        let job = Job::read(&work.job.body)?;
+        Ok(Self::new(webhooks, tenant, DeliveryId(id), job, work))
+    }
+
+    /// The same, of what has been read already.
+    pub(in crate::webhooks) fn new(
+        webhooks: &'w Webhooks,
+        tenant: TenantId,
+        id: DeliveryId,
+        job: Job,
+        work: Work,
+    ) -> Self {
+        Self {
+            records: webhooks.app.records(work.partition.clone()),
+            webhooks,
+            tenant,
+            id,
+            job,
+            work,
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.webhooks.app.clock.now()
+    }
+
+    pub(super) async fn delivery(&self) -> Result<Option<Versioned<Delivery>>> {
+        self.records.get(&self.id.key()).await
+    }
+
+    /// Puts the delivery off: nothing of it changes but when it is tried.
+    pub(super) async fn defer(&self, deferral: Deferral) -> Result<()> {
+        let mut change = Change::default();
+        let job = Job {
+            has_reservation: deferral.has_reservation,
+            ..self.job
+        };
+        let body = job.to_bytes()?;
+        change.enqueue(LATER, &self.work.job.id, deferral.until, body);
+        self.settle(change).await
+    }
+
+    /// Leaves the delivery to the listener that its webhook is for, and that alone can reach its receiver.
+    pub(super) async fn hand_over(&self, slot: Slot) -> Result<()> {
+        let mut change = Change::default();
+        let body = self.work.job.body.clone();
+        change.enqueue(slot.queue(), &self.work.job.id, self.now(), body);
+        self.settle(change).await
+    }
+
+    /// Ends the job with a change; it goes on where the change puts it on a queue.
+    pub(super) async fn settle(&self, change: Change) -> Result<()> {
+        let mut whole = Change::default();
+        self.work.settle(&mut whole);
+        whole.add(change);
+        let recorder = &self.webhooks.recorder;
+        recorder.write(&self.records, whole, None).await
+    }
+}

@@ -1,0 +1,80 @@
+//! What has come of an attempt, written in one commit: the delivery with the attempt, its job settled or due again, the
+//! counts of its webhook, and since when every attempt at the webhook has failed.
+
+use super::answer::AttemptResult;
+use super::claim::Claim;
+use super::counts::Counted;
+use super::disable::{Failing, failing_key};
+use super::next::{NextStep, jittered, next_step, reason_to_disable};
+use crate::data::records::Change;
+use crate::error::{Error, Result};
+use crate::webhooks::events::delivery::{Delivery, Job, LATER, Status};
+use crate::webhooks::registry::webhook::Webhook;
+
+/// Writes the result of an attempt, and disables the webhook where that follows from it.
+///
+/// # Errors
+/// When the store is unavailable.
+pub(in crate::webhooks) async fn conclude(
+    claim: &Claim<'_>,
+    webhook: &Webhook,
+    delivery: &mut Delivery,
+    failing: Option<Failing>,
+    result: &AttemptResult,
+) -> Result<()> {
+    let (webhooks, now) = (claim.webhooks, claim.now());
+    let settings = &webhooks.app.config.webhooks;
+    let mut change = Change::default();
+    match (failing, result.has_succeeded()) {
+        (Some(_), true) => change.delete(&failing_key(webhook.id)),
+        (None, false) => change.put(&failing_key(webhook.id), &Failing { since: now })?,
+        _ => {}
+    }
+    let delay = settings.retry_delays.get(delivery.failures);
+    let step = next_step(result, delay.map(|delay| jittered(*delay)), now);
+    claim.work.settle(&mut change);
+    if let NextStep::Retry(at) = step {
+        let job = Job::of(delivery).to_bytes()?;
+        change.enqueue(LATER, &claim.work.job.id, at, job);
+    }
+    delivery.add(result.attempt.clone());
+    delivery.failures += usize::from(!result.has_succeeded());
+    match step {
+        NextStep::Delivered => delivery.end(Status::Delivered, now),
+        NextStep::Retry(at) => delivery.wait(Status::Retrying, now, at),
+        NextStep::Failed => delivery.end(Status::Failed, now),
+    }
+    change.put(&claim.id.key(), delivery)?;
+    let counted = Counted {
+        webhook: webhook.id,
+        at: now,
+        has_succeeded: result.has_succeeded(),
+    };
+    let recorder = &webhooks.recorder;
+    match recorder.write(&claim.records, change, Some(counted)).await {
+        // Its job was replaced meanwhile, by a replay: the attempt was made all the same.
+        Err(Error::Conflict(_)) => add_attempt(claim, result).await?,
+        written => written?,
+    }
+    webhooks.metrics.attempted(delivery.status, result);
+    let since = failing.map(|failing| failing.since);
+    match reason_to_disable(result, since, settings.disable_after, claim.now()) {
+        Some(reason) => webhooks.disable(&claim.tenant, webhook.id, reason).await,
+        None => Ok(()),
+    }
+}
+
+/// Adds an attempt to a delivery whose job was replaced while it was made.
+async fn add_attempt(claim: &Claim<'_>, result: &AttemptResult) -> Result<()> {
+    let key = claim.id.key();
+    let plan = async || {
+        let mut change = Change::default();
+        if let Some(mut read) = claim.delivery().await? {
+            change.expect(&key, Some(&read));
+            read.record.add(result.attempt.clone());
+            change.put(&key, &read.record)?;
+        }
+        Ok((change, ()))
+    };
+    claim.records.change(plan).await
+}

@@ -1,0 +1,116 @@
+//! How many deliveries and failed attempts there were, by webhook and hour.
+//!
+//! Each host has counts of its own, so that no other host writes them; they are added up when they are read
+//! (`health.rs`).
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+
+/// The records of counts: `{hour}/{webhook}/{host}`.
+pub(in crate::webhooks) const COUNTS: &str = "webhook-counts/";
+
+/// The counts of a webhook in an hour.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+pub(in crate::webhooks) struct Counts {
+    pub(in crate::webhooks) delivered: u64,
+    pub(in crate::webhooks) failed: u64,
+}
+
+/// An attempt that is to be counted.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Counted {
+    pub(in crate::webhooks) webhook: Uuid,
+    pub(in crate::webhooks) at: Timestamp,
+    pub(in crate::webhooks) has_succeeded: bool,
+}
+
+/// The counts of this host since it was started, of this hour and the one before.
+#[derive(Debug)]
+pub(super) struct HostCounts {
+    /// Tells the counts of this host from those of others, and of itself before it was restarted.
+    host: Uuid,
+    counts: HashMap<(u64, Uuid), Counts>,
+    newest_hour: u64,
+}
+
+impl HostCounts {
+    pub(super) fn new() -> Self {
+        Self {
+            host: Uuid::new_v4(),
+            counts: HashMap::new(),
+            newest_hour: 0,
+        }
+    }
+
+    /// Counts attempts; answers the records that have changed, by key.
+    pub(super) fn add(&mut self, all: impl Iterator<Item = Counted>) -> HashMap<String, Counts> {
+        let mut changed = HashMap::new();
+        for counted in all {
+            let (hour, webhook) = (hour_of(counted.at), counted.webhook);
+            if hour > self.newest_hour {
+                self.newest_hour = hour;
+                self.counts.retain(|(of, _), _| of + 1 >= hour);
+            }
+            let counts = self.counts.entry((hour, webhook)).or_default();
+            match counted.has_succeeded {
+                true => counts.delivered += 1,
+                false => counts.failed += 1,
+            }
+            let key = format!("{}{webhook}/{}", hour_prefix(hour), self.host);
+            changed.insert(key, *counts);
+        }
+        changed
+    }
+}
+
+/// The hour of a time, since the epoch.
+pub(in crate::webhooks) const fn hour_of(at: Timestamp) -> u64 {
+    at.seconds() / 3_600
+}
+
+/// The prefix of the counts of an hour.
+pub(in crate::webhooks) fn hour_prefix(hour: u64) -> String {
+    format!("{COUNTS}{hour:010}/")
+}
+
+/// The hour and the webhook of a record's key.
+pub(super) fn read_key(key: &str) -> Option<(u64, Uuid)> {
+    let (hour, rest) = key.strip_prefix(COUNTS)?.split_once('/')?;
+    let (webhook, _) = rest.split_once('/')?;
+    Some((hour.parse().ok()?, Uuid::try_parse(webhook).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_counted_by_webhook_and_hour_and_two_hours_are_kept() {
+        let mut host = HostCounts::new();
+        let attempt = |hour: u64, webhook, has_succeeded| Counted {
+            webhook: Uuid::from_u128(webhook),
+            at: Timestamp(hour * 3_600_000_000),
+            has_succeeded,
+        };
+        let first = [(7, 1, true), (7, 1, false), (7, 2, true), (8, 1, true)];
+        let changed = host.add(first.into_iter().map(|(h, w, s)| attempt(h, w, s)));
+        let mut found: Vec<_> = changed
+            .iter()
+            .filter_map(|(key, counts)| Some((read_key(key)?, counts.delivered, counts.failed)))
+            .collect();
+        found.sort_unstable();
+        let [one, two] = [1, 2].map(Uuid::from_u128);
+        assert_eq!(
+            found,
+            [((7, one), 1, 1), ((7, two), 1, 0), ((8, one), 1, 0)]
+        );
+        let again = host.add([attempt(7, 1, true)].into_iter());
+        assert_eq!(again.values().map(|it| it.delivered).sum::<u64>(), 2);
+        host.add([attempt(9, 1, true)].into_iter());
+        assert_eq!(host.counts.len(), 2, "of hours 8 and 9");
+    }
+}

@@ -1,0 +1,67 @@
+//! Disabling a webhook whose receiver is gone or fails for too long, and telling the tenant's other webhooks.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::data::records::Change;
+use crate::error::Result;
+use crate::identity::TenantId;
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::event::NewEvent;
+use crate::webhooks::registry::cache::wanting;
+use crate::webhooks::registry::webhook::{Disabled, DisabledReason, Webhook, webhook_key};
+
+/// The type of the events of webhooks themselves.
+const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
+
+/// The record of a webhook of which every attempt has failed lately.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(in crate::webhooks) struct Failing {
+    pub(in crate::webhooks) since: Timestamp,
+}
+
+/// The key of that record.
+pub(in crate::webhooks) fn failing_key(webhook: Uuid) -> String {
+    format!("webhook-failing/{webhook}")
+}
+
+impl Webhooks {
+    /// Disables a webhook.
+    pub(super) async fn disable(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        reason: DisabledReason,
+    ) -> Result<()> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let all = self.caches.of(&self.app, tenant).await?;
+        let others = all.values().filter(|other| other.id != id);
+        let told: Vec<Uuid> = wanting(others, WEBHOOK_EVENTS).collect();
+        let plan = async || {
+            let mut change = Change::default();
+            let read = records.get::<Webhook>(&key).await?;
+            let Some(mut read) = read.filter(|read| read.record.is_enabled()) else {
+                return Ok((change, false));
+            };
+            change.expect(&key, Some(&read));
+            let now = self.app.clock.now();
+            read.record.disabled = Some(Disabled { reason, at: now });
+            read.record.last_modified = now;
+            change.put(&key, &read.record)?;
+            change.notify(&key);
+            let data = json!({ "action": "DISABLED", "id": id, "reason": reason });
+            let event = NewEvent::own(WEBHOOK_EVENTS, &data, now, Uuid::new_v4());
+            if !told.is_empty() {
+                self.accept(&mut change, tenant, &event, &told, now)?;
+            }
+            Ok((change, true))
+        };
+        if records.change(plan).await? {
+            tracing::warn!(%tenant, webhook = %id, ?reason, "a webhook was disabled");
+            self.caches.catch_up(&self.app, tenant).await?;
+        }
+        Ok(())
+    }
+}

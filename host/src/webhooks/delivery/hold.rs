@@ -1,0 +1,86 @@
+//! Deliveries that are not sent: held while their webhook is disabled, for as long as such are held, and given up once it is
+//! deleted.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::claim::Claim;
+use super::limiter::Deferral;
+use crate::data::records::Change;
+use crate::error::Result;
+use crate::webhooks::events::delivery::{FailureKind, LATER, Status};
+use crate::webhooks::events::delivery_id::DeliveryId;
+use crate::webhooks::registry::webhook::{Webhook, webhook_key};
+
+/// After how long a change of a webhook has reached every host.
+const PROPAGATION: Duration = Duration::from_secs(1);
+
+/// The keys that say that deliveries of a webhook are held: `{delivery}`.
+pub(in crate::webhooks) fn held_prefix(webhook: Uuid) -> String {
+    format!("webhook-held/{webhook}/")
+}
+
+/// The key that says that a delivery is held.
+pub(in crate::webhooks) fn held_key(webhook: Uuid, delivery: DeliveryId) -> String {
+    format!("{}{delivery}", held_prefix(webhook))
+}
+
+/// Holds a delivery of a webhook that is disabled.
+pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
+    let key = webhook_key(webhook.id);
+    let stored = claim.records.get::<Webhook>(&key).await?;
+    let Some(stored) = stored.filter(|stored| !stored.record.is_enabled()) else {
+        // It has just been enabled or removed, and the memory of this host does not show it yet.
+        let deferral = Deferral {
+            until: claim.now().plus(PROPAGATION),
+            has_reservation: false,
+        };
+        return claim.defer(deferral).await;
+    };
+    let mut change = Change::default();
+    // Enabling it releases what is held: what is held afterwards would be missed.
+    change.expect(&key, Some(&stored));
+    let Some(mut delivery) = claim.delivery().await? else {
+        return claim.settle(Change::default()).await;
+    };
+    let now = claim.now();
+    let key = held_key(webhook.id, claim.id);
+    let max = claim.webhooks.app.config.webhooks.hold;
+    let until = delivery.record.created_at.plus(max);
+    let is_too_old = until <= now;
+    if is_too_old {
+        let message = "its webhook was disabled for too long";
+        let kind = FailureKind::HeldTooLong;
+        delivery.record.give_up(kind, message, now);
+        change.delete(&key);
+    } else {
+        delivery.record.wait(Status::Held, now, until);
+        change.put_bytes(&key, Bytes::from_static(b"{}"));
+        let body = claim.job.to_bytes()?;
+        change.enqueue(LATER, &claim.work.job.id, until, body);
+    }
+    change.put(&claim.id.key(), &delivery.record)?;
+    claim.settle(change).await?;
+    match is_too_old {
+        true => claim.webhooks.metrics.given_up(),
+        false => claim.webhooks.metrics.held(),
+    }
+    Ok(())
+}
+
+/// Gives up a delivery of a webhook that was deleted.
+pub(super) async fn give_up(claim: &Claim<'_>) -> Result<()> {
+    let Some(mut delivery) = claim.delivery().await? else {
+        return claim.settle(Change::default()).await;
+    };
+    let (kind, message) = (FailureKind::WebhookDeleted, "its webhook was deleted");
+    delivery.record.give_up(kind, message, claim.now());
+    let mut change = Change::default();
+    change.put(&claim.id.key(), &delivery.record)?;
+    change.delete(&held_key(claim.job.webhook, claim.id));
+    claim.settle(change).await?;
+    claim.webhooks.metrics.given_up();
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The job of a delivery: an attempt is made, unless its webhook is gone, disabled or a listener's.
+
+use std::sync::Arc;
+
+use super::attempt::attempt;
+use super::claim::Claim;
+use super::hold::{give_up, hold};
+use crate::error::Result;
+use crate::jobs::Work;
+use crate::webhooks::Webhooks;
+
+/// Works at a delivery.
+///
+/// # Errors
+/// When the store is unavailable; [`Error::Conflict`](crate::error::Error::Conflict) when the job is another host's by
+/// now.
+pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let claim = Claim::read(&webhooks, work)?;
+    let mut all = webhooks.caches.of(&webhooks.app, &claim.tenant).await?;
+    if !all.contains_key(&claim.job.webhook) {
+        // It may have been created on another host just now.
+        webhooks
+            .caches
+            .catch_up(&webhooks.app, &claim.tenant)
+            .await?;
+        all = webhooks.caches.of(&webhooks.app, &claim.tenant).await?;
+    }
+    match all.get(&claim.job.webhook) {
+        None => give_up(&claim).await,
+        Some(webhook) if !webhook.is_enabled() => hold(&claim, webhook).await,
+        Some(webhook) => match webhook.slot {
+            Some(slot) => claim.hand_over(slot).await,
+            None => attempt(&claim, webhook).await,
+        },
+    }
+}

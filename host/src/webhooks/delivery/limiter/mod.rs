@@ -1,0 +1,337 @@
+//! What keeps a slow or dead webhook from slowing others: how many deliveries of it are in flight, how many it takes in a
+//! second, and a circuit breaker.
+//!
+//! A limiter is in memory, one a webhook and host. A delivery is sent at once, or waits a moment for those before it, or
+//! is put off until there is expected to be room (`pacing.rs`): no delivery of a webhook holds a permit that others could
+//! use. While a webhook does not answer (`breaker.rs`), its deliveries come again one after the other, and those of all
+//! such webhooks of a tenant no more often than those of one.
+
+mod breaker;
+mod pacing;
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
+
+pub(in crate::webhooks) use self::breaker::BreakerState;
+use self::pacing::{MAX_WAIT, Pacing};
+use crate::clock::Timestamp;
+use crate::identity::TenantId;
+
+/// The limiters of this host.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Limiters {
+    max_in_flight: usize,
+    tenants: Mutex<HashMap<TenantId, TenantLimiters>>,
+}
+
+/// The limiters of a tenant.
+#[derive(Debug, Default)]
+struct TenantLimiters {
+    webhooks: HashMap<Uuid, Arc<Limiter>>,
+    /// How many of them have a breaker that is not closed.
+    not_closed: Arc<AtomicU32>,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Limiter {
+    permits: Arc<Semaphore>,
+    pacing: Mutex<Pacing>,
+}
+
+/// When a delivery comes again that was put off.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Deferral {
+    pub(in crate::webhooks) until: Timestamp,
+    /// Whether it is counted in the rate of that second already.
+    pub(in crate::webhooks) has_reservation: bool,
+}
+
+/// The permission to send a delivery. One that is dropped unfinished says nothing about the webhook.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Permit {
+    limiter: Arc<Limiter>,
+    _permit: OwnedSemaphorePermit,
+    is_probe: bool,
+    is_finished: bool,
+}
+
+impl Limiters {
+    pub(in crate::webhooks) fn new(max_in_flight: usize) -> Self {
+        Self {
+            max_in_flight,
+            tenants: Mutex::default(),
+        }
+    }
+
+    /// The limiter of a webhook.
+    pub(in crate::webhooks) fn of(&self, tenant: &TenantId, webhook: Uuid) -> Arc<Limiter> {
+        let mut tenants = self.lock();
+        let of_tenant = tenants.entry(tenant.clone()).or_default();
+        let TenantLimiters {
+            webhooks,
+            not_closed,
+        } = of_tenant;
+        let limiter = webhooks.entry(webhook).or_insert_with(|| {
+            let pacing = Pacing::new(self.max_in_flight, Arc::clone(not_closed));
+            Arc::new(Limiter {
+                permits: Arc::new(Semaphore::new(self.max_in_flight)),
+                pacing: Mutex::new(pacing),
+            })
+        });
+        Arc::clone(limiter)
+    }
+
+    /// When a new delivery is to be tried: now, or once its webhook may be back.
+    pub(in crate::webhooks) fn next_try(
+        &self,
+        tenant: &TenantId,
+        webhook: Uuid,
+        now: Timestamp,
+    ) -> Timestamp {
+        let limiter = self.known(tenant, webhook);
+        let later = limiter.and_then(|limiter| limiter.pacing().blocked_until(now));
+        later.unwrap_or(now)
+    }
+
+    /// How many there are.
+    pub(in crate::webhooks) fn count(&self) -> usize {
+        let tenants = self.lock();
+        tenants.values().map(|tenant| tenant.webhooks.len()).sum()
+    }
+
+    /// The breaker of a webhook; one that nothing was sent to is closed.
+    pub(in crate::webhooks) fn breaker(&self, tenant: &TenantId, webhook: Uuid) -> BreakerState {
+        let limiter = self.known(tenant, webhook);
+        limiter.map_or(BreakerState::Closed, |limiter| {
+            limiter.pacing().breaker().state()
+        })
+    }
+
+    /// Forgets what was known about a webhook that was changed or removed: it may be another receiver by now.
+    pub(in crate::webhooks) fn forget(&self, tenant: &TenantId, webhook: Uuid) {
+        let mut tenants = self.lock();
+        let Some(of_tenant) = tenants.get_mut(tenant) else {
+            return;
+        };
+        of_tenant.webhooks.remove(&webhook);
+        if of_tenant.webhooks.is_empty() {
+            tenants.remove(tenant);
+        }
+    }
+
+    fn known(&self, tenant: &TenantId, webhook: Uuid) -> Option<Arc<Limiter>> {
+        let tenants = self.lock();
+        tenants.get(tenant)?.webhooks.get(&webhook).map(Arc::clone)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, TenantLimiters>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Limiter {
+    /// Asks to send a delivery. `has_reservation` says that it has waited for its place within the rate already.
+    ///
+    /// # Errors
+    /// When it comes again, if it is put off.
+    pub(in crate::webhooks) async fn admit(
+        self: &Arc<Self>,
+        now: Timestamp,
+        max_per_second: Option<u32>,
+        has_reservation: bool,
+    ) -> Result<Permit, Deferral> {
+        let is_probe = self.pacing().enter(now, max_per_second, has_reservation)?;
+        // From here on a probe that is not made must let another one be.
+        let mut waiting = Waiting {
+            limiter: self,
+            is_probe,
+        };
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout(MAX_WAIT * 4, permit).await;
+        let Ok(Ok(permit)) = permit else {
+            let until = self.pacing().room(now);
+            return Err(Deferral::reserved(until));
+        };
+        waiting.is_probe = false;
+        Ok(Permit {
+            limiter: Arc::clone(self),
+            _permit: permit,
+            is_probe,
+            is_finished: false,
+        })
+    }
+
+    fn pacing(&self) -> MutexGuard<'_, Pacing> {
+        self.pacing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deferral {
+    /// Of a delivery whose place within the rate is kept.
+    const fn reserved(until: Timestamp) -> Self {
+        Self {
+            until,
+            has_reservation: true,
+        }
+    }
+}
+
+/// A delivery that waits for a permit.
+struct Waiting<'l> {
+    limiter: &'l Limiter,
+    is_probe: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut pacing = self.limiter.pacing();
+        pacing.leave();
+        if self.is_probe {
+            pacing.cancel_probe();
+        }
+    }
+}
+
+impl Permit {
+    /// Notes how the delivery ended.
+    pub(in crate::webhooks) fn finish(
+        mut self,
+        now: Timestamp,
+        took: Duration,
+        has_succeeded: bool,
+    ) {
+        self.is_finished = true;
+        let mut pacing = self.limiter.pacing();
+        pacing.finished(now, took, has_succeeded, self.is_probe);
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.is_probe && !self.is_finished {
+            self.limiter.pacing().cancel_probe();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::breaker::{MIN_PAUSE, OPENS_AFTER};
+    use super::pacing::SPACING;
+    use super::*;
+
+    const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+    fn limiter(max_in_flight: usize) -> Arc<Limiter> {
+        let tenant = TenantId::new("acme");
+        #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+        let tenant = tenant.unwrap();
+        Limiters::new(max_in_flight).of(&tenant, Uuid::nil())
+    }
+
+    async fn permit(limiter: &Arc<Limiter>, now: Timestamp) -> Option<Permit> {
+        limiter.admit(now, None, false).await.ok()
+    }
+
+    async fn fail(limiter: &Arc<Limiter>, now: Timestamp) {
+        if let Some(permit) = permit(limiter, now).await {
+            permit.finish(now, Duration::from_millis(5), false);
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_after_five_failures_until_one_delivery_probes() {
+        let limiter = limiter(8);
+        for _ in 0..OPENS_AFTER {
+            fail(&limiter, START).await;
+        }
+        assert!(permit(&limiter, START.plus(MIN_PAUSE / 2)).await.is_none());
+        let later = START.plus(MIN_PAUSE);
+        let probe = permit(&limiter, later).await;
+        assert!(probe.is_some());
+        assert!(permit(&limiter, later).await.is_none(), "only one probes");
+        if let Some(probe) = probe {
+            probe.finish(later, Duration::from_millis(5), true);
+        }
+        assert!(permit(&limiter, later).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_dead_webhooks_of_a_tenant_comes_again_no_more_often_than_for_one() {
+        let limiters = Limiters::new(8);
+        #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+        let [acme, other] = ["acme", "other"].map(|name| TenantId::new(name).unwrap());
+        let webhooks: [Uuid; 3] = [1, 2, 3].map(Uuid::from_u128);
+        for (tenant, webhook) in webhooks
+            .map(|id| (&acme, id))
+            .into_iter()
+            .chain([(&other, webhooks[0])])
+        {
+            for _ in 0..OPENS_AFTER {
+                fail(&limiters.of(tenant, webhook), START).await;
+            }
+        }
+        let times = |tenant, webhook| {
+            let again = |_| {
+                limiters
+                    .next_try(tenant, webhook, START)
+                    .since(START.plus(MIN_PAUSE))
+            };
+            [0, 1, 2].map(again)
+        };
+        for webhook in webhooks {
+            assert_eq!(
+                times(&acme, webhook),
+                [0, 3, 6].map(|times| SPACING * times)
+            );
+        }
+        assert_eq!(
+            times(&other, webhooks[0]),
+            [0, 1, 2].map(|times| SPACING * times)
+        );
+
+        // One is back, and one was changed.
+        let later = START.plus(MIN_PAUSE);
+        if let Some(probe) = permit(&limiters.of(&acme, webhooks[0]), later).await {
+            probe.finish(later, Duration::from_millis(5), true);
+        }
+        limiters.forget(&acme, webhooks[1]);
+        assert_eq!(limiters.next_try(&acme, webhooks[0], START), START);
+        assert_eq!(limiters.next_try(&acme, webhooks[1], START), START);
+        assert_eq!(
+            times(&acme, webhooks[2]),
+            [9, 10, 11].map(|times| SPACING * times)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_probe_that_was_cut_short_lets_another_one_be_made() {
+        let limiter = limiter(8);
+        for _ in 0..OPENS_AFTER {
+            fail(&limiter, START).await;
+        }
+        let later = START.plus(MIN_PAUSE);
+        drop(permit(&limiter, later).await);
+        assert!(permit(&limiter, later).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn what_exceeds_the_rate_is_put_off_one_after_the_other() {
+        let limiter = limiter(8);
+        let mut times = Vec::new();
+        for _ in 0..5 {
+            if let Err(deferral) = limiter.admit(START, Some(2), false).await {
+                assert!(deferral.has_reservation);
+                times.push(deferral.until.since(START));
+            }
+        }
+        let half = Duration::from_millis(500);
+        assert_eq!(times, [half, half * 2, half * 3, half * 4]);
+    }
+}

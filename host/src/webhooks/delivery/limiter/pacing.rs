@@ -1,0 +1,148 @@
+//! What a limiter knows of its webhook, and what follows for the next delivery: it is sent at once, waits a moment for those
+//! before it, or comes again at a time that is expected to suit. Pure.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::Deferral;
+use super::breaker::CircuitBreaker;
+use crate::clock::Timestamp;
+
+/// How long a delivery is expected to take before any has.
+const EXPECTED: Duration = Duration::from_millis(20);
+
+/// How long a delivery waits for those before it; what would take longer is put off.
+pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
+
+/// How far apart deliveries of a tenant come again that wait for a webhook to be back: a long queue of them must cost
+/// little, however many webhooks it is for.
+pub(super) const SPACING: Duration = Duration::from_millis(5);
+
+/// How much of a second's deliveries may be sent at once.
+const BURST: Duration = Duration::from_millis(100);
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Pacing {
+    max_in_flight: u32,
+    breaker: CircuitBreaker,
+    /// How many breakers of the tenant are not closed.
+    not_closed: Arc<AtomicU32>,
+    waiting: u32,
+    /// How long deliveries have taken lately.
+    average: Duration,
+    /// When the next delivery that is put off will find room.
+    next_room: Timestamp,
+    /// When the next delivery may be sent within the rate.
+    next_in_rate: Timestamp,
+}
+
+impl Pacing {
+    pub(super) fn new(max_in_flight: usize, not_closed: Arc<AtomicU32>) -> Self {
+        Self {
+            max_in_flight: u32::try_from(max_in_flight).unwrap_or(u32::MAX).max(1),
+            breaker: CircuitBreaker::default(),
+            not_closed,
+            waiting: 0,
+            average: EXPECTED,
+            next_room: Timestamp(0),
+            next_in_rate: Timestamp(0),
+        }
+    }
+
+    pub(super) const fn breaker(&self) -> &CircuitBreaker {
+        &self.breaker
+    }
+
+    /// Lets a delivery wait for a permit, and says whether it is a probe; or says when it comes again.
+    ///
+    /// # Errors
+    /// When it comes again.
+    pub(super) fn enter(
+        &mut self,
+        now: Timestamp,
+        max_per_second: Option<u32>,
+        has_reservation: bool,
+    ) -> Result<bool, Deferral> {
+        if let Some(until) = self.blocked_until(now) {
+            return Err(Deferral {
+                until,
+                has_reservation,
+            });
+        }
+        let is_probe = self.change_breaker(CircuitBreaker::pass);
+        if let Some(max) = max_per_second.filter(|_| !has_reservation && !is_probe) {
+            let at = self.next_in_rate.max(now);
+            self.next_in_rate = at.plus(Duration::from_secs(1) / max.max(1));
+            if at > now.plus(BURST) {
+                return Err(Deferral::reserved(at));
+            }
+        }
+        let wait = self.average * (self.waiting / self.max_in_flight);
+        if wait > MAX_WAIT {
+            return Err(Deferral::reserved(self.room(now)));
+        }
+        self.waiting += 1;
+        Ok(is_probe)
+    }
+
+    /// A delivery does not wait any more.
+    pub(super) const fn leave(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    /// When a delivery that is put off now will find room.
+    pub(super) fn room(&mut self, now: Timestamp) -> Timestamp {
+        let at = self.next_room.max(now.plus(self.average));
+        self.next_room = at.plus(self.average / self.max_in_flight);
+        at
+    }
+
+    /// When the next delivery comes again that waits for the webhook to be back; `None` when it may be sent, at least as a
+    /// probe.
+    pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let at = self.next_room.max(self.breaker.blocks_until(now)?);
+        self.next_room = at.plus(SPACING * self.not_closed.load(Ordering::Relaxed).max(1));
+        Some(at)
+    }
+
+    /// Notes how a delivery ended.
+    pub(super) fn finished(
+        &mut self,
+        now: Timestamp,
+        took: Duration,
+        has_succeeded: bool,
+        is_probe: bool,
+    ) {
+        self.average = (self.average * 7 + took) / 8;
+        if has_succeeded {
+            self.next_room = Timestamp(0);
+            self.change_breaker(CircuitBreaker::succeeded);
+        } else {
+            self.change_breaker(|breaker| breaker.failed(is_probe, now));
+        }
+    }
+
+    pub(super) fn cancel_probe(&mut self) {
+        self.change_breaker(CircuitBreaker::cancel_probe);
+    }
+
+    /// Changes the breaker, and counts for the tenant whether it is closed.
+    fn change_breaker<T>(&mut self, change: impl FnOnce(&mut CircuitBreaker) -> T) -> T {
+        let was_closed = self.breaker.is_closed();
+        let answer = change(&mut self.breaker);
+        match (was_closed, self.breaker.is_closed()) {
+            (true, false) => _ = self.not_closed.fetch_add(1, Ordering::Relaxed),
+            (false, true) => _ = self.not_closed.fetch_sub(1, Ordering::Relaxed),
+            _ => {}
+        }
+        answer
+    }
+}
+
+impl Drop for Pacing {
+    fn drop(&mut self) {
+        self.change_breaker(CircuitBreaker::succeeded);
+    }
+}

@@ -1,0 +1,100 @@
+//! The metrics of deliveries: what became of them, how long attempts took, and what is in memory for them.
+
+use std::sync::Arc;
+
+use super::answer::AttemptResult;
+use crate::observe::metrics::{AGE_OF_MEMORY, Counter, Histogram, MemoryUse, Metrics, Sample};
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::delivery::Status;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(in crate::webhooks) struct DeliveryMetrics {
+    delivered: Counter,
+    retrying: Counter,
+    failed: Counter,
+    held: Counter,
+    given_up: Counter,
+    successes: Histogram,
+    failures: Histogram,
+}
+
+impl DeliveryMetrics {
+    pub(in crate::webhooks) fn new(metrics: &Metrics) -> Self {
+        let outcomes = metrics.counters(
+            "tillgate_deliveries",
+            "Deliveries by outcome: delivered, retrying, failed (by its last attempt), held (its webhook is \
+             disabled) or given_up (its webhook was removed, or disabled for too long)",
+            ["outcome"],
+        );
+        let attempts = metrics.histograms(
+            "tillgate_delivery_attempt_duration",
+            "How long attempts to deliver took, by whether they succeeded",
+            ["succeeded"],
+            Histogram::long,
+        );
+        Self {
+            delivered: outcomes.with(["delivered"]),
+            retrying: outcomes.with(["retrying"]),
+            failed: outcomes.with(["failed"]),
+            held: outcomes.with(["held"]),
+            given_up: outcomes.with(["given_up"]),
+            successes: attempts.with(["true"]),
+            failures: attempts.with(["false"]),
+        }
+    }
+
+    /// An attempt was made, and this became of the delivery.
+    pub(in crate::webhooks) fn attempted(&self, status: Status, result: &AttemptResult) {
+        let durations = match result.has_succeeded() {
+            true => &self.successes,
+            false => &self.failures,
+        };
+        durations.record(result.attempt.took());
+        let count = match status {
+            Status::Delivered => &self.delivered,
+            Status::Failed => &self.failed,
+            _ => &self.retrying,
+        };
+        count.inc();
+    }
+
+    /// A delivery is held.
+    pub(in crate::webhooks) fn held(&self) {
+        self.held.inc();
+    }
+
+    /// A delivery was given up without an attempt.
+    pub(in crate::webhooks) fn given_up(&self) {
+        self.given_up.inc();
+    }
+}
+
+/// Registers the metrics of what is in memory.
+pub(in crate::webhooks) fn collect(webhooks: &Arc<Webhooks>) {
+    let metrics = &webhooks.app.metrics;
+    let weak = Arc::downgrade(webhooks);
+    metrics.collect(AGE_OF_MEMORY, move || {
+        let age = weak.upgrade().map(|it| it.caches.age(it.app.clock.now()));
+        let age = age.unwrap_or_default().as_secs_f64();
+        vec![Sample::new([("kind", "webhooks")], age)]
+    });
+    let weak = Arc::downgrade(webhooks);
+    metrics.collect_memory(move || {
+        let Some(webhooks) = weak.upgrade() else {
+            return Vec::new();
+        };
+        let memory_use = |kind, count| MemoryUse {
+            kind,
+            count,
+            bytes: None,
+        };
+        let (tenants, all) = webhooks.caches.size();
+        vec![
+            memory_use("webhook_tenants", tenants),
+            memory_use("webhooks", all),
+            memory_use("webhook_lanes", webhooks.limiters.count()),
+            memory_use("bearer_tokens", webhooks.identity.bearers()),
+        ]
+    });
+}

@@ -1,0 +1,198 @@
+//! Sending one attempt: its headers, with what proves where it comes from, and the request (`webhooks.md`, "A delivery").
+//!
+//! What an answer means is decided elsewhere (`answer.rs`). A header that every delivery has is added in
+//! [`Sender::headers`]; its name is also reserved in `registry/body.rs`, so that no signature takes its place.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http_body_util::Full;
+use reqwest::Url;
+use tillgate_engine::signature;
+
+use super::answer::{AttemptResult, MAX_PREFIX, classify, kind_of, unanswered};
+use super::identity_provider::IdentityProvider;
+use super::redaction::Secrets;
+use crate::clock::{Clock, Timestamp};
+use crate::config;
+use crate::egress::{Client, Destinations, Limits, Names};
+use crate::error::{Error, Result};
+use crate::webhooks::events::delivery::FailureKind;
+use crate::webhooks::events::event::Event;
+use crate::webhooks::registry::webhook::{Authentication, Settings};
+
+/// The most bytes of an answer that are read.
+const MAX_ANSWER: usize = 64 << 10;
+
+const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
+const BODY_SIGNATURE: &str = "X-Service-Body-Signature";
+
+/// The body of a request: the envelope, which all requests of an event share.
+struct Body(Arc<Event>);
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        self.0.envelope().as_bytes()
+    }
+}
+
+/// The headers of a request and the secrets in them, or the result of an attempt that cannot be made.
+#[derive(Debug)]
+pub(in crate::webhooks) enum Prepared {
+    Request(HeaderMap, Secrets),
+    Failed(AttemptResult),
+}
+
+/// Sends deliveries, over connections that are reused.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Sender {
+    client: Client,
+    user_agent: HeaderValue,
+    signature_headers: Vec<HeaderName>,
+}
+
+impl Sender {
+    pub(in crate::webhooks) fn new(
+        settings: &config::Webhooks,
+        names: Arc<dyn Names>,
+    ) -> Result<Self> {
+        let limits = Limits {
+            deadline: settings.deadline,
+            max_answer: MAX_ANSWER,
+            destinations: Destinations::Public {
+                besides: settings.allow_private.clone(),
+            },
+        };
+        let client = Client::with_names(limits, names);
+        let client = client.map_err(|cause| Error::Bug(cause.to_string()))?;
+        let user_agent = match settings.user_agent.as_str() {
+            "" => concat!("Tillgate-Webhooks/", env!("CARGO_PKG_VERSION")),
+            configured => configured,
+        };
+        let names = settings.signature_headers.iter();
+        let names = names.map(|name| name.parse());
+        let names: Result<_, http::header::InvalidHeaderName> = names.collect();
+        Ok(Self {
+            client,
+            user_agent: value(user_agent)?,
+            signature_headers: names.map_err(|cause| Error::Bug(cause.to_string()))?,
+        })
+    }
+
+    /// Sends an event, and says what has come of it.
+    pub(in crate::webhooks) async fn send(
+        &self,
+        identity: &IdentityProvider,
+        settings: &Settings,
+        event: Arc<Event>,
+        clock: &dyn Clock,
+    ) -> Result<AttemptResult> {
+        let (at, begin) = (clock.now(), Instant::now());
+        let (headers, secrets) = match self.prepare(identity, settings, &event, at).await? {
+            Prepared::Request(headers, secrets) => (headers, secrets),
+            Prepared::Failed(result) => return Ok(result),
+        };
+        let url = Url::parse(&settings.callback_url);
+        let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
+        let request = self.client.request(Method::POST, url);
+        // Gone when it is sent: a copy for sending it again would be kept until there is an answer.
+        let body = Full::new(Bytes::from_owner(Body(event)));
+        let request = request.headers(headers).body(reqwest::Body::wrap(body));
+        let answered = self.client.send_for_head(request, MAX_PREFIX).await;
+        Ok(match answered {
+            Ok(head) => classify(at, begin.elapsed(), &head, &secrets),
+            Err(cause) => unanswered(at, begin.elapsed(), kind_of(&cause), cause.to_string()),
+        })
+    }
+
+    /// The headers of a request that is made at a time.
+    pub(in crate::webhooks) async fn prepare(
+        &self,
+        identity: &IdentityProvider,
+        settings: &Settings,
+        event: &Event,
+        at: Timestamp,
+    ) -> Result<Prepared> {
+        let begin = Instant::now();
+        Ok(match authorization(identity, settings).await {
+            Ok(authorization) => {
+                let secrets = Secrets::new(settings, &authorization);
+                let mut headers = self.headers(settings, event, at)?;
+                headers.insert(AUTHORIZATION, authorization);
+                Prepared::Request(headers, secrets)
+            }
+            Err(cause) => {
+                tracing::error!(%cause, "a delivery has no token");
+                let why = "no token could be made for it; the log of the service says why";
+                let (kind, took) = (FailureKind::NoToken, begin.elapsed());
+                Prepared::Failed(unanswered(at, took, kind, why.to_owned()))
+            }
+        })
+    }
+
+    /// The headers of a request but `Authorization`.
+    pub(in crate::webhooks) fn headers(
+        &self,
+        settings: &Settings,
+        event: &Event,
+        at: Timestamp,
+    ) -> Result<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(USER_AGENT, self.user_agent.clone());
+        headers.insert(CORRELATION_ID, value(&event.correlation.to_string())?);
+        if let Some(key) = settings.key()? {
+            let of_data = value(&signature::sign_data(&key, event.data()?.as_bytes()))?;
+            let own = settings.signature_header.as_deref().map(str::parse);
+            let own: Option<HeaderName> = own
+                .transpose()
+                .map_err(|cause| Error::Bug(format!("a stored header name: {cause}")))?;
+            match own {
+                Some(name) => _ = headers.insert(name, of_data),
+                None => {
+                    for name in &self.signature_headers {
+                        headers.insert(name, of_data.clone());
+                    }
+                }
+            }
+            let (id, body) = (&event.id, event.envelope().as_bytes());
+            let of_body = signature::sign_body(&key, id, at.seconds(), body);
+            headers.insert(BODY_SIGNATURE, value(&of_body)?);
+        }
+        Ok(headers)
+    }
+}
+
+/// The secrets of requests to a webhook that are made now.
+pub(in crate::webhooks) async fn secrets_of(
+    identity: &IdentityProvider,
+    settings: &Settings,
+) -> Result<Secrets> {
+    let authorization = authorization(identity, settings).await?;
+    Ok(Secrets::new(settings, &authorization))
+}
+
+async fn authorization(identity: &IdentityProvider, settings: &Settings) -> Result<HeaderValue> {
+    let text = match &settings.authentication {
+        Authentication::Bearer => {
+            let token = identity.bearer(&settings.callback_url).await?;
+            format!("Bearer {token}")
+        }
+        Authentication::Basic { username, password } => {
+            let pair = format!("{username}:{}", password.0);
+            format!("Basic {}", BASE64_STANDARD.encode(pair))
+        }
+    };
+    let mut value = value(&text)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn value(text: &str) -> Result<HeaderValue> {
+    HeaderValue::from_str(text).map_err(|cause| Error::Bug(cause.to_string()))
+}

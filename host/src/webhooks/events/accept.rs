@@ -1,0 +1,96 @@
+//! Accepting an event: its record, and a delivery with a job for each webhook that it is for, all in one commit.
+//!
+//! Where the deliveries are too many for one commit, or it is not known yet which webhooks want the event, a job makes
+//! them (`fan_out.rs`).
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::delivery::{Delivery, FIRST, Job, LATER};
+use super::delivery_id::{DeliveryId, time_ordered_id};
+use super::event::{Event, NewEvent, event_key};
+use crate::clock::Timestamp;
+use crate::config;
+use crate::data::records::Change;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::webhooks::Webhooks;
+
+/// The queue of events that have more deliveries to be made.
+pub(in crate::webhooks) const FAN_OUT: &str = "webhook-fan-out";
+
+/// How many deliveries are made in one commit: each has two operations of its own.
+const MAX_AT_ONCE: usize = 400;
+
+/// What was accepted.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Accepted {
+    pub(in crate::webhooks) event_id: String,
+    pub(in crate::webhooks) first_delivery: Option<DeliveryId>,
+}
+
+impl Webhooks {
+    /// Adds to a change what accepts an event for some webhooks.
+    pub(in crate::webhooks) fn accept(
+        &self,
+        change: &mut Change,
+        tenant: &TenantId,
+        event: &NewEvent,
+        webhooks: &[Uuid],
+        now: Timestamp,
+    ) -> Result<Accepted> {
+        let key = time_ordered_id(now);
+        let event = event.to_event(key, &self.app.config.webhooks)?;
+        change.put(&event_key(key), &event)?;
+        let first_delivery = self.create_deliveries(change, tenant, key, &event, webhooks, now)?;
+        Ok(Accepted {
+            event_id: event.id,
+            first_delivery,
+        })
+    }
+
+    /// Adds to a change the deliveries of an event to some webhooks, or a job that makes those that are too many. Answers
+    /// the first. What would be put off at once, since its webhook does not answer, is put off already.
+    pub(in crate::webhooks) fn create_deliveries(
+        &self,
+        change: &mut Change,
+        tenant: &TenantId,
+        key: Uuid,
+        event: &Event,
+        webhooks: &[Uuid],
+        now: Timestamp,
+    ) -> Result<Option<DeliveryId>> {
+        let (these, others) = webhooks.split_at(webhooks.len().min(MAX_AT_ONCE));
+        let mut first = None;
+        for webhook in these {
+            let id = DeliveryId::new(now);
+            first.get_or_insert(id);
+            let mut delivery = Delivery::new(*webhook, key, event, now);
+            let due = self.limiters.next_try(tenant, *webhook, now);
+            delivery.next_attempt_at = Some(due);
+            change.put(&id.key(), &delivery)?;
+            let queue = if due > now { LATER } else { FIRST };
+            let job = Job::of(&delivery).to_bytes()?;
+            change.enqueue(queue, &id.to_string(), due, job);
+        }
+        if !others.is_empty() {
+            let others = serde_json::to_vec(others);
+            let others = others.map_err(|cause| Error::Bug(cause.to_string()))?;
+            change.enqueue(FAN_OUT, &key.to_string(), now, others.into());
+        }
+        Ok(first)
+    }
+}
+
+/// Adds to a change what accepts an event for the webhooks that want it; a job finds out which they are.
+pub(in crate::webhooks) fn accept_for_all(
+    change: &mut Change,
+    event: &NewEvent,
+    settings: &config::Webhooks,
+    now: Timestamp,
+) -> Result<()> {
+    let key = time_ordered_id(now);
+    change.put(&event_key(key), &event.to_event(key, settings)?)?;
+    change.enqueue(FAN_OUT, &key.to_string(), now, Bytes::new());
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! The body of a request that publishes an event (`webhooks.md`, "Events").
+//!
+//! It is parsed once. JSON data reaches receivers as it was written, so its text is cut out of the body: what has been
+//! read knows where the names of the members are.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tillgate_engine::json::{Faults, Node};
+use uuid::Uuid;
+
+use super::event::NewEvent;
+use crate::body::{optional, or_fault, read, required, tenant, text, text_that, time};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
+use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
+
+/// The most bytes of an event's data.
+const MAX_DATA: usize = 256 << 10;
+
+/// What a request to publish says.
+#[derive(Debug)]
+pub(in crate::webhooks) struct PublishRequest {
+    pub(in crate::webhooks) event: NewEvent,
+    /// The tenant that it is for, if it says so.
+    pub(in crate::webhooks) tenant: Option<TenantId>,
+}
+
+/// Reads `{ type, data, id?, time?, tenantId?, datacontenttype? }`.
+pub(in crate::webhooks) fn publish_request(
+    body: &[u8],
+    now: Timestamp,
+    correlation: Uuid,
+) -> Result<PublishRequest> {
+    let request = read(body, |root, faults| {
+        let event_type = required(root, "type", faults, |node, faults| {
+            text_that(node, faults, is_event_type, TYPE_RULE)
+        });
+        let data = faults.required(root, "data");
+        let id = optional(root, "id", faults, id);
+        let time = optional(root, "time", faults, time);
+        let tenant = optional(root, "tenantId", faults, tenant);
+        let content_type = optional(root, "datacontenttype", faults, |node, faults| {
+            let rule = "must be a media type such as application/json";
+            text_that(node, faults, |text| media_type(text).is_some(), rule)
+        });
+        let content_type = content_type?.unwrap_or_else(|| "application/json".to_owned());
+        let data = match is_json(&content_type) {
+            true => data.and_then(|_| json_data(body, root)),
+            false => data.and_then(|node| text_data(node, faults)),
+        };
+        let event = NewEvent {
+            id: id?,
+            event_type: event_type?,
+            time: time?.unwrap_or(now),
+            datacontenttype: content_type,
+            data: data?,
+            correlation,
+        };
+        let tenant = tenant?;
+        Some(PublishRequest { event, tenant })
+    })?;
+    if request.event.data.len() > MAX_DATA {
+        return Err(Error::invalid("$.data", "must have at most 256 KiB"));
+    }
+    Ok(request)
+}
+
+fn id(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let text = text(node, faults)?;
+    let found = Some(text).filter(|text| is_short_text(text));
+    or_fault(faults, node, found, SHORT_TEXT_RULE)
+}
+
+fn media_type(text: &str) -> Option<mime::Mime> {
+    text.parse().ok()
+}
+
+fn is_json(content_type: &str) -> bool {
+    let parsed = media_type(content_type);
+    parsed.is_some_and(|it| it.subtype() == mime::JSON || it.suffix() == Some(mime::JSON))
+}
+
+/// Data that is not JSON: a string.
+fn text_data(node: Node<'_, '_>, faults: &mut Faults) -> Option<Bytes> {
+    let rule = "must be a string: datacontenttype is not JSON";
+    text_that(node, faults, |_| true, rule).map(Bytes::from)
+}
+
+/// JSON data: the text of the member `data`, as it is written.
+fn json_data(body: &[u8], root: Node<'_, '_>) -> Option<Bytes> {
+    let mut members = root.children().skip_while(|member| member.key() != "data");
+    let (data, next) = (members.next()?, members.next());
+    let text = value_text(body, data, next).or_else(|| reread(body));
+    text.map(Bytes::copy_from_slice)
+}
+
+/// The text of a member's value: what is between its name and the name of the next member, or the end of the body.
+/// `None` where one of the names is written with escapes: then it is not known where it is.
+fn value_text<'b>(
+    body: &'b [u8],
+    member: Node<'_, '_>,
+    next: Option<Node<'_, '_>>,
+) -> Option<&'b [u8]> {
+    let begin = offset(body, member)? + member.key().len() + 1;
+    let (end, delimiter): (_, &[u8]) = match next {
+        Some(next) => (offset(body, next)? - 1, b","),
+        None => (body.len(), b"}"),
+    };
+    let text = body.get(begin..end)?.trim_ascii().strip_prefix(b":")?;
+    Some(text.strip_suffix(delimiter)?.trim_ascii())
+}
+
+/// Where the name of a member is in the body: after its quotation mark.
+fn offset(body: &[u8], member: Node<'_, '_>) -> Option<usize> {
+    match member.key() {
+        Cow::Borrowed(name) => name.as_ptr().addr().checked_sub(body.as_ptr().addr()),
+        Cow::Owned(_) => None,
+    }
+}
+
+/// The text of the member `data`, from another reading of the body.
+fn reread(body: &[u8]) -> Option<&[u8]> {
+    #[derive(Deserialize)]
+    struct Body<'b> {
+        #[serde(borrow)]
+        data: &'b RawValue,
+    }
+    let read: Body<'_> = serde_json::from_slice(body).ok()?;
+    Some(read.data.get().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_data_is_what_stands_in_the_body() {
+        let long = format!(
+            r#"{{ "a" : [ "}}\",", {{}} ] , "b":"{}" }}"#,
+            "é".repeat(100)
+        );
+        for data in [
+            "1",
+            "-1.50e3",
+            "null",
+            r#""a\u0041\"}""#,
+            "[ ]",
+            "{\n}",
+            &long,
+        ] {
+            for body in [
+                format!(r#"{{"type":"a.v1","data":{data}}}"#),
+                format!(" {{\t\"type\" : \"a.v1\" , \"data\" :\r\n{data}\n}} \n"),
+                format!(r#"{{"data":{data} , "type":"a.v1"}}"#),
+                format!(r#"{{"da":{{"data":0}},"data": {data},"":0,"type":"a.v1"}}"#),
+                format!(r#"{{"\u0064ata":{data},"type":"a.v1"}}"#),
+                format!(r#"{{"data":{data},"\u0074ype":"a.v1"}}"#),
+            ] {
+                let read = publish_request(body.as_bytes(), Timestamp(0), Uuid::nil());
+                let read = read.map(|read| read.event.data);
+                assert!(read.is_ok_and(|it| it == data), "{body}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_is_read_again_only_for_names_with_escapes() {
+        let found = |body: &str| {
+            let document = tillgate_engine::json::Document::parse(body.as_bytes()).ok()?;
+            let mut members = document.root().children();
+            let (data, next) = (members.next()?, members.next());
+            value_text(body.as_bytes(), data, next).map(<[u8]>::to_vec)
+        };
+        assert_eq!(found(r#"{"data": 1 , "x":2}"#), Some(b"1".to_vec()));
+        assert_eq!(found(r#"{"data":{}}"#), Some(b"{}".to_vec()));
+        assert_eq!(found(r#"{"d\u0061ta":1}"#), None);
+        assert_eq!(found(r#"{"data":1,"\n":2}"#), None);
+    }
+}

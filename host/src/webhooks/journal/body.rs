@@ -1,0 +1,29 @@
+//! The body of a request that replays deliveries: the filter that names them (`webhooks.md`, "Journal").
+
+use super::Filter;
+use crate::body::{optional, parsed, read, text_that, time, uuid};
+use crate::error::Result;
+use crate::webhooks::events::delivery::{STATUS_RULE, Status};
+use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
+
+/// Reads `{ webhookId?, status?, eventType?, since?, until? }`.
+pub(in crate::webhooks) fn filter(body: &[u8]) -> Result<Filter> {
+    read(body, |root, faults| {
+        let webhook = optional(root, "webhookId", faults, uuid);
+        let status = optional(root, "status", faults, |node, faults| {
+            parsed(node, faults, Status::parse, STATUS_RULE)
+        });
+        let event_type = optional(root, "eventType", faults, |node, faults| {
+            text_that(node, faults, is_event_type, TYPE_RULE)
+        });
+        let since = optional(root, "since", faults, time);
+        let until = optional(root, "until", faults, time);
+        Some(Filter {
+            webhook: webhook?,
+            status: status?,
+            event_type: event_type?,
+            since: since?,
+            until: until?,
+        })
+    })
+}

@@ -1,0 +1,250 @@
+//! The body of a request that creates, replaces or tries out a webhook (`webhooks.md`, "Resource").
+//!
+//! A listener's webhook has some of the same members, read by the same functions.
+
+use std::borrow::Cow;
+
+use http::HeaderName;
+use tillgate_engine::json::{Faults, Node};
+use tillgate_engine::signature::SharedKey;
+use uuid::Uuid;
+
+use super::event_type::is_wanted_type;
+use super::webhook::{Authentication, Secret, Settings};
+use crate::body::{optional, or_fault, parsed, read, required, text, uuid};
+use crate::error::Result;
+
+const MAX_NAME: usize = 256;
+const MAX_URL: usize = 2_048;
+const MAX_HEADER_NAME: usize = 100;
+const MAX_TYPES: usize = 100;
+const MAX_SHORT_TEXT: usize = 256;
+
+/// The most deliveries a second that a webhook may ask for.
+const MAX_RATE: u32 = 10_000;
+
+/// What is wrong with a text that is not a short one ([`is_short_text`]).
+pub(in crate::webhooks) const SHORT_TEXT_RULE: &str =
+    "must have 1 to 256 characters, none of them a control character";
+
+const KEY_RULE: &str = "must be \"generate\" or 16 to 128 printable characters";
+
+/// Headers that a signature cannot take the place of.
+const RESERVED: [&str; 20] = [
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "correlation-id",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "x-service-body-signature",
+];
+
+/// What a request says of a webhook.
+#[derive(Debug)]
+pub(in crate::webhooks) struct NewWebhook {
+    /// All but the secrets that it keeps or has made.
+    pub(in crate::webhooks) settings: Settings,
+    pub(in crate::webhooks) key: SharedKeyChange,
+    /// Whether the password is to be the one that is stored.
+    pub(in crate::webhooks) keeps_password: bool,
+    /// The webhook that a trial takes the secrets from that the request keeps.
+    pub(in crate::webhooks) id: Option<Uuid>,
+}
+
+/// What is to become of a shared key.
+#[derive(Debug, PartialEq)]
+pub(in crate::webhooks) enum SharedKeyChange {
+    Keep,
+    Remove,
+    Generate,
+    Set(Secret),
+}
+
+/// Reads a webhook. `allows_http` says whether its URL may be of that kind.
+pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<NewWebhook> {
+    read(body, |root, faults| {
+        let name = required(root, "name", faults, name);
+        let url = required(root, "callbackUrl", faults, |node, faults| {
+            callback_url(node, allows_http, faults)
+        });
+        let types = required(root, "eventTypes", faults, event_types);
+        let authentication = required(root, "authentication", faults, authentication);
+        let key = match root.member("sharedKey") {
+            None => Some(SharedKeyChange::Keep),
+            Some(node) if node.is_null() => Some(SharedKeyChange::Remove),
+            Some(node) => shared_key(node, faults),
+        };
+        let header = optional(root, "signatureHeader", faults, signature_header);
+        let rate = optional(root, "maxPerSecond", faults, max_per_second);
+        let enabled = optional(root, "enabled", faults, |node, faults| faults.boolean(node));
+        let id = optional(root, "id", faults, uuid);
+        let (authentication, keeps_password) = authentication?;
+        Some(NewWebhook {
+            settings: Settings {
+                name: name?,
+                callback_url: url?,
+                event_types: types?,
+                authentication,
+                shared_key: None,
+                signature_header: header?,
+                max_per_second: rate?,
+                enabled: enabled?.unwrap_or(true),
+            },
+            key: key?,
+            keeps_password,
+            id: id?,
+        })
+    })
+}
+
+/// The name of a webhook.
+pub(in crate::webhooks) fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    faults.name(node, MAX_NAME).map(Cow::into_owned)
+}
+
+fn callback_url(node: Node<'_, '_>, allows_http: bool, faults: &mut Faults) -> Option<String> {
+    let text = text(node, faults)?;
+    match check_url(&text, allows_http) {
+        Ok(()) => Some(text),
+        Err(rule) => or_fault(faults, node, None, rule),
+    }
+}
+
+/// Checks the URL of a receiver; says what is wrong with it.
+pub(in crate::webhooks) fn check_url(text: &str, allows_http: bool) -> Result<(), &'static str> {
+    if text.len() > MAX_URL {
+        return Err("must have at most 2,048 characters");
+    }
+    if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err("must not contain white space");
+    }
+    let url = reqwest::Url::parse(text).map_err(|_| "must be an absolute URL")?;
+    match url.scheme() {
+        "https" => {}
+        "http" if allows_http => {}
+        "http" => return Err("must be an https URL"),
+        _ if allows_http => return Err("must be an https or http URL"),
+        _ => return Err("must be an https URL"),
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err("must name a host");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not contain a user name or password: use authentication BASIC");
+    }
+    if url.fragment().is_some() {
+        return Err("must not have a fragment");
+    }
+    Ok(())
+}
+
+pub(in crate::webhooks) fn event_types(
+    list: Node<'_, '_>,
+    faults: &mut Faults,
+) -> Option<Vec<String>> {
+    let list = faults.array(list)?;
+    if !(1..=MAX_TYPES).contains(&list.children().count()) {
+        faults.add(list, "must have 1 to 100 event types");
+        return None;
+    }
+    let mut types: Vec<String> = Vec::new();
+    for node in list.children() {
+        let found = node.text().filter(|text| is_wanted_type(text));
+        match found {
+            Some(text) if types.iter().any(|known| known == text) => {
+                faults.add(node, "is a duplicate");
+            }
+            Some(text) => types.push(text.clone().into_owned()),
+            None => faults.add(
+                node,
+                "must be an event type such as x.order-updates.v1, or * for all",
+            ),
+        }
+    }
+    Some(types)
+}
+
+/// Reads `{ type, username?, password? }`; whether the password is to be kept.
+fn authentication(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Authentication, bool)> {
+    let object = faults.object(node)?;
+    let kind = faults.required(object, "type")?;
+    match kind.text().map(|text| text.as_ref()) {
+        Some("BEARER") => Some((Authentication::Bearer, false)),
+        Some("BASIC") => {
+            let username = required(object, "username", faults, credential);
+            if let (Some(node), Some(name)) = (object.member("username"), &username)
+                && name.contains(':')
+            {
+                faults.add(node, "must not contain a colon");
+            }
+            let password = match object.member("password") {
+                None => Some(None),
+                Some(node) => credential(node, faults).map(Some),
+            };
+            let (username, password) = (username?, password?);
+            let keeps = password.is_none();
+            let password = Secret(password.unwrap_or_default());
+            Some((Authentication::Basic { username, password }, keeps))
+        }
+        _ => or_fault(faults, kind, None, "must be BEARER or BASIC"),
+    }
+}
+
+fn credential(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let text = text(node, faults)?;
+    or_fault(
+        faults,
+        node,
+        Some(text).filter(|text| is_short_text(text)),
+        SHORT_TEXT_RULE,
+    )
+}
+
+/// Whether a text has 1 to 256 characters, none of them a control character.
+pub(in crate::webhooks) fn is_short_text(text: &str) -> bool {
+    (1..=MAX_SHORT_TEXT).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+}
+
+pub(in crate::webhooks) fn shared_key(
+    node: Node<'_, '_>,
+    faults: &mut Faults,
+) -> Option<SharedKeyChange> {
+    let found = |text: &str| match text {
+        "generate" => Some(SharedKeyChange::Generate),
+        key => SharedKey::parse(key).map(|_| SharedKeyChange::Set(Secret(key.to_owned()))),
+    };
+    parsed(node, faults, found, KEY_RULE)
+}
+
+fn signature_header(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let text = text(node, faults)?;
+    let is_name = text.len() <= MAX_HEADER_NAME && text.parse::<HeaderName>().is_ok();
+    let is_free = !RESERVED.contains(&text.to_ascii_lowercase().as_str());
+    or_fault(
+        faults,
+        node,
+        Some(text).filter(|_| is_name && is_free),
+        "must be the name of a header that has no other meaning in a delivery",
+    )
+}
+
+fn max_per_second(node: Node<'_, '_>, faults: &mut Faults) -> Option<u32> {
+    let number = node.number().and_then(|text| text.parse().ok());
+    let number = number.filter(|number| (1..=MAX_RATE).contains(number));
+    let rule = "must be a whole number from 1 to 10,000";
+    or_fault(faults, node, number, rule)
+}

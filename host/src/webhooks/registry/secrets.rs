@@ -1,0 +1,62 @@
+//! The secrets of a webhook's settings: those that a request sets, those that are kept, and those that are made here.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+
+use super::body::{NewWebhook, SharedKeyChange};
+use super::webhook::{Authentication, Secret, Settings};
+use crate::error::{Error, Result};
+
+/// What a request sets, with the secrets that are stored where it keeps them; whether a shared key was made.
+///
+/// # Errors
+/// [`Error::Invalid`] when a password is to be kept and there is none for that receiver.
+pub(in crate::webhooks) fn with_secrets(
+    new: NewWebhook,
+    stored: Option<&Settings>,
+) -> Result<(Settings, bool)> {
+    let mut settings = new.settings;
+    if new.keeps_password {
+        // A caller who may write webhooks could have it sent to a receiver of their own otherwise.
+        let stored = stored.filter(|stored| is_same_origin(stored, &settings));
+        let kept = stored.and_then(|stored| match &stored.authentication {
+            Authentication::Basic { password, .. } => Some(password.clone()),
+            Authentication::Bearer => None,
+        });
+        let kept = kept.ok_or_else(no_password)?;
+        if let Authentication::Basic { password, .. } = &mut settings.authentication {
+            *password = kept;
+        }
+    }
+    let is_made = new.key == SharedKeyChange::Generate;
+    settings.shared_key = match new.key {
+        SharedKeyChange::Keep => stored.and_then(|stored| stored.shared_key.clone()),
+        SharedKeyChange::Remove => None,
+        SharedKeyChange::Generate => Some(generate_key()?),
+        SharedKeyChange::Set(key) => Some(key),
+    };
+    Ok((settings, is_made))
+}
+
+/// A shared key of 256 random bits, as text.
+///
+/// # Errors
+/// [`Error::Bug`] when the system has no random numbers.
+pub(in crate::webhooks) fn generate_key() -> Result<Secret> {
+    let mut bytes = [0; 32];
+    let no_numbers = |_| Error::Bug("the system has no random numbers".to_owned());
+    aws_lc_rs::rand::fill(&mut bytes).map_err(no_numbers)?;
+    Ok(Secret(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// Whether two webhooks have the same receiver: scheme, host and port.
+fn is_same_origin(one: &Settings, other: &Settings) -> bool {
+    let origin =
+        |settings: &Settings| Some(reqwest::Url::parse(&settings.callback_url).ok()?.origin());
+    origin(one).is_some_and(|it| Some(it) == origin(other))
+}
+
+fn no_password() -> Error {
+    let rule = "is required: a stored password is kept only for the same receiver";
+    Error::invalid("$.authentication.password", rule)
+}

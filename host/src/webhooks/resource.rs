@@ -1,0 +1,192 @@
+//! The resource: creating, changing and removing webhooks (`webhooks.md`, "Resource").
+//!
+//! A change of a webhook touches what other rooms keep of it: its held deliveries are released when it is enabled again,
+//! and a listener's slot is free when its webhook is removed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::delivery::disable::failing_key;
+use super::journal::{release, retention};
+use super::registry::body::NewWebhook;
+use super::registry::secrets::{generate_key, with_secrets};
+use super::registry::webhook::{Webhook, check_room, no_webhook, webhook_key};
+use super::{Webhooks, listener};
+use crate::data::etag::{self, Etag, Preconditions};
+use crate::data::records::Change;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+
+impl Webhooks {
+    /// A tenant's webhooks, by name.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub(super) async fn list(&self, tenant: &TenantId) -> Result<Vec<Arc<Webhook>>> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        let mut all: Vec<_> = all.values().cloned().collect();
+        all.sort_by(|a, b| (&a.settings.name, a.id).cmp(&(&b.settings.name, b.id)));
+        Ok(all)
+    }
+
+    /// A webhook.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; when the store is away.
+    pub(super) async fn get(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Webhook>> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        all.get(&id).cloned().ok_or_else(no_webhook)
+    }
+
+    /// Creates a webhook; answers the shared key too when it was made here.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::Conflict`] when there are too many; when the store is away.
+    pub(super) async fn create(
+        &self,
+        tenant: &TenantId,
+        new: NewWebhook,
+    ) -> Result<(Webhook, bool)> {
+        let all = self.caches.of(&self.app, tenant).await?;
+        check_room(all.len())?;
+        let (settings, is_made) = with_secrets(new, None)?;
+        let now = self.app.clock.now();
+        let webhook = Webhook {
+            id: Uuid::new_v4(),
+            settings,
+            disabled: None,
+            slot: None,
+            created_at: now,
+            last_modified: now,
+        };
+        let key = webhook_key(webhook.id);
+        let mut change = Change::default();
+        change.put(&key, &webhook)?;
+        change.notify(&key);
+        retention::begin(&mut change, now);
+        self.records(tenant).commit(change).await?;
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok((webhook, is_made))
+    }
+
+    /// Replaces a webhook; answers what it was, what it is, and whether its shared key was made here.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`]; when the store is away.
+    pub(super) async fn replace(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        new: NewWebhook,
+        preconditions: &Preconditions,
+    ) -> Result<([Webhook; 2], bool)> {
+        let (settings, is_made) = {
+            let stored = self.get(tenant, id).await?;
+            with_secrets(new, Some(&stored.settings))?
+        };
+        let edit = |webhook: &mut Webhook| {
+            preconditions.check(Some(&etag_of(webhook)?))?;
+            // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
+            if webhook.slot.is_some() {
+                let detail = "a temporary webhook cannot be changed: remove it and create another";
+                return Err(Error::Conflict(detail.to_owned()));
+            }
+            if settings.enabled {
+                webhook.disabled = None;
+            }
+            webhook.settings = settings.clone();
+            Ok(())
+        };
+        Ok((self.edit(tenant, id, edit).await?, is_made))
+    }
+
+    /// Gives a webhook a new shared key; answers what it was and what it is.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; when the store is away.
+    pub(super) async fn rotate_key(&self, tenant: &TenantId, id: Uuid) -> Result<[Webhook; 2]> {
+        let key = generate_key()?;
+        let edit = |webhook: &mut Webhook| {
+            webhook.settings.shared_key = Some(key.clone());
+            Ok(())
+        };
+        self.edit(tenant, id, edit).await
+    }
+
+    async fn edit(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        edit: impl Fn(&mut Webhook) -> Result<()>,
+    ) -> Result<[Webhook; 2]> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let plan = async || {
+            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            let mut change = Change::default();
+            change.expect(&key, Some(&read));
+            let before = read.record.clone();
+            edit(&mut read.record)?;
+            if read.record == before {
+                return Ok((Change::default(), [before, read.record]));
+            }
+            let now = self.app.clock.now();
+            read.record.last_modified = now;
+            change.put(&key, &read.record)?;
+            change.notify(&key);
+            if read.record.is_enabled() && !before.is_enabled() {
+                // Five more days from now, and what was held is sent.
+                change.delete(&failing_key(id));
+                change.enqueue(release::QUEUE, &id.to_string(), now, Bytes::new());
+            }
+            Ok((change, [before, read.record]))
+        };
+        let edited = records.change(plan).await?;
+        self.limiters.forget(tenant, id);
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok(edited)
+    }
+
+    /// Removes a webhook; answers what it was. What was not delivered fails when its time comes.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Outdated`]; when the store is away.
+    pub(super) async fn delete(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        preconditions: &Preconditions,
+    ) -> Result<Webhook> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let plan = async || {
+            let read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            preconditions.check(Some(&etag_of(&read.record)?))?;
+            let mut change = Change::default();
+            change.expect(&key, Some(&read));
+            self.remove(&mut change, &read.record)?;
+            Ok((change, read.record))
+        };
+        let removed = records.change(plan).await?;
+        self.limiters.forget(tenant, id);
+        self.caches.catch_up(&self.app, tenant).await?;
+        Ok(removed)
+    }
+
+    /// Adds to a change what removes a webhook.
+    pub(super) fn remove(&self, change: &mut Change, webhook: &Webhook) -> Result<()> {
+        let key = webhook_key(webhook.id);
+        change.delete(&key);
+        change.delete(&failing_key(webhook.id));
+        change.notify(&key);
+        match webhook.slot {
+            Some(slot) => listener::leave(change, webhook.id, slot, self.app.clock.now()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The entity tag of a webhook as it is answered.
+pub(super) fn etag_of(webhook: &Webhook) -> Result<Etag> {
+    etag::of_json(&webhook.answer())
+}
