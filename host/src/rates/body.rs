@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, RateKey, RateType};
 
+use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
-use super::units::set_rate::NewRate;
-use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType, pair_markup};
+use super::units::set_rates::NewRate;
+use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType};
 use crate::body::{optional, or_fault, parsed, read, required, tenant};
 use crate::error::Result;
 use crate::identity::TenantId;
@@ -22,20 +23,6 @@ const MAX_MARKUPS: usize = 1_000;
 
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
-
-/// A rate of a body, and where it stands.
-#[derive(Clone, Debug)]
-pub(super) struct Placed<T> {
-    pub(super) value: T,
-    pub(super) path: String,
-}
-
-/// Rates to set and to delete together.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Bulk {
-    pub(super) set: Vec<Placed<NewRate>>,
-    pub(super) delete: Vec<Placed<RateKey>>,
-}
 
 /// Reads `{ type, parentId?, name?, markupPercentage?, markups? }`.
 pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
@@ -101,7 +88,11 @@ fn pair_markups(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<PairMarku
             );
         }
         if let Some(markup) = markup {
-            markups.push(pair_markup(key, markup));
+            let markup_percentage = markup.value().to_string();
+            markups.push(PairMarkup {
+                key,
+                markup_percentage,
+            });
         }
     }
     Some(markups)
@@ -119,19 +110,20 @@ pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
     read(body, |root, faults| {
         let mut seen = BTreeSet::new();
         let set = optional(root, "set", faults, |list, faults| {
-            placed(list, faults, |node, faults| {
+            objects(list, faults, |node, faults| {
                 let key = rate_key(node, faults);
                 let rate = required_number(node, "rateValue", Rate::parse, faults);
-                let key = distinct(node, key?, &mut seen, faults);
-                Some(NewRate {
-                    key,
+                let value = NewRate {
+                    key: distinct(node, key?, &mut seen, faults),
                     rate: rate?,
                     reference: None,
-                })
+                };
+                let path = node.path();
+                Some(Placed { value, path })
             })
         });
         let delete = optional(root, "delete", faults, |list, faults| {
-            placed(list, faults, |node, faults| {
+            objects(list, faults, |node, faults| {
                 let key = rate_key(node, faults)?;
                 Some(distinct(node, key, &mut seen, faults))
             })
@@ -169,20 +161,17 @@ fn distinct(
     key
 }
 
-/// The objects of a list that could be read, with their paths.
-fn placed<T>(
+/// The objects of a list that could be read.
+fn objects<T>(
     list: Node<'_, '_>,
     faults: &mut Faults,
     mut read: impl FnMut(Node<'_, '_>, &mut Faults) -> Option<T>,
-) -> Option<Vec<Placed<T>>> {
+) -> Option<Vec<T>> {
     let list = faults.array(list)?;
     let mut objects = Vec::new();
     for node in list.children().take(MAX_BULK + 1) {
         let object = faults.object(node);
-        if let Some(value) = object.and_then(|object| read(object, faults)) {
-            let path = node.path();
-            objects.push(Placed { value, path });
-        }
+        objects.extend(object.and_then(|object| read(object, faults)));
     }
     Some(objects)
 }
