@@ -1,5 +1,5 @@
 //! How many deliveries a host makes, how soon an event arrives, and what webhooks that do not answer cost the others, on
-//! the embedded store and on Redis. Host, receiver, Redis and whoever publishes share this machine.
+//! the embedded store and on Redis. Host, receiver, publishers and Redis share this machine.
 //!
 //! Every event has 1 KiB of data and is published by a request of its own. Rates can be given, in events a second:
 //! `cargo bench --bench webhooks -- 2000`.
@@ -15,8 +15,8 @@
     reason = "a bench fails by panicking, prints what it measures, and nothing outside can reach it"
 )]
 
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use rustix::time::{ClockId, clock_gettime};
@@ -25,16 +25,17 @@ use tillgate::clock::SystemClock;
 use tillgate::data::records::Change;
 use tillgate::identity::TenantId;
 use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 #[path = "../../tests/support/host.rs"]
 mod host;
+#[path = "webhooks/receiver.rs"]
+mod receiver;
 #[path = "../../tests/support/redis.rs"]
 mod redis_servers;
 
 use self::host::Host;
+use self::receiver::{Receiver, micros};
 use self::redis_servers::Server;
 
 /// How long each rate is kept up.
@@ -45,101 +46,6 @@ const WEBHOOKS: usize = 1_000;
 
 /// How many requests publish at the same time.
 const PUBLISHERS: usize = 8;
-
-/// The receiver of all webhooks, and how long each event took to arrive.
-struct Receiver {
-    address: std::net::SocketAddr,
-    latencies: Arc<Mutex<Vec<Duration>>>,
-}
-
-impl Receiver {
-    /// On a thread of its own.
-    fn start() -> Self {
-        let latencies = Arc::new(Mutex::new(Vec::new()));
-        let (ready, address) = std::sync::mpsc::channel();
-        let shared = Arc::clone(&latencies);
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            runtime.unwrap().block_on(async {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                ready.send(listener.local_addr().unwrap()).unwrap();
-                while let Ok((stream, _)) = listener.accept().await {
-                    stream.set_nodelay(true).unwrap();
-                    let shared = Arc::clone(&shared);
-                    tokio::spawn(async move {
-                        let _ = talk(stream, &shared).await;
-                    });
-                }
-            });
-        });
-        Self {
-            address: address.recv().unwrap(),
-            latencies,
-        }
-    }
-
-    fn take(&self) -> Vec<Duration> {
-        std::mem::take(&mut *self.latencies.lock().unwrap())
-    }
-
-    fn count(&self) -> usize {
-        self.latencies.lock().unwrap().len()
-    }
-}
-
-async fn talk(stream: TcpStream, latencies: &Mutex<Vec<Duration>>) -> std::io::Result<()> {
-    let mut stream = BufReader::new(stream);
-    let (mut line, mut body) = (String::new(), Vec::new());
-    loop {
-        line.clear();
-        if stream.read_line(&mut line).await? == 0 {
-            return Ok(());
-        }
-        let is_endless = line.contains("/endless");
-        let mut length = 0;
-        loop {
-            line.clear();
-            stream.read_line(&mut line).await?;
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        body.resize(length, 0);
-        stream.read_exact(&mut body).await?;
-        if is_endless {
-            stream
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
-                .await?;
-            loop {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                stream.write_all(b"x").await?;
-            }
-        }
-        // The id of an event is when it was published.
-        let id = std::str::from_utf8(&body[7..]).unwrap();
-        let sent: u64 = id.split('-').next().unwrap().parse().unwrap();
-        latencies
-            .lock()
-            .unwrap()
-            .push(Duration::from_micros(micros().saturating_sub(sent)));
-        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
-    }
-}
-
-fn micros() -> u64 {
-    u64::try_from(
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .as_micros(),
-    )
-    .unwrap()
-}
 
 fn percentile(all: &mut [Duration], percent: usize) -> f64 {
     if all.is_empty() {
@@ -323,7 +229,11 @@ async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
         );
     }
     waiting(&shop, name).await;
-    // The same rate without and with one dead and one endless webhook, in turns.
+    faulty(&shop, &receiver, name, rates[0] / 2).await;
+}
+
+/// What one dead and one endless webhook cost the others: a rate without and with them, in turns.
+async fn faulty(shop: &Shop, receiver: &Receiver, name: &str, rate: u64) {
     let ids = shop.ids().await;
     let id_of = |number: usize| {
         let name = format!("receiver {number}");
@@ -349,13 +259,13 @@ async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
             shop.webhook(1, &endless, Some(&id_of(1))).await;
             tokio::time::sleep(Duration::from_secs(1)).await;
             receiver.take();
-            let (count, _) = shop.publish(rates[0] / 2, SECONDS).await;
+            let (count, _) = shop.publish(rate, SECONDS).await;
             let bad = if is_bad {
                 usize::try_from(count).unwrap() * 2 / WEBHOOKS
             } else {
                 0
             };
-            arrived(&receiver, usize::try_from(count).unwrap() - bad).await;
+            arrived(receiver, usize::try_from(count).unwrap() - bad).await;
             let mut all = receiver.take();
             println!(
                 "{name}: bad {is_bad}: p50 {:.1}, p99 {:.1} of {}",

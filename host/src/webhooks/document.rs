@@ -13,7 +13,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when there
-    /// are too many; when the store is away.
+    /// are too many; when the store is unavailable.
     pub async fn create_from(&self, tenant: &TenantId, document: &[u8]) -> Result<Uuid> {
         let new = body::webhook(document, self.app.config.webhooks.allow_http)?;
         let (webhook, _) = self.create(tenant, new).await?;
@@ -24,7 +24,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when another
-    /// event has its id; when the store is away.
+    /// event has its id; when the store is unavailable.
     pub async fn publish_from(&self, tenant: &TenantId, document: &[u8]) -> Result<String> {
         let asked = publish_request(document, self.app.clock.now(), Uuid::new_v4())?;
         let accepted = self.publish(tenant, &asked.event).await?;

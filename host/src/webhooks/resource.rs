@@ -1,6 +1,6 @@
 //! The resource: creating, changing and removing webhooks (`webhooks.md`, "Resource").
 //!
-//! A change of a webhook touches what other rooms keep of it: its held deliveries are released when it is enabled again,
+//! A change of a webhook touches what other rooms store of it: its held deliveries are released when it is enabled again,
 //! and a listener's slot is free when its webhook is removed.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Webhooks {
     /// A tenant's webhooks, by name.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub(super) async fn list(&self, tenant: &TenantId) -> Result<Vec<Arc<Webhook>>> {
         let all = self.caches.of(&self.app, tenant).await?;
         let mut all: Vec<_> = all.values().cloned().collect();
@@ -34,7 +34,7 @@ impl Webhooks {
     /// A webhook.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; when the store is away.
+    /// [`Error::NotFound`]; when the store is unavailable.
     pub(super) async fn get(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Webhook>> {
         let all = self.caches.of(&self.app, tenant).await?;
         all.get(&id).cloned().ok_or_else(no_webhook)
@@ -43,7 +43,7 @@ impl Webhooks {
     /// Creates a webhook; answers the shared key too when it was made here.
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::Conflict`] when there are too many; when the store is away.
+    /// [`Error::Invalid`], [`Error::Conflict`] when there are too many; when the store is unavailable.
     pub(super) async fn create(
         &self,
         tenant: &TenantId,
@@ -74,7 +74,7 @@ impl Webhooks {
     /// Replaces a webhook; answers what it was, what it is, and whether its shared key was made here.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`]; when the store is away.
+    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`]; when the store is unavailable.
     pub(super) async fn replace(
         &self,
         tenant: &TenantId,
@@ -105,7 +105,7 @@ impl Webhooks {
     /// Gives a webhook a new shared key; answers what it was and what it is.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; when the store is away.
+    /// [`Error::NotFound`]; when the store is unavailable.
     pub(super) async fn rotate_key(&self, tenant: &TenantId, id: Uuid) -> Result<[Webhook; 2]> {
         let key = generate_key()?;
         let edit = |webhook: &mut Webhook| {
@@ -136,7 +136,7 @@ impl Webhooks {
             change.put(&key, &read.record)?;
             change.notify(&key);
             if read.record.is_enabled() && !before.is_enabled() {
-                // Five more days from now, and what was held is sent.
+                // It has the whole time again until it counts as failing, and its held deliveries are sent.
                 change.delete(&failing_key(id));
                 change.enqueue(release::QUEUE, &id.to_string(), now, Bytes::new());
             }
@@ -151,7 +151,7 @@ impl Webhooks {
     /// Removes a webhook; answers what it was. What was not delivered fails when its time comes.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Outdated`]; when the store is away.
+    /// [`Error::NotFound`], [`Error::Outdated`]; when the store is unavailable.
     pub(super) async fn delete(
         &self,
         tenant: &TenantId,

@@ -97,7 +97,7 @@ impl Receivers {
 }
 
 impl Lines {
-    /// Prints what was received and what is, for as long as somebody reads it.
+    /// Prints what was received and what will be, until the reader of the output is gone.
     pub(super) fn print(self) {
         std::thread::spawn(move || {
             for line in self.0 {

@@ -1,4 +1,4 @@
-//! The events of deliveries that are under way: each is in memory once, however many deliveries of it are sent at the same
+//! The events of deliveries that are in flight: each is in memory once, however many deliveries of it are sent at the same
 //! time.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ struct Entries {
 }
 
 impl EventCache {
-    /// An event, when a delivery of it is under way.
+    /// An event, when a delivery of it is in flight.
     pub(in crate::webhooks) fn get(&self, tenant: &TenantId, key: Uuid) -> Option<Arc<Event>> {
         let entries = self.lock();
         entries.events.get(&(tenant.clone(), key))?.upgrade()
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_shared_by_the_deliveries_of_its_tenant_that_are_under_way() {
+    fn an_event_is_shared_by_the_deliveries_of_its_tenant_that_are_in_flight() {
         let (cache, key) = (EventCache::default(), Uuid::from_u128(1));
         let [one, other] =
             ["one", "other"].map(|id| TenantId::new(id).unwrap_or_else(|| unreachable!()));

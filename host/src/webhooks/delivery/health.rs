@@ -45,7 +45,7 @@ type HourCounts = BTreeMap<(Uuid, u64), Counts>;
 /// The health of a tenant's webhooks, by id.
 ///
 /// # Errors
-/// When the store is away.
+/// When the store is unavailable.
 pub(in crate::webhooks) async fn of_all(
     webhooks: &Webhooks,
     tenant: &TenantId,

@@ -1,5 +1,4 @@
-//! Deliveries that are not sent: held while their webhook is disabled, for as long as such are held, and given up once it is
-//! deleted.
+//! Deliveries that are not sent: held while their webhook is disabled, for a limited time, and given up once it is deleted.
 
 use std::time::Duration;
 
@@ -40,15 +39,15 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
         return claim.defer(deferral).await;
     };
     let mut change = Change::default();
-    // Enabling it releases what is held: what is held afterwards would be missed.
+    // Enabling the webhook releases its held deliveries, and would miss one that is held only afterwards.
     change.expect(&key, Some(&stored));
     let Some(mut delivery) = claim.delivery().await? else {
         return claim.settle(Change::default()).await;
     };
     let now = claim.now();
     let key = held_key(webhook.id, claim.id);
-    let max = claim.webhooks.app.config.webhooks.hold;
-    let until = delivery.record.created_at.plus(max);
+    let max_hold = claim.webhooks.app.config.webhooks.hold;
+    let until = delivery.record.created_at.plus(max_hold);
     let is_too_old = until <= now;
     if is_too_old {
         let message = "its webhook was disabled for too long";

@@ -79,7 +79,7 @@ impl IdentityProvider {
     /// Reads the keys, generates the first one on an empty store, and keeps what is in memory fresh.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
         let records = app.records(Partition::named(PARTITION));
         let clock = Arc::clone(&app.clock);
@@ -111,7 +111,7 @@ impl IdentityProvider {
     /// The bearer token of deliveries to an audience. Deliveries that ask while it is being signed get the same one.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn bearer(&self, audience: &str) -> Result<Arc<str>> {
         let now = self.clock.now();
         // No host may sign with a key that another one has replaced meanwhile.
@@ -160,7 +160,7 @@ impl IdentityProvider {
     /// The keys, the newest last.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn keys(&self) -> Result<Vec<KeyState>> {
         self.ring.keys.states().await
     }

@@ -100,7 +100,7 @@ impl Sender {
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
         let request = self.client.request(Method::POST, url);
-        // Gone when it is sent: a copy for sending it again would be kept until there is an answer.
+        // A body that is read once: reqwest would hold a copy for a repetition until there is an answer.
         let body = Full::new(Bytes::from_owner(Body(event)));
         let request = request.headers(headers).body(reqwest::Body::wrap(body));
         let answered = self.client.send_for_head(request, MAX_PREFIX).await;

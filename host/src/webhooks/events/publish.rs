@@ -47,7 +47,7 @@ impl Webhooks {
     /// further effect.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when another event was accepted with its id; when the store is away.
+    /// [`Error::Conflict`] when another event was accepted with its id; when the store is unavailable.
     pub(in crate::webhooks) async fn publish(
         &self,
         tenant: &TenantId,
@@ -87,7 +87,7 @@ impl Webhooks {
     /// Sends a test event to a webhook; answers the event's id and the delivery's.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] while it is disabled; when the store is away.
+    /// [`Error::NotFound`]; [`Error::Conflict`] while it is disabled; when the store is unavailable.
     pub(in crate::webhooks) async fn ping(
         &self,
         tenant: &TenantId,

@@ -132,7 +132,7 @@ impl Entry {
 /// Deliveries after a cursor, at most `limit`.
 ///
 /// # Errors
-/// When the store is away.
+/// When the store is unavailable.
 pub(super) async fn page(
     records: &Records,
     filter: &Filter,
@@ -176,7 +176,7 @@ pub(super) async fn page(
 /// A delivery.
 ///
 /// # Errors
-/// [`Error::NotFound`]; when the store is away.
+/// [`Error::NotFound`]; when the store is unavailable.
 pub(super) async fn one(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) -> Result<Details> {
     let id = DeliveryId(id);
     let records = webhooks.app.records(tenant.partition());

@@ -23,7 +23,7 @@ const PAGE: usize = 200;
 /// Releases the next page.
 ///
 /// # Errors
-/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
 pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let Ok(webhook) = Uuid::try_parse(&work.job.id) else {
@@ -32,7 +32,8 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let prefix = held_prefix(webhook);
     let plan = async || {
         let mut change = Change::default();
-        // This host's memory may not have heard yet that it is enabled, and what is held would stay so.
+        // Read from the store: the memory of this host may not show yet that it is enabled, and the deliveries would stay
+        // held.
         let stored = records.get::<Webhook>(&webhook_key(webhook)).await?;
         let is_open = stored.is_some_and(|stored| stored.record.is_enabled());
         let read = records.scan(&prefix, None, PAGE).await?;

@@ -86,7 +86,7 @@ impl Webhooks {
     /// Begins to send again all deliveries that a filter names.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub(in crate::webhooks) async fn replay_all(
         &self,
         tenant: &TenantId,
@@ -116,7 +116,7 @@ impl Webhooks {
     /// How far a replay has come.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; when the store is away.
+    /// [`Error::NotFound`]; when the store is unavailable.
     pub(in crate::webhooks) async fn replay_state(
         &self,
         tenant: &TenantId,
@@ -139,7 +139,7 @@ impl Webhooks {
 /// Replays the next page.
 ///
 /// # Errors
-/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
 pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let tenant = TenantId::of_partition(&work.partition);

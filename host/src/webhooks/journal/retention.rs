@@ -50,7 +50,7 @@ fn midnight(now: Timestamp) -> Timestamp {
 /// Removes a page of what is old.
 ///
 /// # Errors
-/// When the store is away; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
 pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let now = webhooks.app.clock.now();

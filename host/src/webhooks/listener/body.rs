@@ -72,8 +72,8 @@ fn local_url(node: Node<'_, '_>, reached: &[IpNet], faults: &mut Faults) -> Opti
     local.map_err(|rule| faults.add(node, rule)).ok()
 }
 
-/// Whether a URL is of the machine or the network of whoever listens. One that this service may send deliveries to is not:
-/// its receiver would be deceived by a token for it, except on the machine itself.
+/// Whether a URL is of the developer's machine or network. One that this service may send deliveries to is not: a token for
+/// it would deceive its receiver, except on the machine itself.
 fn is_local(url: &str, reached: &[IpNet]) -> bool {
     let url = Url::parse(url).ok();
     let Some(host) = url.as_ref().and_then(Url::host_str) else {

@@ -74,7 +74,7 @@ pub(in crate::webhooks) fn leave(
 /// Removes a listener, or returns what it has left.
 ///
 /// # Errors
-/// When the store is away; [`Error::Conflict`] when its stream is back, or another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when its stream is back, or another host goes on with it.
 pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let damaged = || Error::Bug(format!("{} is not a listener", work.job.id));
     let tenant = TenantId::of_partition(&work.partition).ok_or_else(damaged)?;
@@ -84,7 +84,7 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let now = webhooks.app.clock.now();
     match job.removed_at {
         None if webhooks.streams.has(id) => {
-            // Its stream is here, and was only kept from saying so: by a clock that was set, for example.
+            // Its stream is here, and could only not renew it in time: after a clock was set, for example.
             let mut change = Change::default();
             work.settle_until(&mut change, now.plus(GONE_AFTER));
             records.commit(change).await.map(drop)
@@ -139,7 +139,7 @@ async fn requeue(
     let end = removed_at.plus(LINGER);
     match claimed.next_due {
         _ if !claimed.jobs.is_empty() => work.settle_until(&mut change, now),
-        // One that is under way is returned when its lease ends.
+        // One that is in flight is returned when its lease ends.
         Some(due) => work.settle_until(&mut change, due.max(now)),
         None if now < end => work.settle_until(&mut change, end),
         None => work.settle(&mut change),

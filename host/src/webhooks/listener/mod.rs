@@ -51,7 +51,7 @@ impl Webhooks {
     /// Creates a temporary webhook.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when there are too many; when the store is away.
+    /// [`Error::Conflict`] when there are too many; when the store is unavailable.
     pub(super) async fn listen(&self, tenant: &TenantId, new: NewListener) -> Result<Created> {
         check_room(self.caches.of(&self.app, tenant).await?.len())?;
         let key_is_made = new.shared_key.is_none();

@@ -96,7 +96,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::error::Error::NotFound); [`Error::Conflict`](crate::error::Error::Conflict) when the
-    /// webhook is not a listener's; when the store is away.
+    /// webhook is not a listener's; when the store is unavailable.
     pub(in crate::webhooks) async fn report(
         &self,
         tenant: &TenantId,

@@ -58,7 +58,7 @@ impl Webhooks {
     /// The deliveries of a temporary webhook, from now on on this stream.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] for a webhook that is not temporary; when the store is away.
+    /// [`Error::NotFound`]; [`Error::Conflict`] for a webhook that is not temporary; when the store is unavailable.
     pub(in crate::webhooks) async fn offers(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -244,7 +244,7 @@ impl Following {
             let of = Job::read(&work.job.body)?;
             match webhook.filter(|webhook| webhook.id == of.webhook) {
                 Some(webhook) => self.offer_one(webhook, of, work, now).await?,
-                // Of a listener that had the slot before, or to be held while the webhook is disabled.
+                // It is of a listener that had the slot before, or its webhook is disabled.
                 None => {
                     let mut change = Change::default();
                     work.settle(&mut change);

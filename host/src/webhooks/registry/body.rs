@@ -178,7 +178,7 @@ pub(in crate::webhooks) fn event_types(
     Some(types)
 }
 
-/// Reads `{ type, username?, password? }`; whether the password is to be kept.
+/// Reads `{ type, username?, password? }`; whether the password is to stay the one that is stored.
 fn authentication(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Authentication, bool)> {
     let object = faults.object(node)?;
     let kind = faults.required(object, "type")?;

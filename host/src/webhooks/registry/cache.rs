@@ -1,4 +1,5 @@
-//! The webhooks of a tenant, in memory as the store has them: whoever publishes or delivers looks here.
+//! The webhooks of a tenant, in memory as the store has them. Every event and every attempt looks here, and not in the
+//! store.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,7 +21,7 @@ use crate::store::Entry;
 /// The webhooks of a tenant, by id.
 pub(in crate::webhooks) type Webhooks = BTreeMap<Uuid, Arc<Webhook>>;
 
-/// The webhooks of the tenants that somebody has asked for.
+/// The webhooks of the tenants that were asked for.
 #[derive(Debug, Default)]
 pub(in crate::webhooks) struct Caches(RwLock<PerTenant<Cache>>);
 
@@ -48,7 +49,7 @@ impl Caches {
         (caches.all().len(), webhooks.sum())
     }
 
-    /// How old the oldest of them is that somebody has asked for lately.
+    /// How old the oldest of them is that was asked for lately.
     pub(in crate::webhooks) fn age(&self, now: Timestamp) -> Duration {
         let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let ages = caches.all();
@@ -141,7 +142,8 @@ impl Subscriber for Cache {
     }
 }
 
-/// The webhooks that an event is for. One that is disabled, by whomever, gets it once it is enabled, if that is soon.
+/// The webhooks that an event is for. One that is disabled, by its owner or the service, gets it
+/// once it is enabled, if that is soon.
 pub(in crate::webhooks) fn wanting<'w>(
     all: impl Iterator<Item = &'w Arc<Webhook>>,
     event_type: &str,

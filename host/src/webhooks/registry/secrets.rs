@@ -1,4 +1,4 @@
-//! The secrets of a webhook's settings: those that a request sets, those that are kept, and those that are made here.
+//! The secrets of a webhook's settings: set by a request, taken over from what is stored, or made here.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// What a request sets, with the secrets that are stored where it keeps them; whether a shared key was made.
 ///
 /// # Errors
-/// [`Error::Invalid`] when a password is to be kept and there is none for that receiver.
+/// [`Error::Invalid`] when the stored password is asked for and there is none for that receiver.
 pub(in crate::webhooks) fn with_secrets(
     new: NewWebhook,
     stored: Option<&Settings>,
@@ -19,13 +19,13 @@ pub(in crate::webhooks) fn with_secrets(
     if new.keeps_password {
         // A caller who may write webhooks could have it sent to a receiver of their own otherwise.
         let stored = stored.filter(|stored| is_same_origin(stored, &settings));
-        let kept = stored.and_then(|stored| match &stored.authentication {
+        let password = stored.and_then(|stored| match &stored.authentication {
             Authentication::Basic { password, .. } => Some(password.clone()),
             Authentication::Bearer => None,
         });
-        let kept = kept.ok_or_else(no_password)?;
+        let stored_password = password.ok_or_else(no_password)?;
         if let Authentication::Basic { password, .. } = &mut settings.authentication {
-            *password = kept;
+            *password = stored_password;
         }
     }
     let is_made = new.key == SharedKeyChange::Generate;

@@ -1,0 +1,103 @@
+//! The receiver of all webhooks of the bench, and how long each event took to arrive.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// See the module's documentation.
+pub struct Receiver {
+    pub address: std::net::SocketAddr,
+    latencies: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Receiver {
+    /// On a thread of its own.
+    pub fn start() -> Self {
+        let latencies = Arc::new(Mutex::new(Vec::new()));
+        let (ready, address) = std::sync::mpsc::channel();
+        let shared = Arc::clone(&latencies);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.unwrap().block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                while let Ok((stream, _)) = listener.accept().await {
+                    stream.set_nodelay(true).unwrap();
+                    let shared = Arc::clone(&shared);
+                    tokio::spawn(async move {
+                        let _ = talk(stream, &shared).await;
+                    });
+                }
+            });
+        });
+        Self {
+            address: address.recv().unwrap(),
+            latencies,
+        }
+    }
+
+    pub fn take(&self) -> Vec<Duration> {
+        std::mem::take(&mut *self.latencies.lock().unwrap())
+    }
+
+    pub fn count(&self) -> usize {
+        self.latencies.lock().unwrap().len()
+    }
+}
+
+async fn talk(stream: TcpStream, latencies: &Mutex<Vec<Duration>>) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let (mut line, mut body) = (String::new(), Vec::new());
+    loop {
+        line.clear();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        let is_endless = line.contains("/endless");
+        let mut length = 0;
+        loop {
+            line.clear();
+            stream.read_line(&mut line).await?;
+            if line == "\r\n" {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        body.resize(length, 0);
+        stream.read_exact(&mut body).await?;
+        if is_endless {
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+                .await?;
+            loop {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                stream.write_all(b"x").await?;
+            }
+        }
+        // The id of an event is when it was published.
+        let id = std::str::from_utf8(&body[7..]).unwrap();
+        let sent: u64 = id.split('-').next().unwrap().parse().unwrap();
+        latencies
+            .lock()
+            .unwrap()
+            .push(Duration::from_micros(micros().saturating_sub(sent)));
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
+    }
+}
+
+/// The time, in microseconds since the epoch.
+pub fn micros() -> u64 {
+    u64::try_from(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_micros(),
+    )
+    .unwrap()
+}
