@@ -55,7 +55,7 @@ async function webhook(changes = {}) {
 async function publish(type, data) {
   const answer = await on.host.api("POST", "/api/v1/events", { type, data });
   assert.equal(answer.status, 202);
-  assert.ok((await answer.json()).deliveries > 0, `nobody gets ${type}`);
+  assert.ok((await answer.json()).deliveries > 0, `no webhook gets ${type}`);
 }
 
 /** All deliveries that a filter finds. */
@@ -211,7 +211,7 @@ describe("webhooks", () => {
     });
   });
 
-  test("when someone else has saved first, both versions are shown", async () => {
+  test("when another user has saved first, both versions are shown", async () => {
     const made = await webhook();
     await visit(on, "#/webhooks", async (page) => {
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
@@ -219,7 +219,7 @@ describe("webhooks", () => {
       const { id, hasSharedKey, createdAt, lastModified, ...body } = made;
       assert.equal((await on.host.api("PUT", `${WEBHOOKS}/${id}`, { ...body, name: "Theirs" })).status, 200);
       await save(page);
-      await dialog(page).getByText("Someone else changed this while you were editing").waitFor();
+      await dialog(page).getByText("Another user changed this while you were editing").waitFor();
       const changes = (side) => dialog(page).locator(".side").filter({ hasText: side }).locator("ins, del").allTextContents();
       assert.deepEqual(await changes("What they changed"), [`−removed: ${made.name}`, "+added: Theirs"]);
       assert.deepEqual(await changes("What saving yours would change now"), ["−removed: Theirs", "+added: Mine"]);

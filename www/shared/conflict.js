@@ -22,7 +22,7 @@ export function conflict({ base, theirs, mine, compare, describe }, choices) {
   return h(
     "section",
     { class: "conflict", "aria-label": "Two versions" },
-    h("h2", {}, icon("alert"), theirs ? "Someone else changed this while you were editing" : "Someone else deleted this while you were editing"),
+    h("h2", {}, icon("alert"), theirs ? "Another user changed this while you were editing" : "Another user deleted this while you were editing"),
     h("div", { class: "sides" }, sides),
     h("div", { class: "actions" }, choices),
   );
