@@ -442,6 +442,20 @@ describe("deliveries", () => {
     });
   });
 
+  test("one whose request is not kept any more says so", async () => {
+    const hook = await webhook();
+    await publish(hook.eventTypes[0], { order: 7 });
+    const { id } = await delivered(hook, "DELIVERED");
+    const { request, ...rest } = await (await on.host.api("GET", `/api/v1/deliveries/${id}`)).json();
+    assert.ok(request);
+    const page = await signedIn(on.context, on.host);
+    await page.route(`**/api/v1/deliveries/${id}`, (route) => route.fulfill({ json: rest }));
+    await page.evaluate((hash) => (location.hash = hash), `#/webhooks/delivery/${id}`);
+    await page.getByRole("region", { name: "What is sent" }).getByText("It is not kept any more.").waitFor();
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
   test("one that does not exist is named, and the page goes on when the host comes back", () => visit(on, "#/webhooks/delivery/01900000-0000-7000-8000-000000000000", async (page) => {
     await page.getByText("There is no such delivery").waitFor();
     await page.route("**/api/v1/**", (route) => route.abort());

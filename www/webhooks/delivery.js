@@ -100,7 +100,7 @@ class DeliveryPage {
     this.#drawState();
     this.#once("facts", [this.#delivery, this.#desk.name(webhookId)], () => this.#facts.replaceChildren(...factsOf(this.#desk, this.#delivery)));
     this.#once("actions", [request, this.#mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...this.#actionsOf())));
-    this.#once("sent", request, () => this.#sent.replaceChildren(...sentParts(request)));
+    this.#once("sent", [request], () => this.#sent.replaceChildren(...sentParts(request)));
     this.#drawAttempts();
   }
 
