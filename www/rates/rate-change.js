@@ -1,5 +1,5 @@
 /**
- * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that someone else has changed in
+ * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that another user has changed in
  * the meantime is not overwritten unseen.
  */
 

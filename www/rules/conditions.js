@@ -6,7 +6,7 @@
 import { button, confirmed, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
-import { errorText } from "../shared/messages.js";
+import { NOT_DELETED, errorText } from "../shared/messages.js";
 import { conditionPath, copyCondition, editCondition } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
 import { conditionTemplates } from "./templates.js";
@@ -69,6 +69,6 @@ async function remove(session, id) {
     await session.remove(conditionPath(id), etag);
     notify(`${id} was deleted.`);
   } catch (error) {
-    notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
+    notify(error.code === "outdated" ? NOT_DELETED : errorText(error));
   }
 }

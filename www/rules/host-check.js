@@ -11,7 +11,7 @@ import { missingPermission } from "../shared/messages.js";
 const DELAY_MS = 250;
 const RETRY_MS = 3000;
 
-/** Who has one of these may ask for a decision; the second one is enough for projects. */
+/** With one of these permissions a user may ask for a decision; the second one is enough for projects. */
 const EVALUATE = "ecs.condition.evaluate";
 const PERMISSIONS = { evaluateProjectRestrictions: [EVALUATE, "ecs.project-restriction.evaluate"] };
 
@@ -20,21 +20,10 @@ const PERMISSIONS = { evaluateProjectRestrictions: [EVALUATE, "ecs.project-restr
  * `close` ends asking.
  */
 export function hostCheck(session) {
-  const text = h("span", {});
-  const digest = h("code", {});
-  const element = h("p", { class: "host-check", "aria-live": "off", "data-state": "checking" }, text, digest);
+  const { element, show } = badge();
   let checking;
   let again;
   let retry;
-
-  const show = (state, image, sentence, engine) => {
-    element.dataset.state = state;
-    // Only a difference is announced: agreement after each keystroke would be a nuisance.
-    element.setAttribute("aria-live", state === "differs" ? "polite" : "off");
-    text.replaceChildren(image ? icon(image) : h("i", { class: "spinner" }), sentence);
-    digest.textContent = engine ? `module ${engine.slice(0, 8)}` : "";
-    digest.title = engine ? `SHA-256 of the module: ${engine}` : "";
-  };
 
   const ask = async (call, request, expected, { signal }) => {
     if (signal.aborted) return;
@@ -47,10 +36,7 @@ export function hostCheck(session) {
       if (error.code !== "invalid" && error.code !== "not_found") return showUnchecked(error);
       answer = { text: errorKey(error), engine: error.engine };
     }
-    if (signal.aborted) return;
-    if (answer.text !== expected) show("differs", "alert", "The host made a different decision", answer.engine);
-    else if (answer.engine !== sha256) show("differs", "alert", "The host agrees, but runs another module. Reload this page", answer.engine);
-    else show("agrees", "check", "The host made the same decision", answer.engine);
+    if (!signal.aborted) show(...comparison(answer, expected));
   };
   const askLater = debounce(DELAY_MS, ask);
 
@@ -101,6 +87,29 @@ export function hostCheck(session) {
       unlisten();
     },
   };
+}
+
+/** The element, and what shows a state in it: with an image, a sentence, and the digest of the module that decided. */
+function badge() {
+  const text = h("span", {});
+  const digest = h("code", {});
+  const element = h("p", { class: "host-check", "aria-live": "off", "data-state": "checking" }, text, digest);
+  const show = (state, image, sentence, engine) => {
+    element.dataset.state = state;
+    // Only a difference is announced: agreement after each keystroke would be a nuisance.
+    element.setAttribute("aria-live", state === "differs" ? "polite" : "off");
+    text.replaceChildren(image ? icon(image) : h("i", { class: "spinner" }), sentence);
+    digest.textContent = engine ? `module ${engine.slice(0, 8)}` : "";
+    digest.title = engine ? `SHA-256 of the module: ${engine}` : "";
+  };
+  return { element, show };
+}
+
+/** What the badge shows of an answer of the host. */
+function comparison({ text, engine }, expected) {
+  if (text !== expected) return ["differs", "alert", "The host made a different decision", engine];
+  if (engine !== sha256) return ["differs", "alert", "The host agrees, but runs another module. Reload this page", engine];
+  return ["agrees", "check", "The host made the same decision", engine];
 }
 
 /** Errors agree when they have the same code and the same first fault. */

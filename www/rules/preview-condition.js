@@ -20,167 +20,222 @@ const TRY = "Try a change";
 /** Decides for a new rule that has no id yet. */
 const UNNAMED = "new-rule";
 
+/** What tills answer for a rule that is not saved yet. */
+const NOT_YET = { tone: "none", image: "alert", title: "No such condition", why: "Tills that ask for it get an error." };
+
+/** The dialogs are loaded when they are first used. */
+const dialogs = () => import("./condition-editor.js");
+
 /** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
-export function conditionMode(session, { id: first, state, remember }) {
-  const { memory } = session;
-  const card = decisionCard();
-  const check = hostCheck(session);
-  const exchange = exchangeDetails();
-  const select = h("select", { onchange: () => choose(select.value) });
+export const conditionMode = (session, given) => new ConditionMode(session, given);
+
+class ConditionMode {
+  #session;
+  #given;
+  #card = decisionCard();
+  #exchange = exchangeDetails();
+  #check;
+  #select = h("select", { onchange: () => this.#choose(this.#select.value) });
+  #item;
+  #customer;
+  #chart = ageChart((age) => this.#customer.setAge(age));
+  #fields;
+  #rule;
+  /** The condition that is shown; undefined while it is a new one. */
+  #stored;
+  /** The catalog that holds only the draft. */
+  #draftCatalog;
+  #wanted;
+  #isInitialized = false;
+
+  constructor(session, given) {
+    const { id, state } = given;
+    const onchange = () => this.#decide();
+    this.#session = session;
+    this.#given = given;
+    this.#wanted = id;
+    this.#check = hostCheck(session);
+    this.#item = itemFields(onchange, { item: "beer-0.5l", ...state });
+    this.#customer = customerFields(onchange, { age: "17", ...state });
+    const isTaken = (typed) => this.#stored === undefined && this.#find(typed) !== undefined;
+    this.#fields = conditionFields({ onchange, isTaken, onopen: (existing) => this.#choose((this.#select.value = existing)) });
+    this.#rule = rulePane(this.#fields.element, { oncopy: () => this.#copy(), ondiscard: () => this.#discard(), onsave: () => this.#save() });
+    this.inputs = [field("Condition", this.#select), ...this.#rule.elements, this.#item.element, this.#customer.element];
+    this.outputs = [this.#card.element, this.#check.element, this.#chart.element, this.#exchange.element];
+  }
+
+  close() {
+    this.#check.close();
+  }
+
+  /** Shows a new catalog. A draft stays when others change something else. */
+  refresh() {
+    const { memory } = this.#session;
+    const conditions = this.#session.conditions();
+    this.#keepDeleted();
+    const chosen = this.#chosen(conditions);
+    this.#select.replaceChildren(...conditions.map((each) => h("option", { value: each.id }, this.#optionText(each))), h("option", { value: NEW }, "A new condition…"));
+    this.#select.value = chosen;
+    this.#customer.offer(conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
+    const key = draftKey(this.#find(chosen)?.id);
+    const { draft } = this.#given.state ?? {};
+    if (!this.#isInitialized && draft && !memory.get(key)) memory.set(key, draft);
+    this.#isInitialized = true;
+    if (this.#find(this.#wanted) || this.#wanted === NEW) this.#wanted = undefined;
+    this.#choose(chosen);
+  }
+
+  /** The draft of a condition that another user has deleted is now that of a new one. */
+  #keepDeleted() {
+    const { memory } = this.#session;
+    const isGone = this.#stored !== undefined && this.#find(this.#stored.id) === undefined;
+    if (!isGone || !memory.get(this.#key()) || memory.get(draftKey())) return;
+    memory.set(draftKey(), { ...this.#fields.value(), id: this.#stored.id });
+    memory.delete(this.#key());
+    this.#wanted = NEW;
+  }
+
+  /** Which condition to show: the wanted one, the one that is shown, or the first. */
+  #chosen(conditions) {
+    const { value } = this.#select;
+    const kept = this.#isInitialized && (value === NEW || this.#find(value)) ? value : undefined;
+    const fallback = this.#session.memory.get(draftKey()) ? NEW : (conditions[0]?.id ?? NEW);
+    return this.#find(this.#wanted)?.id ?? (this.#wanted === NEW ? NEW : (kept ?? fallback));
+  }
+
+  #key() {
+    return draftKey(this.#stored?.id);
+  }
+
+  #find(id) {
+    return this.#session.conditions().find((condition) => condition.id === id);
+  }
+
+  #isDraft() {
+    return this.#stored === undefined || this.#fields.differs(this.#stored);
+  }
+
+  #optionText({ id, enabled }) {
+    return `${id}${enabled ? "" : " (off)"}${this.#session.memory.get(draftKey(id)) ? " (draft)" : ""}`;
+  }
+
+  async #copy() {
+    const { copyCondition } = await dialogs();
+    await copyCondition(this.#session, this.#isDraft() ? this.#fields.value() : this.#stored);
+  }
+
+  /** Saves the draft; a new condition is then the one that is shown. */
+  async #save() {
+    const { id } = this.#fields.value();
+    const { editCondition } = await dialogs();
+    if (await editCondition(this.#session, this.#stored, { given: this.#fields.value() })) this.#wanted = id;
+    this.refresh();
+  }
+
+  #discard() {
+    this.#session.memory.delete(this.#key());
+    this.#choose(this.#select.value);
+  }
+
+  /** Shows a condition, with its draft if there is one. */
+  #choose(id) {
+    this.#stored = this.#find(id);
+    const draft = this.#session.memory.get(this.#key());
+    this.#fields.show(draft ?? this.#stored ?? newCondition(), { named: this.#stored !== undefined });
+    if (this.#stored === undefined || draft !== undefined) this.#rule.open();
+    this.#decide();
+  }
+
+  /** Keeps the draft while something else is shown. */
+  #keepDraft() {
+    const { memory } = this.#session;
+    const isTyped = this.#stored === undefined ? this.#fields.differs(newCondition()) : this.#isDraft();
+    if (isTyped) memory.set(this.#key(), this.#fields.value());
+    else memory.delete(this.#key());
+  }
+
+  #decide() {
+    this.#keepDraft();
+    const isDraft = this.#isDraft();
+    const rule = isDraft ? this.#fields.value() : this.#stored;
+    this.#customer.show({ age: rule.rule === "AGE_RESTRICTION", licenses: rule.rule === "LICENSE_REQUIREMENT" });
+    this.#showRule(isDraft);
+
+    const id = rule.id || UNNAMED;
+    const request = { item: this.#item.value(), context: { customer: this.#customer.value() } };
+    const catalog = isDraft ? this.#prepare({ ...rule, id }) : this.#session.catalog;
+    const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request));
+    this.#showDecision(rule, request, answer, isDraft);
+    this.#exchange.show(`/api/v1/conditions/${encodeURIComponent(id)}/evaluate`, request, answer, { isDraft });
+    if (isDraft) this.#check.draft();
+    else this.#check.compare("evaluateCondition", [id, request], answer);
+    this.#fields.check({ isTyping: true });
+    this.#item.showFaults(answer.faults);
+    this.#customer.showFaults(answer.faults);
+
+    this.#chart.element.hidden = rule.rule !== "AGE_RESTRICTION" || answer instanceof Error;
+    if (!this.#chart.element.hidden) {
+      const at = (age) => ({ item: request.item, context: { customer: { ...request.context.customer, customer_age: age } } });
+      this.#chart.draw((age) => worst(catalog.evaluateCondition(id, at(age)).results.map(({ decision }) => decision)), this.#customer.age(), isDraft);
+    }
+    this.#given.remember(this.#stored?.id, { ...this.#item.state(), ...this.#customer.state(), draft: this.#session.memory.get(this.#key()) });
+  }
+
+  #showRule(isDraft) {
+    this.#rule.show(this.#stored, { isDraft, mayWrite: this.#session.may("ecs.condition.write") });
+    const [option] = this.#select.selectedOptions;
+    if (option && this.#stored) option.textContent = this.#optionText(this.#stored);
+  }
+
+  /** Shows the decision and, beside that of a draft, what tills answer today. */
+  #showDecision(rule, request, answer, isDraft) {
+    const unnamed = (each) => (rule.id ? each : { ...each, id: undefined });
+    const shown = answer instanceof Error ? answer : { ...answer, results: answer.results.map(unnamed) };
+    const today = isDraft ? this.#today(request) : undefined;
+    this.#card.show(verdict(shown, { isOff: !rule.enabled }), today);
+  }
+
+  #today(request) {
+    if (this.#stored === undefined) return NOT_YET;
+    const { id, enabled } = this.#stored;
+    return verdict(attempt(() => this.#session.catalog.evaluateCondition(id, request)), { isOff: !enabled });
+  }
+
+  /** Prepares a catalog that holds only the draft. */
+  #prepare(draft) {
+    this.#draftCatalog?.free?.();
+    this.#draftCatalog = attempt(() => new Catalog({ global: [], tenant: [{ ...draft, scope: "TENANT" }] }));
+    return this.#draftCatalog;
+  }
+}
+
+/** What the rule says as it is in force, the form in which it can be changed, and what can be done with the draft. */
+function rulePane(form, { oncopy, ondiscard, onsave }) {
   const about = h("p", { class: "rule" });
-  const item = itemFields(decide, { item: "beer-0.5l", ...state });
-  const customer = customerFields(decide, { age: "17", ...state });
-  const chart = ageChart((age) => customer.setAge(age));
-  const fields = conditionFields({ onchange: decide, isTaken, onopen: (id) => choose((select.value = id)) });
   const summary = h("summary", {}, TRY);
-  const discard = button("Discard", { class: "plain", onclick: discardDraft });
-  const save = button("Save this rule…", { class: "primary", onclick: saveDraft });
+  const discard = button("Discard", { class: "plain", onclick: ondiscard });
+  const save = button("Save this rule…", { class: "primary", onclick: onsave });
   const actions = h("div", { class: "actions", hidden: true }, discard, save);
-  const draftForm = h("details", { class: "draft" }, summary, h("div", { class: "stack" }, fields.element, actions));
-  const copy = button("Copy as my own rule", { image: "copy", onclick: copyRule });
+  const draft = h("details", { class: "draft" }, summary, h("div", { class: "stack" }, form, actions));
+  const copy = button("Copy as my own rule", { image: "copy", onclick: oncopy });
   const globalNote = h(
     "div",
     { class: "global-note", hidden: true },
     h("p", {}, icon("lock"), h("span", {}, h("b", {}, "A global rule."), " It belongs to the platform and applies to all its tenants. You may see what a change would do, but not save it here.")),
     copy,
   );
-
-  let stored;
-  let draftCatalog;
-  let wanted = first;
-  let isInitialized = false;
-
-  const key = () => draftKey(stored?.id);
-  const find = (id) => session.conditions().find((condition) => condition.id === id);
-  function isTaken(id) {
-    return stored === undefined && find(id) !== undefined;
-  }
-  const isDraft = () => stored === undefined || fields.differs(stored);
-  const mayWrite = () => session.may("ecs.condition.write");
-
-  async function copyRule() {
-    const { copyCondition } = await dialogs();
-    await copyCondition(session, isDraft() ? fields.value() : stored);
-  }
-
-  /** Saves the draft; a new condition is then the one that is shown. */
-  async function saveDraft() {
-    const { id } = fields.value();
-    const { editCondition } = await dialogs();
-    if (!(await editCondition(session, stored, { given: fields.value() }))) return refresh();
-    wanted = id;
-    refresh();
-  }
-
-  function discardDraft() {
-    memory.delete(key());
-    choose(select.value);
-  }
-
-  /** Shows a condition, with its draft if there is one. */
-  function choose(id) {
-    stored = find(id);
-    const draft = memory.get(key());
-    fields.show(draft ?? stored ?? newCondition(), { named: stored !== undefined });
-    draftForm.open = stored === undefined || draft !== undefined || draftForm.open;
-    decide();
-  }
-
-  /** Keeps the draft while something else is shown. */
-  function keepDraft() {
-    if (stored === undefined ? fields.differs(newCondition()) : isDraft()) memory.set(key(), fields.value());
-    else memory.delete(key());
-  }
-
-  function decide() {
-    keepDraft();
-    const draft = fields.value();
-    const ofDraft = isDraft();
-    const rule = ofDraft ? draft : stored;
-    const needs = { age: rule.rule === "AGE_RESTRICTION", licenses: rule.rule === "LICENSE_REQUIREMENT" };
-    customer.show(needs);
-    showRule(ofDraft);
-
-    const id = rule.id || UNNAMED;
-    const request = { item: item.value(), context: { customer: customer.value() } };
-    const catalog = ofDraft ? prepareDraft({ ...draft, id }) : session.catalog;
-    const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request));
-    const unnamed = (each) => (rule.id ? each : { ...each, id: undefined });
-    const shown = answer instanceof Error ? answer : { ...answer, results: answer.results.map(unnamed) };
-    const today = stored && attempt(() => session.catalog.evaluateCondition(stored.id, request));
-    const isOff = !rule.enabled;
-    card.show(verdict(shown, { isOff }), ofDraft ? (stored ? verdict(today, { isOff: !stored.enabled }) : notYet) : undefined);
-    exchange.show(`/api/v1/conditions/${encodeURIComponent(id)}/evaluate`, request, answer, { isDraft: ofDraft });
-    if (ofDraft) check.draft();
-    else check.compare("evaluateCondition", [id, request], answer);
-    const faults = answer.faults ?? [];
-    fields.check({ isTyping: true });
-    item.showFaults(faults);
-    customer.showFaults(faults);
-
-    chart.element.hidden = !needs.age || answer instanceof Error;
-    if (!chart.element.hidden) {
-      const at = (age) => ({ item: request.item, context: { customer: { ...request.context.customer, customer_age: age } } });
-      chart.draw((age) => worst(catalog.evaluateCondition(id, at(age)).results.map(({ decision }) => decision)), customer.age(), ofDraft);
-    }
-    remember(stored?.id, { ...item.state(), ...customer.state(), draft: memory.get(key()) });
-  }
-
-  /** Shows what the rule says: as it is in force, and as the draft would have it. */
-  function showRule(ofDraft) {
-    about.textContent = stored ? `${conditionText(stored)}${stored.enabled ? "." : ". Switched off."}` : "";
-    const isGlobal = stored?.scope === "GLOBAL";
-    globalNote.hidden = !isGlobal;
-    copy.hidden = !mayWrite();
-    summary.textContent = stored ? TRY : "New rule";
-    draftForm.classList.toggle("is-draft", ofDraft);
-    actions.hidden = !ofDraft;
-    save.hidden = isGlobal || !mayWrite();
-    const option = select.selectedOptions[0];
-    if (option && stored) option.textContent = optionText(stored);
-  }
-
-  const optionText = ({ id, enabled }) => `${id}${enabled ? "" : " (off)"}${memory.get(draftKey(id)) ? " (draft)" : ""}`;
-
-  /** Prepares a catalog that holds only the draft. */
-  const prepareDraft = (draft) => {
-    draftCatalog?.free?.();
-    draftCatalog = attempt(() => new Catalog({ global: [], tenant: [{ ...draft, scope: "TENANT" }] }));
-    return draftCatalog;
-  };
-
   return {
-    inputs: [field("Condition", select), about, globalNote, draftForm, item.element, customer.element],
-    outputs: [card.element, check.element, chart.element, exchange.element],
-    refresh,
-    close: check.close,
+    elements: [about, globalNote, draft],
+    open: () => (draft.open = true),
+    show(stored, { isDraft, mayWrite }) {
+      about.textContent = stored ? `${conditionText(stored)}${stored.enabled ? "." : ". Switched off."}` : "";
+      const isGlobal = stored?.scope === "GLOBAL";
+      globalNote.hidden = !isGlobal;
+      copy.hidden = !mayWrite;
+      summary.textContent = stored ? TRY : "New rule";
+      draft.classList.toggle("is-draft", isDraft);
+      actions.hidden = !isDraft;
+      save.hidden = isGlobal || !mayWrite;
+    },
   };
-
-  /** Shows a new catalog. A draft stays when others change something else. */
-  function refresh() {
-    const conditions = session.conditions();
-    const isGone = stored !== undefined && find(stored.id) === undefined;
-    // The draft of a condition that someone has deleted is now that of a new one.
-    if (isGone && memory.get(key()) && !memory.get(draftKey())) {
-      memory.set(draftKey(), { ...fields.value(), id: stored.id });
-      memory.delete(key());
-      wanted = NEW;
-    }
-    const kept = isInitialized && (select.value === NEW || find(select.value)) ? select.value : undefined;
-    const fallback = memory.get(draftKey()) ? NEW : (conditions[0]?.id ?? NEW);
-    const chosen = find(wanted)?.id ?? (wanted === NEW ? NEW : (kept ?? fallback));
-    select.replaceChildren(...conditions.map((each) => h("option", { value: each.id }, optionText(each))), h("option", { value: NEW }, "A new condition…"));
-    select.value = chosen;
-    customer.offer(conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
-    if (!isInitialized && state?.draft && !memory.get(draftKey(find(chosen)?.id))) memory.set(draftKey(find(chosen)?.id), state.draft);
-    isInitialized = true;
-    if (find(wanted) || wanted === NEW) wanted = undefined;
-    choose(chosen);
-  }
 }
-
-/** The dialogs are loaded when they are first used. */
-const dialogs = () => import("./condition-editor.js");
-
-/** What tills answer for a rule that is not saved yet. */
-const notYet = { tone: "none", image: "alert", title: "No such condition", why: "Tills that ask for it get an error." };

@@ -5,7 +5,7 @@
 import { button, confirmed, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
-import { counted, errorText, valueText } from "../shared/messages.js";
+import { NOT_DELETED, counted, errorText, valueText } from "../shared/messages.js";
 import { editProject, projectPath } from "./project-editor.js";
 import { draftKey } from "./project-fields.js";
 import { ruleLabel } from "./rule-changes.js";
@@ -97,6 +97,6 @@ async function remove(session, { projectId, ...project }) {
     await session.remove(projectPath(projectId), etag);
     notify(`${name} was deleted.`);
   } catch (error) {
-    notify(error.code === "outdated" ? "It was not deleted, because someone else has just changed it. Check it again." : errorText(error));
+    notify(error.code === "outdated" ? NOT_DELETED : errorText(error));
   }
 }

@@ -18,7 +18,7 @@ const ORDER = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
 export const worst = (decisions) => ORDER[Math.max(0, ...decisions.map((decision) => ORDER.indexOf(decision)))];
 
 /** What the reason of a result means; a result that allows has none. */
-export const reasonText = (reason) => (reason === null ? "Allowed" : (describe(reason) ?? reason));
+const reasonText = (reason) => (reason === null ? "Allowed" : (describe(reason) ?? reason));
 
 /** What a result means, and which license it is about. */
 export function resultText({ id, rule, reason }) {

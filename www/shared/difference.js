@@ -30,7 +30,7 @@ export function shownValues(values) {
   return more > 0 ? [...texts, `and ${counted(more, "value")} more`] : texts;
 }
 
-/** The changes as a list, for people who see colours and for those who do not. */
+/** The changes as a list, for users who see colours and for users who do not. */
 export function changeList(changes, label = "Changes") {
   const side = (name, sign, said, texts) =>
     texts.map((text) => h(name, { dir: "auto" }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "visually-hidden" }, `${said}: `), text));

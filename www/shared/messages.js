@@ -14,6 +14,9 @@ export function valueText(value) {
   return text === text.trim() && text !== "" && !/[\r\n]/.test(text) ? text : `“${text.replace(/\r\n|\r|\n/g, "↵")}”`;
 }
 
+/** Why something was not deleted: a user deletes only the version that they have seen. */
+export const NOT_DELETED = "It was not deleted, because another user has just changed it. Check it again.";
+
 /** What went wrong, and what to do about it. */
 export function errorText(error) {
   switch (error.code) {

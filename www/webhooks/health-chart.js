@@ -1,6 +1,6 @@
 /**
  * The last 24 hours of a webhook as bars: what was delivered above the line, failed attempts below it. A sentence says the
- * same to those who cannot see it.
+ * same to users who cannot see it.
  */
 
 import { h } from "../shared/dom.js";

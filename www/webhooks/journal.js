@@ -23,16 +23,8 @@ export function journal(desk) {
   const again = button("Send these again", { image: "retry", onclick: () => replayThose(desk, replays, filter.value()) });
   const older = button("Show older ones", { class: "plain", onclick: () => readOlder() });
   const empty = h("div", { class: "empty-state" });
-  const element = h(
-    "div",
-    { class: "stack journal" },
-    replays.element,
-    filter.element,
-    h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, publish, again)),
-    table.element,
-    empty,
-    h("div", { class: "more" }, older),
-  );
+  const toolbar = h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, publish, again));
+  const element = h("div", { class: "stack journal" }, replays.element, filter.element, toolbar, table.element, empty, h("div", { class: "more" }, older));
   let deliveries;
   let isSearching = false;
 

@@ -27,7 +27,7 @@ export async function publishEvent(desk) {
     });
   const isSent = await editWithDraft(desk.memory, "event:", (draft) => eventFields(desk, draft), open);
   if (!isSent) return;
-  if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so nobody gets it.");
+  if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so it is not sent.");
   else notify(answer.deliveries === 1 ? "One webhook gets it." : `${answer.deliveries.toLocaleString("en")} webhooks get it.`);
   desk.reread();
 }

@@ -61,7 +61,7 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
   if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved.sharedKey);
 }
 
-/** Someone has deleted the webhook, so there is no version to replace. */
+/** Another user may have deleted the webhook: then there is no version to replace. */
 function required(version) {
   if (version !== undefined) return version;
   throw new TillgateError({ code: "not_found", message: "the webhook does not exist" });
