@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-import { current } from "../js/src/engine.js";
-import * as tillgate from "../js/src/node.js";
+import { current } from "../js/src/shared/engine.js";
+import * as tillgate from "../js/src/runtime/node.js";
 import { measure, questions } from "./support/measure.mjs";
 
 const root = new URL("../", import.meta.url);
@@ -20,7 +20,7 @@ console.log(JSON.stringify(figures));
 function firstDecision() {
   const program = `
     const begin = performance.now();
-    const { Catalog } = await import("${new URL("js/src/node.js", root)}");
+    const { Catalog } = await import("${new URL("js/src/runtime/node.js", root)}");
     const catalog = new Catalog({ global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] });
     catalog.evaluateCondition("beer", { item: { id: "a" }, context: { customer: { customer_age: 17 } } });
     console.log(performance.now() - begin);`;
@@ -49,7 +49,7 @@ async function inChromium() {
   const context = await browser();
   const page = await open(context, `${site.url}/blank`);
   const measured = await page.evaluate(async (samples) => {
-    const tillgate = await import("/js/src/browser.js");
+    const tillgate = await import("/js/src/runtime/browser.js");
     const { measure } = await import("/tests/support/measure.mjs");
     await tillgate.init();
     return measure(tillgate, samples);

@@ -12,7 +12,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-import { Catalog } from "../js/src/node.js";
+import { Catalog } from "../js/src/runtime/node.js";
 import { time } from "./support/measure.mjs";
 
 const peer = createRequire(new URL(".peers/", import.meta.url));

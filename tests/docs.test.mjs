@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
@@ -11,22 +12,47 @@ import { PROGRAM } from "./support/program.mjs";
 import { pasted } from "./support/pasted.mjs";
 
 const root = new URL("../", import.meta.url);
-const README = readFileSync(new URL("README.md", root), "utf8");
 const MINUTE_MS = 60_000;
+const { PYTHON } = process.env;
 
-function program(file, language) {
-  const text = readFileSync(new URL(file, root), "utf8");
-  return text.split("```" + language + "\n")[1].split("```")[0];
-}
+/**
+ * What is pasted: where its shell is, how many blocks it has at least that print something to compare, what the page shows
+ * to those who sign in, and a last command with what it must print.
+ */
+const DOCUMENTS = {
+  "README.md": { compared: 9, page: /Live · demo/, last: ["tillgate keys list", /signing/] },
+  "host/README.md": { compared: 7, page: /Live · acme\n[^]*There are no rules yet/ },
+  "host/benches/README.md": {},
+  "engine/README.md": { compared: 1, skip: !PYTHON && "PYTHON is not set to a Python with wasmtime" },
+  "js/README.md": { compared: 1, within: "js" },
+};
+
+/** Others, whose links are looked at. */
+const PAGES = ["host/store/src/embedded/README.md", "host/store/src/redis/README.md", "tests/vectors/README.md", "tests/receiver/README.md", "CHANGELOG.md"];
+
+/** What tests check elsewhere: the documentation tests of Rust, and `package*.test.mjs`. */
+const ELSEWHERE = ["rust", "js", "html"];
+/** What is only to be read. */
+const SAMPLES = ["text", "yaml"];
+
+/** How the parts of programs in TypeScript are compiled, beside the installed package: with what their readers have already. */
+const TSC = `'${new URL("tests/node_modules/", root).pathname}typescript/bin/tsc' --noEmit --strict --target es2022 --lib es2022,dom --module nodenext`;
+const ALREADY = `
+  import { Catalog, calculate, convert, oppositeRate, rateWithMarkup } from "tillgate";
+  declare const [projectId, token, clientId, clientSecret, audience, sharedKey]: string[];
+  declare const [headers, request, body, handle]: any[];
+`;
+
+const read = (file) => readFileSync(new URL(file, root), "utf8");
 
 /** The blocks of a document in order: `{ language, text }`. */
-function blocks(document) {
-  const found = document.matchAll(/^```(\w+)\n(.*?)^```$/gms);
+function blocks(file) {
+  const found = read(file).matchAll(/^```(\w*)\n(.*?)^```$/gms);
   return [...found].map(([, language, text]) => ({ language, text }));
 }
 
 /** A sample without what is different each time. */
-const lasting = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").replace(/\d+ ms/g, "N ms").trim();
+const lasting = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").replace(/\d+ ms/g, "N ms").replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "ID").trim();
 
 /** Signs in to the page with what a block has printed, as its reader does, and returns what they see. */
 async function seen([, url, clientId, clientSecret]) {
@@ -42,33 +68,67 @@ async function seen([, url, clientId, clientSecret]) {
   }
 }
 
-test("all lines of the README can be pasted into one shell, and print what it says", { timeout: 3 * MINUTE_MS }, async () => {
-  const shell = await pasted(PROGRAM);
-  const counts = { bash: 0, json: 0, text: 0 };
-  let printed;
-  let page;
+/** Whether a configuration is one that the program reads. */
+function configured(text) {
+  const folder = mkdtempSync(`${tmpdir()}/tillgate-docs-`);
   try {
-    for (const { language, text } of blocks(README)) {
-      if (language in counts) counts[language] += 1;
-      if (language === "sh" || language === "bash") printed = await shell.paste(text);
-      const credentials = language === "bash" && /^Open (\S+) and sign in with the client id (\S+) and the secret (\S+)$/m.exec(printed);
-      if (credentials) page = await seen(credentials);
-      if (language === "json") assert.deepEqual(JSON.parse(printed), JSON.parse(text));
-      // What a program of the background prints. Other samples are not of this shell.
-      if (language === "text" && /^\d{4}-/.test(text)) await shell.said((said) => lasting(said).includes(lasting(text)), text);
-    }
-    assert.match(await shell.paste("api caller"), /"tenantId":"acme"/, "the last client may ask the host that runs last");
+    writeFileSync(`${folder}/tillgate.toml`, text);
+    execFileSync(PROGRAM, ["serve", "--config", "tillgate.toml", "--print-config"], { cwd: folder });
   } finally {
-    await shell.end();
+    rmSync(folder, { recursive: true });
   }
-  assert.match(page, /Live · acme\n[^]*There are no rules yet/, "the page that the README leads to is that of the new tenant");
-  assert.ok(counts.bash > 25 && counts.json > 12 && counts.text > 2, JSON.stringify(counts));
+}
+
+for (const [file, { within, compared = 0, page, last, skip = false }] of Object.entries(DOCUMENTS)) {
+  test(`all lines of ${file} can be pasted into one shell, and print what it says`, { timeout: 3 * MINUTE_MS, skip }, async () => {
+    const shell = await pasted(PROGRAM, within);
+    let [printed, shown, count] = ["", "", 0];
+    const run = {
+      bash: async (text) => {
+        printed = await shell.paste(text);
+        const credentials = /^Open (\S+) and sign in with the client id (\S+) and the secret (\S+)$/m.exec(printed);
+        if (credentials) shown = await seen(credentials);
+      },
+      sh: (text) => run.bash(text),
+      python: (text) => run.bash(`'${PYTHON}' - <<'END'\n${text}END`),
+      ts: (text) => shell.paste(`cat > part.mts <<'END'\n${ALREADY}${text}END\nnode ${TSC} part.mts`),
+      json: (text) => assert.deepEqual(JSON.parse(printed), JSON.parse(text)),
+      log: (text) => shell.said((said) => lasting(said).includes(lasting(text)), text),
+      toml: configured,
+    };
+    try {
+      for (const { language, text } of blocks(file)) {
+        if (ELSEWHERE.includes(language) || SAMPLES.includes(language)) continue;
+        assert.ok(language in run, `a block is of the language "${language}"`);
+        await run[language](text);
+        if (language === "json" || language === "log") count += 1;
+      }
+      if (last) assert.match(await shell.paste(last[0]), last[1]);
+    } finally {
+      await shell.end();
+    }
+    if (page) assert.match(shown, page);
+    assert.ok(count >= compared, `${count} blocks were compared`);
+  });
+}
+
+test("the README has at most 300 lines, and links in the documentation lead somewhere", () => {
+  assert.ok(read("README.md").split("\n").length <= 301);
+  const titles = (file) => [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, title]) => title.toLowerCase().replaceAll(" ", "-"));
+  for (const file of [...Object.keys(DOCUMENTS), ...PAGES]) {
+    const prose = read(file).replace(/^```.*?^```$/gms, "");
+    for (const [, link] of prose.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const { pathname, hash } = new URL(link, new URL(file, root));
+      const to = pathname.slice(root.pathname.length);
+      assert.ok(existsSync(new URL(to, root)) && (!hash || titles(to).includes(hash.slice(1))), `${file} links to ${link}`);
+    }
+  }
 });
 
 test("a token that is refused is not silent, and the credentials of the demo end with it", async () => {
   const shell = await pasted(PROGRAM);
   try {
-    const [start, credentials] = blocks(README).filter(({ language }) => language === "bash");
+    const [start, credentials] = blocks("README.md").filter(({ language }) => language === "bash");
     await shell.paste(start.text);
     await shell.paste(credentials.text);
     const told = await shell.paste('if TOKEN=$(token "$CLIENT_ID" wrong 2>&1); then echo unexpected; else echo "refused: $TOKEN"; fi');
@@ -78,14 +138,6 @@ test("a token that is refused is not silent, and the credentials of the demo end
   } finally {
     await shell.end();
   }
-});
-
-test("the program of engine/README.md decides", { skip: !process.env.PYTHON && "PYTHON is not set to a Python with wasmtime" }, () => {
-  const printed = execFileSync(process.env.PYTHON, ["-c", program("engine/README.md", "python")], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  assert.match(printed, /age_restriction\.underage/);
 });
 
 test("the module is at most 64 KiB, compressed", () => {

@@ -19,6 +19,7 @@ const HOSTILE: &str = r#"(module
     (func (export "tillgate_input") (param i32) (result i32) (i32.const 1024))
     (func (export "tillgate_prepare") (param i32) (result i64) (i64.const 0x1300000002))
     (func (export "tillgate_release") (param i32))
+    (func (export "tillgate_tally") (result i32) (i32.const 64))
     (func (export "tillgate_rates") (param i32) (result i64) (i64.const 0x1000000003))
     (func (export "tillgate_evaluate") (param i32 i32) (result i64)
         (local $last i32)

@@ -241,8 +241,8 @@ const FLOORS: &[(bool, &[&str])] = &[
     (
         true,
         &[
-            "config", "data", "egress", "engine", "error", "identity", "jobs", "keys", "load",
-            "observe",
+            "body", "config", "data", "egress", "engine", "error", "identity", "jobs", "keys",
+            "load", "observe",
         ],
     ),
     (false, &["app"]),

@@ -7,10 +7,10 @@ import { describe as about, test } from "node:test";
 import { inspect } from "node:util";
 
 import * as glue from "../js/engine/tillgate.js";
-import { current } from "../js/src/engine.js";
-import * as tillgate from "../js/src/node.js";
-import { RatesClient } from "../js/src/rates-client.node.js";
-import { WebhookVerifier } from "../js/src/webhook.node.js";
+import { current } from "../js/src/shared/engine.js";
+import * as tillgate from "../js/src/runtime/node.js";
+import { RatesClient } from "../js/src/runtime/rates.node.js";
+import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 
 const { Catalog, TillgateError, calculate, convert, describe, oppositeRate, rateWithMarkup } = tillgate;
 
@@ -94,7 +94,7 @@ about("deciding", () => {
 
   test("every reason has a sentence, and nothing else has one", () => {
     glue.initSync({ module: readFileSync(new URL("../js/engine/tillgate_bg.wasm", import.meta.url)) });
-    const types = readFileSync(new URL("../js/src/index.d.ts", import.meta.url), "utf8");
+    const types = readFileSync(new URL("../js/src/shared/decision.d.ts", import.meta.url), "utf8");
     const reasons = types.match(/export type Reason =([^;]*);/)[1].match(/[a-z_]+\.[a-z_]+/g);
     assert.equal(reasons.length, 9);
     for (const reason of reasons) {
@@ -166,7 +166,7 @@ about("errors", () => {
 
   test("nothing is decided before the module is loaded, and a foreign module is refused", () => {
     const output = execFileSync(process.execPath, ["--input-type=module", "-e", `
-      import { Catalog, initSync, init } from "${new URL("../js/src/browser.js", import.meta.url)}";
+      import { Catalog, initSync, init } from "${new URL("../js/src/runtime/browser.js", import.meta.url)}";
       const code = (call) => { try { call(); } catch (error) { return error.code ?? error.name; } };
       const foreign = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 5, 3, 1, 0, 1, 7, 10, 1, 6, 109, 101, 109, 111, 114, 121, 2, 0);
       console.log(code(() => new Catalog({})), code(() => initSync(foreign)), code(() => new Catalog({})));
@@ -199,8 +199,8 @@ about("memory", () => {
   test("after a trap the next call uses a new instance, also with earlier catalogs", () => {
     const script = `
       import { readFileSync } from "node:fs";
-      import { Catalog, initSync } from "${new URL("../js/src/browser.js", import.meta.url)}";
-      import { current } from "${new URL("../js/src/engine.js", import.meta.url)}";
+      import { Catalog, initSync } from "${new URL("../js/src/runtime/browser.js", import.meta.url)}";
+      import { current } from "${new URL("../js/src/shared/engine.js", import.meta.url)}";
       import { limited } from "${new URL("support/limited.mjs", import.meta.url)}";
       initSync(limited(readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}"), 64));
       const catalog = new Catalog(${JSON.stringify(DOCUMENT)});
@@ -222,7 +222,7 @@ about("memory", () => {
   test("an input that is too large for the memory is refused, and later calls work", () => {
     const script = `
       import { readFileSync } from "node:fs";
-      import { Catalog, initSync } from "${new URL("../js/src/browser.js", import.meta.url)}";
+      import { Catalog, initSync } from "${new URL("../js/src/runtime/browser.js", import.meta.url)}";
       import { limited } from "${new URL("support/limited.mjs", import.meta.url)}";
       initSync(limited(readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}"), 32));
       const catalog = new Catalog(${JSON.stringify(DOCUMENT)});

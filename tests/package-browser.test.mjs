@@ -35,7 +35,7 @@ test("a page whose policy forbids WebAssembly gets an error, and may try again",
   const strict = await serve(ROOT, { policy: POLICY.replace(" 'wasm-unsafe-eval'", "") });
   const page = await open(context, `${strict.url}/blank`);
   const results = await page.evaluate(async () => {
-    const { init } = await import("/js/src/browser.js");
+    const { init } = await import("/js/src/runtime/browser.js");
     const failure = () => init().then(() => "loaded", (error) => error.name);
     return [await failure(), await failure()];
   });
@@ -47,7 +47,7 @@ test("a module with an unknown media type loads, and a missing one is reported w
   const plain = await serve(ROOT, { types: { ".js": "text/javascript" } });
   const page = await open(context, `${plain.url}/blank`);
   const results = await page.evaluate(async () => {
-    const { Catalog, init } = await import("/js/src/browser.js");
+    const { Catalog, init } = await import("/js/src/runtime/browser.js");
     const missing = await init("/nowhere.wasm").catch(({ message }) => message);
     await Promise.all([init(), init()]);
     return [missing, new Catalog({ global: [], tenant: [] }).evaluateProjectRestrictions({ projectId: crypto.randomUUID(), item: { id: "a" } }).allow];
@@ -77,7 +77,7 @@ test("a web worker decides, with its own module or one that the page has compile
 test("a page follows the rates of a shop", async () => {
   const page = await open(context, `${site.url}/blank`);
   const results = await page.evaluate(async () => {
-    const { RatesClient } = await import("/js/src/rates-client.browser.js");
+    const { RatesClient } = await import("/js/src/runtime/rates.browser.js");
     const rate = (rateValue) => ({ exchangeRateType: "SALES", rateValue, rateValueWithMarkup: rateValue, createdDate: "2026-11-20T17:40:00.000Z" });
     const data = { tenantId: "demo", businessUnitId: "se-001", updatedRates: [{ ...rate(11.1), sourceCurrencyCode: "SEK", targetCurrencyCode: "EUR" }] };
     const message = { messageId: "1", publishTime: "2026-11-20T17:40:00.000001Z", attributes: {}, data };

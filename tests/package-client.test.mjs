@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, mock, test } from "node:test";
 
-import { CatalogClient, Host, clientCredentials } from "../js/src/client.node.js";
-import { sha256 } from "../js/src/node.js";
+import { CatalogClient, Host, clientCredentials } from "../js/src/runtime/client.node.js";
+import { sha256 } from "../js/src/runtime/node.js";
 import { AUDIENCE, clientWith, demo, until } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 

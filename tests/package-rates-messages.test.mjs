@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { events } from "../js/src/event-stream.js";
-import { HeldRates } from "../js/src/held-rates.js";
-import { parseExactly, readMessage } from "../js/src/rates-message.js";
+import { events } from "../js/src/shared/event-stream.js";
+import { HeldRates } from "../js/src/rates/held-rates.js";
+import { parseExactly, readMessage } from "../js/src/rates/message.js";
 import { until } from "./support/program.mjs";
 import { KEY, RATES, SHOP, TIME, asked, connected, host, row, set, settled, valueOf } from "./support/rates-client.mjs";
 import { TENANT } from "./support/rates-host.mjs";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, mock, test } from "node:test";
 
-import { RatesClient } from "../js/src/rates-client.node.js";
+import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { until } from "./support/program.mjs";
 import { RATES, SHOP, asked, connect, connected, host, row, set, settled, valueOf } from "./support/rates-client.mjs";
 import { TENANT } from "./support/rates-host.mjs";

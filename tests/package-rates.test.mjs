@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { RatesClient } from "../js/src/rates-client.node.js";
+import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { clientWith, demo, until } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { TENANT, ratesHost } from "./support/rates-host.mjs";

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, beforeEach, describe, mock, test } from "node:test";
 
-import { parseCertificate } from "../js/src/certificate.js";
-import { WebhookVerifier } from "../js/src/webhook.node.js";
+import { parseCertificate } from "../js/src/webhook/certificate.js";
+import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 import { CALLBACK_URL, EMAIL, ISSUER, certificateServer, delivery, identity, publish, token } from "./support/webhook-sender.mjs";
 
 const SECOND_MS = 1000;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { WebhookError, WebhookVerifier } from "../js/src/webhook.node.js";
+import { WebhookError, WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 
 const file = new URL("receiver/deliveries.json", import.meta.url);
 const { verifiers, certificates, deliveries } = JSON.parse(readFileSync(file, "utf8"));

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { inspect } from "node:util";
 
-import { TillgateError } from "../js/src/node.js";
-import { WebhookError, WebhookVerifier } from "../js/src/webhook.node.js";
+import { TillgateError } from "../js/src/runtime/node.js";
+import { WebhookError, WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 import {
   CALLBACK_URL,
   EMAIL,
@@ -245,8 +245,8 @@ describe("a delivery is refused:", () => {
 
   test("every code is in the types, and the other way round", () => {
     const read = (name) => readFileSync(new URL(`../js/src/${name}`, import.meta.url), "utf8");
-    const typed = read("webhook.d.ts").match(/export type WebhookErrorCode =([^;]*);/)[1].match(/(?<=\| ")[a-z_]+/g);
-    const coded = read("webhook-error.js").match(/(?<=^ {2})[a-z_]+(?=: \[)/gm);
+    const typed = read("shared/error.d.ts").match(/export type WebhookErrorCode =([^;]*);/)[1].match(/(?<=\| ")[a-z_]+/g);
+    const coded = read("webhook/error.js").match(/(?<=^ {2})[a-z_]+(?=: \[)/gm);
     assert.deepEqual(typed.sort(), coded.sort());
   });
 });

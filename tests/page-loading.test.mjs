@@ -1,4 +1,4 @@
-// Before there is a session: what is loaded, how much it is, and signing in while the host is away.
+// Before there is a session: what is loaded, how much it is, and signing in while the host is unavailable.
 //
 //     cargo build && node --test tests/page-loading.test.mjs
 
@@ -55,13 +55,13 @@ test("the page weighs at most 140 KB over the wire", async () => {
   await own.close();
 });
 
-describe("while the host is away, signing in says so within five seconds and goes on by itself", () => {
-  const away = {
+describe("while the host is unavailable, signing in says so within five seconds and goes on by itself", () => {
+  const unavailable = {
     "and cannot be reached": (route) => route.abort(),
     // It accepts the connection and never answers.
     "and does not answer": () => {},
   };
-  for (const [name, handle] of Object.entries(away)) {
+  for (const [name, handle] of Object.entries(unavailable)) {
     test(name, async () => {
       const page = await open(on.context, on.host.url);
       await fill(page);

@@ -9,7 +9,7 @@ import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
 import { dialog, expected, focused, onDemo, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost, until } from "./support/program.mjs";
-import { RatesClient } from "../js/src/rates-client.node.js";
+import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { growthText, readDecimal } from "../www/rates/decimal.js";
 
 const SEK = "SALES/SEK/EUR";
@@ -266,13 +266,13 @@ describe("changing rates", () => {
     assert.doesNotMatch(await stored("FI-005"), /SEK/);
   }));
 
-  test("when someone else has changed the rate since the dry run, both are shown", () => visit(on, "#/rates/FI-006", async (page) => {
+  test("when another user has changed the rate since the dry run, both are shown", () => visit(on, "#/rates/FI-006", async (page) => {
     await page.getByRole("button", { name: "Set a rate" }).click();
     await enter(page, { rate: "11.7", to: "SEK" });
     await dialog(page).getByText("Changes the rates of this shop.").waitFor();
     await set("FI-006", SEK, 11.6);
     await press(page, "Save");
-    await dialog(page).getByText("Someone else changed this while you were editing").waitFor();
+    await dialog(page).getByText("Another user changed this while you were editing").waitFor();
     await dialog(page).getByText("Sales: 1 EUR = 11.6 SEK.").waitFor();
     await press(page, "Review mine again");
     await dialog(page).getByText("11.6 SEK").waitFor();
@@ -422,7 +422,7 @@ describe("business units", () => {
     await on.host.api("PUT", unit("FI"), body);
   }));
 
-  test("when someone else has saved a unit first, both versions are shown", () => visit(on, "#/rates/FI/details", async (page) => {
+  test("when another user has saved a unit first, both versions are shown", () => visit(on, "#/rates/FI/details", async (page) => {
     const { id, ...before } = await (await on.host.api("GET", unit("FI"))).json();
     await page.getByRole("button", { name: "Edit or move" }).click();
     await dialog(page).getByLabel("Name").fill("Suomi");

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
 import { identity } from "./support/webhook-sender.mjs";
-import { initSync } from "../js/src/browser.js";
+import { initSync } from "../js/src/runtime/browser.js";
 import { check, verdict } from "../www/webhooks/checks.js";
 import { curlOf } from "../www/webhooks/curl.js";
 import { dataText } from "../www/webhooks/event-data.js";

@@ -55,7 +55,7 @@ async function webhook(changes = {}) {
 async function publish(type, data) {
   const answer = await on.host.api("POST", "/api/v1/events", { type, data });
   assert.equal(answer.status, 202);
-  assert.ok((await answer.json()).deliveries > 0, `nobody gets ${type}`);
+  assert.ok((await answer.json()).deliveries > 0, `no webhook gets ${type}`);
 }
 
 /** All deliveries that a filter finds. */
@@ -211,7 +211,7 @@ describe("webhooks", () => {
     });
   });
 
-  test("when someone else has saved first, both versions are shown", async () => {
+  test("when another user has saved first, both versions are shown", async () => {
     const made = await webhook();
     await visit(on, "#/webhooks", async (page) => {
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
@@ -219,7 +219,7 @@ describe("webhooks", () => {
       const { id, hasSharedKey, createdAt, lastModified, ...body } = made;
       assert.equal((await on.host.api("PUT", `${WEBHOOKS}/${id}`, { ...body, name: "Theirs" })).status, 200);
       await save(page);
-      await dialog(page).getByText("Someone else changed this while you were editing").waitFor();
+      await dialog(page).getByText("Another user changed this while you were editing").waitFor();
       const changes = (side) => dialog(page).locator(".side").filter({ hasText: side }).locator("ins, del").allTextContents();
       assert.deepEqual(await changes("What they changed"), [`−removed: ${made.name}`, "+added: Theirs"]);
       assert.deepEqual(await changes("What saving yours would change now"), ["−removed: Theirs", "+added: Mine"]);
@@ -440,6 +440,20 @@ describe("deliveries", () => {
       await page.getByLabel("Shared key").fill(SHARED_KEY);
       await page.getByText("It matches.", { exact: true }).waitFor();
     });
+  });
+
+  test("one whose request is not kept any more says so", async () => {
+    const hook = await webhook();
+    await publish(hook.eventTypes[0], { order: 7 });
+    const { id } = await delivered(hook, "DELIVERED");
+    const { request, ...rest } = await (await on.host.api("GET", `/api/v1/deliveries/${id}`)).json();
+    assert.ok(request);
+    const page = await signedIn(on.context, on.host);
+    await page.route(`**/api/v1/deliveries/${id}`, (route) => route.fulfill({ json: rest }));
+    await page.evaluate((hash) => (location.hash = hash), `#/webhooks/delivery/${id}`);
+    await page.getByRole("region", { name: "What is sent" }).getByText("It is not kept any more.").waitFor();
+    assert.deepEqual(page.faults, []);
+    await page.close();
   });
 
   test("one that does not exist is named, and the page goes on when the host comes back", () => visit(on, "#/webhooks/delivery/01900000-0000-7000-8000-000000000000", async (page) => {

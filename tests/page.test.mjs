@@ -111,7 +111,7 @@ describe("permissions", () => {
     await page.close();
   });
 
-  test("a caller is told its tenant and what it may do, and nobody else is", async () => {
+  test("a caller is told its tenant and what it may do, and no other caller is", async () => {
     const { clientId, clientSecret, url } = await clientWith(on.host, ["exr.viewer", "ecs.viewer"]);
     const credentials = { method: "POST", headers: { Authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` } };
     const body = new URLSearchParams({ grant_type: "client_credentials", audience: AUDIENCE });
@@ -296,14 +296,14 @@ describe("conditions", () => {
     await page.getByRole("heading", { name: "knives" }).waitFor({ state: "detached" });
   }));
 
-  test("when someone else has saved first, both versions are shown", () => visit(on, "#/conditions", async (page) => {
+  test("when another user has saved first, both versions are shown", () => visit(on, "#/conditions", async (page) => {
     await page.getByRole("button", { name: "Edit energy-drink" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Minimum age").fill("14");
     const put = (age) => on.host.api("PUT", "/api/v1/entity-conditions/energy-drink", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: age } });
     await put(13);
     await save(page);
-    await dialog.getByText("Someone else changed this while you were editing").waitFor();
+    await dialog.getByText("Another user changed this while you were editing").waitFor();
     await dialog.getByText("added: 13").waitFor();
     await dialog.getByText("added: 14").waitFor();
     await page.screenshot({ path: `${OUTPUT}conflict.png` });

@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz` while the store is away, comes back, or takes no writes, and what is logged of it.
+//! `/healthz` and `/readyz` while the store is unavailable, comes back, or takes no writes, and what is logged of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -269,7 +269,11 @@ async fn the_log_says_once_each_way_that_redis_is_away_and_a_password_is_nowhere
     answers.push(metrics.text().await.unwrap());
     let log = std::fs::read_to_string(&log).unwrap();
     let said = |text: &str| log.lines().filter(|line| line.contains(text)).count();
-    assert_eq!(said("the store is away: writes are refused"), 1, "{log}");
+    assert_eq!(
+        said("the store is unavailable: writes are refused"),
+        1,
+        "{log}"
+    );
     assert_eq!(said("the store is back"), 1, "{log}");
     answers.push(log);
     for text in answers {

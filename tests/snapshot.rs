@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
 use tillgate::data::records::Records;
-use tillgate::data::snapshot::{Contents, Keeper};
+use tillgate::data::snapshot::{Contents, SnapshotWriter};
 use tillgate::store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::{Host, Program};
@@ -281,27 +281,28 @@ async fn a_snapshot_is_complete_again_only_when_all_of_an_earlier_one_is_kept_ag
     let folder = TempDir::new().unwrap();
     let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
-    let start = || Keeper::start(folder.path().into(), "it".to_owned(), clock.clone()).unwrap();
-    let keep = |keeper: &Keeper, name: &str| {
+    let start =
+        || SnapshotWriter::start(folder.path().into(), "it".to_owned(), clock.clone()).unwrap();
+    let keep = |writer: &SnapshotWriter, name: &str| {
         let records = Records::new(store.clone(), Partition::new(name).unwrap());
-        keeper.keep(records, Contents::new(&["condition/"]));
+        writer.keep(records, Contents::new(&["condition/"]));
     };
     let as_of = async || {
         tokio::time::sleep(Duration::from_secs(10)).await;
         fs::read(folder.path().join("as-of.json")).unwrap()
     };
-    let keeper = start();
-    keep(&keeper, "iam");
-    keep(&keeper, "tenant:acme");
+    let writer = start();
+    keep(&writer, "iam");
+    keep(&writer, "tenant:acme");
     let before = as_of().await;
-    drop(keeper);
+    drop(writer);
 
     // An hour later only a part is kept: the rest may have changed since.
     clock.advance(Duration::from_secs(3_600));
-    let keeper = start();
-    keep(&keeper, "iam");
+    let writer = start();
+    keep(&writer, "iam");
     assert_eq!(as_of().await, before);
-    assert_eq!(keeper.awaited(), [Partition::new("tenant:acme").unwrap()]);
-    keep(&keeper, "tenant:acme");
+    assert_eq!(writer.awaited(), [Partition::new("tenant:acme").unwrap()]);
+    keep(&writer, "tenant:acme");
     assert_ne!(as_of().await, before);
 }

@@ -154,8 +154,7 @@ async fn serve(host: &Host, source: mpsc::Receiver<Event>) -> String {
     let server = Server::new(table, host.features.tokens.clone(), &host.app);
     let socket = Socket::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = socket.address().unwrap();
-    let filter = tillgate::http::filter(server);
-    tokio::spawn(socket.serve(filter, std::future::pending()));
+    tokio::spawn(socket.serve(server, std::future::pending()));
     format!("http://{address}/events")
 }
 

@@ -131,7 +131,7 @@ fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
     let away = response(
         "503 Service Unavailable",
         "application/json",
-        r#"{"detail":"the store is away"}"#,
+        r#"{"detail":"the store is unavailable"}"#,
     );
     let host = ScriptedHost::start([
         (cut, Then::Close),
@@ -145,7 +145,7 @@ fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("the stream broke off"), "{told}");
     assert!(
-        told.contains("the host answered 503 Service Unavailable: the store is away"),
+        told.contains("the host answered 503 Service Unavailable: the store is unavailable"),
         "{told}"
     );
     let received = host.received();

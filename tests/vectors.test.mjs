@@ -8,8 +8,8 @@ import { describe, test } from "node:test";
 
 import { initSync } from "../js/engine/tillgate.js";
 import * as glue from "../js/engine/tillgate.js";
-import { current } from "../js/src/engine.js";
-import * as tillgate from "../js/src/node.js";
+import { current } from "../js/src/shared/engine.js";
+import * as tillgate from "../js/src/runtime/node.js";
 import { expected, isText, throughGlue, throughInstance, throughPackage } from "./support/vector.mjs";
 
 const root = new URL("../", import.meta.url);

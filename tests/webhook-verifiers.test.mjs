@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { OAuth2Client } from "google-auth-library";
 import * as jose from "jose";
 
-import { WebhookVerifier } from "../js/src/webhook.node.js";
+import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 import { startExample } from "./support/example-receiver.mjs";
 import { DATA, EMAIL, ISSUER, SIGNATURE_HEADERS, freePort, outcome, receiver, shop } from "./support/webhook-shop.mjs";
 

@@ -3,19 +3,20 @@
  * module; all but Preview are loaded when they are first shown.
  */
 
-import { init } from "../js/src/browser.js";
-import { button, confirmed, h, icon, notify } from "./dom.js";
-import { draftCount, forget } from "./memory.js";
-import { counted } from "./messages.js";
-import { preview } from "./preview.js";
-import { signinView } from "./signin.js";
-import { keepFocusUncovered } from "./uncover.js";
+import { init } from "../js/src/runtime/browser.js";
+import { preview } from "./rules/preview.js";
+import { button, confirmed, h, notify } from "./shared/dom.js";
+import { icon } from "./shared/icon.js";
+import { draftCount, forget } from "./shared/memory.js";
+import { counted } from "./shared/messages.js";
+import { signInView } from "./shared/sign-in.js";
+import { keepFocusUncovered } from "./shared/uncover.js";
 
 /** Each view: its title, the view or how it is loaded, and which changes it follows. */
 const VIEWS = {
   preview: { title: "Preview", open: preview, watched: "rules" },
-  conditions: { title: "Conditions", load: async () => (await import("./conditions.js")).conditions, watched: "rules" },
-  projects: { title: "Projects", load: async () => (await import("./projects.js")).projects, watched: "rules" },
+  conditions: { title: "Conditions", load: async () => (await import("./rules/conditions.js")).conditions, watched: "rules" },
+  projects: { title: "Projects", load: async () => (await import("./rules/projects.js")).projects, watched: "rules" },
   rates: { title: "Rates", load: loadRates, watched: "rates" },
   webhooks: { title: "Webhooks", load: loadWebhooks, watched: "webhooks" },
 };
@@ -142,7 +143,7 @@ function signOut(reason) {
   nav.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
-  main.replaceChildren(signinView({ signIn, ready, reason }));
+  main.replaceChildren(signInView({ signIn, ready, reason }));
   (reason ? main : main.querySelector("input:not([type=radio])")).focus();
 }
 

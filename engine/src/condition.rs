@@ -264,11 +264,11 @@ impl Serialize for ConditionValue {
 pub struct Customer<'a> {
     /// Age in years, 0 to [`MAX_AGE`].
     pub age: Option<u8>,
-    /// The licenses that the customer holds.
+    /// The licenses that the customer has.
     pub licenses: Option<Licenses<'a>>,
 }
 
-/// The ids of a customer's licenses. A basket asks for them many times, so a long list is looked up by hash.
+/// The ids of a customer's licenses. A basket looks them up many times, so a long list has a hash table.
 #[derive(Clone, Debug, Default)]
 pub struct Licenses<'a> {
     ids: Vec<Cow<'a, str>>,
@@ -311,7 +311,7 @@ impl PartialEq for Licenses<'_> {
 
 impl Eq for Licenses<'_> {}
 
-/// A question about one item and one customer (`given.md` 2.2).
+/// A request to decide about one item for one customer (`given.md` 2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionRequest<'a> {
     /// The item's id, 1 to [`MAX_ITEM_ID`] characters.

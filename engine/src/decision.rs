@@ -17,6 +17,9 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// All, in order.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::SoftDeny, Self::HardDeny];
+
     /// The decision as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -189,6 +192,36 @@ impl Outcome<'_> {
                 None => push("null"),
             }
             out.push(b'}');
+        }
+    }
+}
+
+/// The rules that results name, in the order of a [`Tally`].
+pub const RULES: [&str; 3] = [
+    "AGE_RESTRICTION",
+    "LICENSE_REQUIREMENT",
+    "PROJECT_RESTRICTION",
+];
+
+/// How many results an answer has, by rule (as [`RULES`]) and decision (as [`Decision::ALL`]). A host counts these without
+/// reading the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally(pub [[u32; 3]; 3]);
+
+impl Tally {
+    pub(crate) fn add(&mut self, results: &[Outcome<'_>]) {
+        let Self([age, license, project]) = self;
+        for result in results {
+            let [allow, soft_deny, hard_deny] = match result.subject {
+                Subject::Age(_) => &mut *age,
+                Subject::License(_) => &mut *license,
+                Subject::Restriction(_) => &mut *project,
+            };
+            *match result.decision() {
+                Decision::Allow => allow,
+                Decision::SoftDeny => soft_deny,
+                Decision::HardDeny => hard_deny,
+            } += 1;
         }
     }
 }

@@ -16,7 +16,7 @@ pub const MAX_FAULTS: usize = 100;
 pub enum Code {
     /// The input is invalid: correct it.
     Invalid,
-    /// No enabled condition has the id: ask for another.
+    /// No enabled condition has the id: use another.
     NotFound,
     /// The handle is unknown, was released or is of the wrong kind: prepare first.
     UnknownHandle,

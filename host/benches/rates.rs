@@ -1,5 +1,5 @@
 //! How a change of a company's rates scales with its shops, on the embedded store and on Redis: the time of the fan-out,
-//! what it costs those who set a rate or decide meanwhile, and how many subscribers can follow it.
+//! what it costs requests that set a rate or decide meanwhile, and how many subscribers can follow it.
 //!
 //! Every shop uses 60 rates. Two changes are measured: one rate, and all of them as a nightly import does. Server and
 //! disk are real. Numbers of shops can be given: `cargo bench --bench rates -- 1000 10000`.
@@ -260,19 +260,15 @@ fn memory() -> f64 {
     f64::from(kilobytes) / 1024.0
 }
 
-/// What is asked all the time.
+/// What is measured while a change runs.
 #[derive(Clone, Copy)]
-enum Collector {
+enum Probe {
     Decision,
     Edit,
 }
 
-/// Measures latencies until told to stop, on a thread of its own: only the host's are meant.
-fn measured(
-    chain: &Arc<Chain>,
-    stop: &Arc<AtomicBool>,
-    asked: Collector,
-) -> JoinHandle<Vec<Duration>> {
+/// Measures latencies until `stop`, on a thread of its own: only the host's are meant.
+fn measured(chain: &Arc<Chain>, stop: &Arc<AtomicBool>, probe: Probe) -> JoinHandle<Vec<Duration>> {
     let (chain, stop) = (Arc::clone(chain), Arc::clone(stop));
     std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -284,9 +280,9 @@ fn measured(
             let shop = format!("S{:06}", chain.shops / 2);
             let mut all = Vec::new();
             while !stop.load(Ordering::Relaxed) {
-                all.push(match asked {
-                    Collector::Decision => client.evaluate().await,
-                    Collector::Edit => client.set_one(&shop, 100 + all.len() % 50).await.0,
+                all.push(match probe {
+                    Probe::Decision => client.evaluate().await,
+                    Probe::Edit => client.set_one(&shop, 100 + all.len() % 50).await.0,
                 });
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
@@ -305,7 +301,7 @@ async fn measure(store: Arc<dyn Store>, name: &str, shops: usize, alike: bool) {
     let chain = Arc::new(Chain::start(store, shops, alike).await);
     let filled = begin.elapsed().as_secs_f64();
     let quiet = Arc::new(AtomicBool::new(false));
-    let alone = measured(&chain, &quiet, Collector::Decision);
+    let alone = measured(&chain, &quiet, Probe::Decision);
     tokio::time::sleep(Duration::from_secs(3)).await;
     quiet.store(true, Ordering::Relaxed);
     let alone = p99(join(alone).await);
@@ -323,8 +319,8 @@ async fn measure(store: Arc<dyn Store>, name: &str, shops: usize, alike: bool) {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let before = memory();
     let stop = Arc::new(AtomicBool::new(false));
-    let edits = measured(&chain, &stop, Collector::Edit);
-    let decisions = measured(&chain, &stop, Collector::Decision);
+    let edits = measured(&chain, &stop, Probe::Edit);
+    let decisions = measured(&chain, &stop, Probe::Decision);
     let begin = Instant::now();
     let change = chain.set_all(2).await;
     let published = chain.done(&change).await;

@@ -5,20 +5,18 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::data::outbox::Outbox;
 use crate::data::records::Records;
-use crate::data::snapshot::{Contents, Keeper};
+use crate::data::snapshot::{Contents, SnapshotWriter};
 use crate::engine::{EnginePool, MODULE, ROUND};
 use crate::error::{Error, Result};
 use crate::jobs::{QueueStatus, Runner};
-use crate::load::background::Background;
-use crate::load::workers::{self, Workers};
+use crate::load::Workers;
 use crate::observe::metrics::{MeasuredStore, MemoryUse, MetricFamily, Metrics, Sample};
 use crate::observe::readiness::{Readiness, State, Status};
 use crate::store::{Partition, Store, StoreUrl};
@@ -43,15 +41,12 @@ pub struct App {
     /// Whether this host can decide.
     pub readiness: Arc<Readiness>,
     /// Keeps what decisions rest on in a folder, if one is configured.
-    snapshot: Option<Arc<Keeper>>,
+    snapshot: Option<Arc<SnapshotWriter>>,
     /// The records of every partition are made from these, so that they share what writers of this host share.
     records: Records,
     stopping: watch::Sender<bool>,
-    /// Work of requests that keeps a processor busy.
+    /// The threads of lower priority.
     pub workers: Arc<Workers>,
-    /// As many permits as there are processors, for such work of background jobs: no request waits for these.
-    background_blocking: Arc<Semaphore>,
-    background: Background,
 }
 
 impl App {
@@ -68,11 +63,11 @@ impl App {
         let instances = 2 * threads.get() + 2;
         let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, instances));
         let engine = engine.await.map_err(|cause| bug(&cause))??;
-        let background = Background::start("background", threads)?;
+        let workers = Workers::start("worker", threads)?;
         let metrics = Metrics::new(config.metrics.tenants);
         let store: Arc<dyn Store> = MeasuredStore::new(store, &metrics);
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
-        let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), background.handle());
+        let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), workers.handle());
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
         let app = Arc::new(Self {
             config,
@@ -86,9 +81,7 @@ impl App {
             clock,
             store,
             stopping: watch::Sender::new(false),
-            workers: Workers::new(background.handle(), threads),
-            background_blocking: Arc::new(Semaphore::new(threads.get())),
-            background,
+            workers: Arc::new(workers),
         });
         app.measure();
         app.readiness.watch();
@@ -96,7 +89,7 @@ impl App {
         Ok(app)
     }
 
-    /// Has the module's instances release what nobody uses, for as long as the app is there.
+    /// Has the module's instances release what is not used, for as long as the app is there.
     fn release_unused(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -277,8 +270,7 @@ impl App {
             .unwrap_or_default()
     }
 
-    /// Runs work that keeps a processor busy off the threads that serve: of a request when it is the turn of its holder,
-    /// of a background job beside these.
+    /// Runs work that keeps a processor busy off the threads that serve, when its requester has a permit.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
@@ -287,18 +279,7 @@ impl App {
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T> {
         let app = Arc::clone(self);
-        let is_job = Handle::current().id() == self.background.handle().id();
-        if !is_job || workers::has_requester() {
-            return self.workers.run(move || work(&app)).await;
-        }
-        let permit = Arc::clone(&self.background_blocking).acquire_owned().await;
-        let permit = permit.map_err(|cause| bug(&cause))?;
-        let done = tokio::task::spawn_blocking(move || {
-            // Held to the end of the work, also when nobody waits for it any more.
-            let _permit = permit;
-            work(&app)
-        });
-        done.await.map_err(|cause| bug(&cause))
+        self.workers.run(move || work(&app)).await
     }
 
     /// Becomes true when the host is stopping: streams without end must end then.
@@ -312,20 +293,20 @@ impl App {
     }
 }
 
-/// The keeper of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
+/// The writer of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
 /// it.
 fn snapshot(
     config: &Config,
     store: &dyn Store,
     clock: &Arc<dyn Clock>,
-) -> Result<Option<Arc<Keeper>>> {
+) -> Result<Option<Arc<SnapshotWriter>>> {
     let is_remote = matches!(config.store.parse(), Ok(StoreUrl::Redis(_)));
     if config.snapshot.is_empty() || !is_remote || store.snapshot_of().is_some() {
         return Ok(None);
     }
     let folder = config.snapshot.clone().into();
-    let keeper = Keeper::start(folder, config.store_name(), Arc::clone(clock));
-    keeper.map(Some).map_err(|cause| {
+    let writer = SnapshotWriter::start(folder, config.store_name(), Arc::clone(clock));
+    writer.map(Some).map_err(|cause| {
         let folder = &config.snapshot;
         Error::Bug(format!(
             "the folder {folder} of the snapshot cannot be created: {cause}"

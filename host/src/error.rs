@@ -42,8 +42,8 @@ pub enum Error {
     /// There is no room for it now: try again.
     #[error("{0}: try again")]
     Overloaded(&'static str),
-    /// The store is away: try later.
-    #[error("the store is away")]
+    /// The store is unavailable: try later.
+    #[error("the store is unavailable")]
     Unavailable(#[source] Unavailable),
     /// The fault is on this side.
     #[error("internal error")]
@@ -99,7 +99,6 @@ impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused(code, faults) => Self::from_engine(code, faults),
-            EngineError::Unprepared => Self::Bug("a document is not prepared".to_owned()),
             EngineError::Failed(cause) => Self::Bug(cause),
         }
     }

@@ -1,12 +1,12 @@
 /** The exports of every entry, wherever it loads the module from. */
 
-import { current } from "./engine.js";
+import { current } from "./shared/engine.js";
 
 export { sha256, version } from "../engine/engine.js";
-export { Catalog } from "./catalog.js";
-export { TillgateError } from "./error.js";
-export { init, initSync } from "./load.js";
-export { calculate, convert, oppositeRate, rateWithMarkup } from "./rates.js";
+export { Catalog } from "./catalog/catalog.js";
+export { TillgateError } from "./shared/error.js";
+export { init, initSync } from "./shared/load.js";
+export { calculate, convert, oppositeRate, rateWithMarkup } from "./rates/math.js";
 
 /** A sentence for the cashier about a reason; undefined when the reason is unknown. */
 export const describe = (reason) => current().describe(String(reason));

@@ -26,7 +26,7 @@ const { values } = parseArgs({
     functional: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     idle: { type: "string", default: "15" },
-    settle: { type: "string", default: "60" },
+    settle: { type: "string", default: "120" },
   },
   allowPositionals: true,
 });
@@ -34,7 +34,7 @@ const { values } = parseArgs({
 const program = resolve(values.program ?? new URL("../../target/release/tillgate", import.meta.url).pathname);
 const named = ({ name }) => !values.only || values.only.some((part) => name.includes(part));
 
-// Whoever is interrupted ends the host too.
+// An interrupted run ends its host too.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 if (values.list) {

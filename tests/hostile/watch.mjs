@@ -1,5 +1,6 @@
-// The tenant that behaves well: it evaluates ten times a second on one connection, and once a second on a new one. A
-// request is due by the clock, and its latency counts from then on, whatever the requests before it took.
+// The tenant that behaves well: it evaluates ten times a second on one connection, and once a second on a new one. Twice a
+// second it sends a request that is too large to be decided by the threads that serve. A request is due by the clock, and
+// its latency counts from then on, whatever the requests before it took.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -9,6 +10,10 @@ import { ask, freshAddress, keepAlive } from "./wire.mjs";
 const TENANT = "good";
 const CONDITION = "alcohol";
 const EVERY_MS = 100;
+const LARGE_EVERY_MS = 500;
+
+/** Requests of more than 16 KiB need a permit on the host. */
+const LARGE = "x".repeat(20 << 10);
 
 /** A request that was not answered within this time is lost. */
 const PATIENCE_MS = 10_000;
@@ -31,7 +36,7 @@ export class Watch {
     const put = await ask(host, { ...ageCondition(CONDITION), token });
     if (put.status !== 201) throw new Error(`no condition: ${put.status}`);
     watch.phase();
-    watch.#running = [watch.#every(EVERY_MS, watch.#decide), watch.#every(1_000, watch.#arrive)];
+    watch.#running = [watch.#every(EVERY_MS, watch.#decide), watch.#every(1_000, watch.#arrive), watch.#every(LARGE_EVERY_MS, watch.#decideLarge)];
     return watch;
   }
 
@@ -80,6 +85,16 @@ export class Watch {
     phase.latencies.push(PATIENCE_MS);
   }
 
+  /** Asks with a large request, on a connection of its own. */
+  async #decideLarge(due, phase) {
+    const small = evaluation(CONDITION);
+    const body = { ...small.body, note: LARGE };
+    const answer = await ask(this.#host, { ...small, body, token: this.#token, patience: PATIENCE_MS });
+    phase.larges += 1;
+    if (answer.status !== 200) phase.refused.push(answer.status || answer.why);
+    phase.slowestLarge = Math.max(phase.slowestLarge, performance.now() - due);
+  }
+
   /** Asks on a new connection, from an address that nobody has used. */
   async #arrive(due, phase) {
     const answer = await ask(this.#host, { ...evaluation(CONDITION), token: this.#token, from: freshAddress(200), patience: PATIENCE_MS });
@@ -98,6 +113,8 @@ class Phase {
   newcomers = 0;
   refused = [];
   slowest = 0;
+  larges = 0;
+  slowestLarge = 0;
   open = new Set();
 
   answered({ status }, latency) {

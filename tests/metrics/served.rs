@@ -46,8 +46,8 @@ async fn with_an_address_of_their_own_metrics_are_served_there_and_nowhere_else(
         .await
         .unwrap();
     let own = format!("http://{}", socket.address().unwrap());
-    let filter = tillgate::http::filter(host.features.operations_server(&host.app).unwrap());
-    let serving = tokio::spawn(socket.serve(filter, std::future::pending()));
+    let server = host.features.operations_server(&host.app).unwrap();
+    let serving = tokio::spawn(socket.serve(server, std::future::pending()));
     let status = async |url: &str, path: &str| {
         reqwest::get(format!("{url}{path}"))
             .await

@@ -3,8 +3,8 @@
 /** Answers the vectors of these files; returns how many there were and the names of those that are wrong. */
 export async function answerAll(files) {
   const glue = await import("/js/engine/tillgate.js");
-  const tillgate = await import("/js/src/browser.js");
-  const { current } = await import("/js/src/engine.js");
+  const tillgate = await import("/js/src/runtime/browser.js");
+  const { current } = await import("/js/src/shared/engine.js");
   const vector = await import("/tests/support/vector.mjs");
   await glue.default({ module_or_path: "/js/engine/tillgate_bg.wasm" });
   await tillgate.init();

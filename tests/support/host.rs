@@ -194,8 +194,8 @@ impl Host {
         let url = config.public_url();
         let app = App::start(config, store.shared(), clock).await.unwrap();
         let features = Features::start_with(&app, names).await.unwrap();
-        let filter = tillgate::http::filter(features.server(&app).unwrap());
-        let serving = tokio::spawn(listener.serve(filter, std::future::pending()));
+        let server = features.server(&app).unwrap();
+        let serving = tokio::spawn(listener.serve(server, std::future::pending()));
         Self {
             app,
             features,

@@ -1,13 +1,14 @@
-// A shell into which the lines of a document are pasted. It is in an empty folder, and `cargo build --release` puts the
-// built program where the document says that it will be.
+// A shell into which the lines of a document are pasted. It is in a folder with nothing but the npm package, and
+// `cargo build --release` and `cargo run --release` put the built program where the document says that it will be.
 
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 
 import { until } from "./program.mjs";
 
+const root = new URL("../../", import.meta.url).pathname;
 const END = "\x1e";
 
 /** A port that is free now. */
@@ -25,24 +26,34 @@ function script(file, text) {
   chmodSync(file, 0o755);
 }
 
-/** Starts a shell; returns `{ paste, said, end }`. */
-export async function pasted(program) {
+/** Starts a shell in a folder of the clone; returns `{ paste, said, end }`. */
+export async function pasted(program, within = ".") {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-pasted-`);
   const log = `${folder}/said`;
   writeFileSync(log, "");
   mkdirSync(`${folder}/bin`);
   // What runs in the background prints between the answers: here it has a file of its own.
   script(`${folder}/tillgate`, `case $1 in demo|serve|listen) exec >>'${log}';; esac\nexec '${program}' "$@"\n`);
-  script(`${folder}/bin/cargo`, `[ "$*" = "build --release" ] && mkdir -p target/release && cp '${folder}/tillgate' target/release/\n`);
-  const env = { ...process.env, PATH: `${folder}/bin:${process.env.PATH}`, REDIS: `redis://127.0.0.1:${await freePort()}` };
+  script(
+    `${folder}/bin/cargo`,
+    `case "$1 $2" in "build --release"|"run --release") ;; *) exit 1;; esac
+mkdir -p target/release && cp '${folder}/tillgate' target/release/
+[ "$1" = build ] || { shift 3; exec target/release/tillgate "$@"; }\n`,
+  );
+  const [redis, host, receiver] = [await freePort(), await freePort(), await freePort()];
+  const addresses = { REDIS: `redis://127.0.0.1:${redis}`, URL: `http://127.0.0.1:${host}`, PORT: `${receiver}` };
+  const env = { ...process.env, ...addresses, PATH: `${folder}/bin:${process.env.PATH}` };
   const clone = `${folder}/clone`;
-  mkdirSync(clone);
-  const shell = spawn("bash", [], { cwd: clone, env, detached: true, stdio: "pipe" });
+  cpSync(`${root}js`, `${clone}/js`, { recursive: true, dereference: true, filter: (file) => !file.endsWith("/node_modules") });
+  cpSync(`${root}LICENSE`, `${clone}/LICENSE`);
+  const shell = spawn("bash", [], { cwd: `${clone}/${within}`, env, detached: true, stdio: "pipe" });
   let output = "";
+  let all = "";
   let faults = "";
   let arrived = () => {};
   shell.stdout.setEncoding("utf8").on("data", (text) => {
     output += text;
+    all += text;
     arrived();
   });
   shell.stderr.setEncoding("utf8").on("data", (text) => (faults += text));
@@ -62,7 +73,8 @@ export async function pasted(program) {
   };
   return {
     paste,
-    said: (holds, what) => until(() => holds(readFileSync(log, "utf8")), what, 30_000),
+    /** Waits until what the shell and the programs of its background have printed holds. */
+    said: (holds, what) => until(() => holds(all + readFileSync(log, "utf8")), what, 30_000),
     end: async () => {
       // The shell, and all that it has started and not ended.
       try {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach } from "node:test";
 
-import { RatesClient } from "../../js/src/rates-client.node.js";
+import { RatesClient } from "../../js/src/runtime/rates.node.js";
 import { until } from "./program.mjs";
 import { ratesHost } from "./rates-host.mjs";
 

@@ -5,7 +5,7 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 
-import { calculate, convert } from "../../js/src/node.js";
+import { calculate, convert } from "../../js/src/runtime/node.js";
 
 export const TENANT = "demo";
 const RATES = "/api/v1/exchange-rates";

@@ -1,6 +1,6 @@
 // A web worker that decides with the module that it receives.
 
-import { Catalog, init, initSync } from "../../js/src/browser.js";
+import { Catalog, init, initSync } from "../../js/src/runtime/browser.js";
 
 onmessage = async ({ data }) => {
   if (data === undefined) await init();

@@ -1,4 +1,4 @@
-//! While the store is away: who is known goes on, everyone else is told to come again, nothing is half done.
+//! While the store is unavailable: who is known goes on, everyone else is told to come again, nothing is half done.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -44,7 +44,7 @@ async fn while_the_store_is_away_who_is_known_goes_on_and_others_come_again() {
     );
     assert_eq!(
         answer.body,
-        json!({ "error": "temporarily_unavailable", "error_description": "the store is away" })
+        json!({ "error": "temporarily_unavailable", "error_description": "the store is unavailable" })
     );
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(

@@ -3,7 +3,7 @@
  * which is read out above; the table beside the chart has the same values.
  */
 
-import { h } from "../dom.js";
+import { h } from "../shared/dom.js";
 import { timeMarks, valueMarks } from "./axis.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -37,14 +37,7 @@ export function timeChart({ lines, readingOf }) {
     if (drawn === undefined || plot.clientWidth === 0) return;
     const scale = scaleOf(drawn, lines, plot.clientWidth);
     const marker = svg("g", { class: "marker" });
-    plot.replaceChildren(
-      svg("svg", { width: scale.width, height: HEIGHT, viewBox: `0 0 ${scale.width} ${HEIGHT}`, "aria-hidden": "true" }, [
-        ...axes(scale),
-        svg("path", { class: "fill", d: areaPath(drawn, lines[0], scale) }),
-        ...shownLines().map((line, at) => svg("path", { class: "line", "data-line": at, d: stepPath(drawn, line, scale) })).reverse(),
-        marker,
-      ]),
-    );
+    plot.replaceChildren(drawing(drawn, shownLines(), scale, marker));
     drawn = { ...drawn, scale, marker };
     mark();
   }
@@ -62,14 +55,7 @@ export function timeChart({ lines, readingOf }) {
     slider.value = picked;
     slider.setAttribute("aria-valuetext", readingOf(point));
     readout.textContent = readingOf(point);
-    if (drawn.scale === undefined) return;
-    const { x, y } = drawn.scale;
-    const at = x(Math.max(point.time, drawn.since));
-    const dots = shownLines().map((line, index) => ({ index, value: line.valueOf(point) })).filter(({ value }) => value !== undefined);
-    drawn.marker.replaceChildren(
-      svg("line", { x1: at, x2: at, y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom }),
-      ...dots.map(({ index, value }) => svg("circle", { cx: at, cy: y(value), r: 4.5, "data-line": index })).reverse(),
-    );
+    if (drawn.scale !== undefined) drawn.marker.replaceChildren(...marksOf(point, drawn, shownLines()));
   }
 
   const onpointer = ({ clientX }) => {
@@ -97,6 +83,26 @@ export function timeChart({ lines, readingOf }) {
       mark();
     },
   };
+}
+
+/** The chart itself: the axes, the area below the first line, the lines with the first one on top, and the marker. */
+function drawing(drawn, lines, scale, marker) {
+  return svg("svg", { width: scale.width, height: HEIGHT, viewBox: `0 0 ${scale.width} ${HEIGHT}`, "aria-hidden": "true" }, [
+    ...axes(scale),
+    svg("path", { class: "fill", d: areaPath(drawn, lines[0], scale) }),
+    ...lines.map((line, at) => svg("path", { class: "line", "data-line": at, d: stepPath(drawn, line, scale) })).reverse(),
+    marker,
+  ]);
+}
+
+/** What marks a point: a line down to the axis, and a dot on each line that has a value there. */
+function marksOf(point, { since, scale: { x, y } }, lines) {
+  const at = x(Math.max(point.time, since));
+  const dots = lines.map((line, index) => ({ index, value: line.valueOf(point) })).filter(({ value }) => value !== undefined);
+  return [
+    svg("line", { x1: at, x2: at, y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom }),
+    ...dots.map(({ index, value }) => svg("circle", { cx: at, cy: y(value), r: 4.5, "data-line": index })).reverse(),
+  ];
 }
 
 function scaleOf({ points, since, until }, lines, width) {

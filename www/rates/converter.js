@@ -3,9 +3,9 @@
  * the unit uses now.
  */
 
-import { TillgateError, convert } from "../../js/src/browser.js";
-import { button, choice, field, h } from "../dom.js";
-import { faultText } from "../faults.js";
+import { TillgateError, convert } from "../../js/src/runtime/browser.js";
+import { button, choice, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { TYPES, rateText } from "./wording.js";
 
@@ -18,15 +18,14 @@ export function converter(desk) {
   const amountField = field("Amount", amount, { hint: DECIMAL_HINT });
   const turn = button("Swap the currencies", { image: "swap", iconOnly: true, class: "plain", onclick: swap });
   const types = h("div", {});
-  const result = h("p", { class: "converted", role: "status" });
-  const applied = h("p", { class: "hint" });
+  const result = resultPane(desk);
   const form = h(
     "div",
     { class: "card stack converter" },
     types,
     h("div", { class: "convert-fields" }, amountField, field("From", from), turn, field("To", to)),
     h("label", { class: "switch" }, withMarkup, h("span", {}, "With markup")),
-    h("div", { class: "convert-result" }, result, applied),
+    result.element,
   );
   const none = h("p", { class: "hint" }, "This unit has no rates to convert with.");
   const element = h("div", {}, form, none);
@@ -39,8 +38,7 @@ export function converter(desk) {
   function offerTypes(known) {
     if (known.join() === offered) return;
     offered = known.join();
-    const options = known.map((each) => [each, TYPES[each]]);
-    types.replaceChildren(choice("Type", options, type, (chosen) => ((type = chosen), offerFrom(), draw())));
+    types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), draw())));
   }
 
   function offerFrom() {
@@ -53,8 +51,8 @@ export function converter(desk) {
   }
 
   function swap() {
-    const [before, after] = [from.value, to.value];
-    from.value = after;
+    const before = from.value;
+    from.value = to.value;
     offerTo();
     to.value = before;
     draw();
@@ -64,18 +62,8 @@ export function converter(desk) {
   function draw() {
     const rate = ofType().find(({ currencyIdFrom, currencyIdTo }) => currencyIdFrom === to.value && currencyIdTo === from.value);
     const typed = readDecimal(amount.value);
-    amountField.showFault(typed === undefined ? "Enter an amount such as 100 or 99.50." : undefined);
-    result.textContent = applied.textContent = "";
-    if (typed === undefined || rate === undefined) return;
-    const value = withMarkup.checked ? rate.rateValueWithMarkup : rate.rateValue;
-    try {
-      result.replaceChildren(`${typed} ${from.value} = `, h("b", {}, `${convert(typed, value, { currency: to.value })} ${to.value}`));
-    } catch (error) {
-      if (!(error instanceof TillgateError)) throw error;
-      amountField.showFault(error.faults.map(({ path, message }) => faultText({ path, message }).replace("The request", "The amount")).join(" "));
-    }
-    const markup = withMarkup.checked && rate.rateValueWithMarkup !== rate.rateValue ? ` with markup; without it, ${rateText(rate)}` : "";
-    applied.textContent = `At ${rateText({ ...rate, rateValue: value })}${markup}. Set at ${desk.name(rate.setAt)}.`;
+    result.clear();
+    amountField.showFault(typed === undefined ? "Enter an amount such as 100 or 99.50." : rate && result.show(typed, rate, withMarkup.checked));
   }
 
   return {
@@ -91,6 +79,35 @@ export function converter(desk) {
       draw();
     },
   };
+}
+
+/** What an amount comes to, and by which rate; `show` returns what is wrong with the amount, if anything is. */
+function resultPane(desk) {
+  const sum = h("p", { class: "converted", role: "status" });
+  const applied = h("p", { class: "hint" });
+  return {
+    element: h("div", { class: "convert-result" }, sum, applied),
+    clear: () => (sum.textContent = applied.textContent = ""),
+    show(amount, rate, withMarkup) {
+      const { currencyIdFrom: wanted, currencyIdTo: given } = rate;
+      const rateValue = withMarkup ? rate.rateValueWithMarkup : rate.rateValue;
+      const markup = rateValue === rate.rateValue ? "" : ` with markup; without it, ${rateText(rate)}`;
+      const { converted, fault } = conversion(amount, rateValue, wanted);
+      if (fault === undefined) sum.replaceChildren(`${amount} ${given} = `, h("b", {}, `${converted} ${wanted}`));
+      applied.textContent = `At ${rateText({ ...rate, rateValue })}${markup}. Set at ${desk.name(rate.setAt)}.`;
+      return fault;
+    },
+  };
+}
+
+/** An amount in another currency, or why it cannot be converted: `{ converted }` or `{ fault }`. */
+function conversion(amount, rateValue, currency) {
+  try {
+    return { converted: convert(amount, rateValue, { currency }) };
+  } catch (error) {
+    if (!(error instanceof TillgateError)) throw error;
+    return { fault: error.faults.map((each) => faultText(each).replace("The request", "The amount")).join(" ") };
+  }
 }
 
 /** Offers currencies; the chosen one stays where it can. */

@@ -2,13 +2,13 @@
  * What a business unit is: its name, its place in the tree, its markups, and what can be done with it.
  */
 
-import { button, confirmed, h, keepFocus, notify } from "../dom.js";
+import { button, confirmed, h, keepFocus, notify } from "../shared/dom.js";
+import { NOT_DELETED } from "../shared/messages.js";
 import { hrefOf } from "./address.js";
 import { createUnit, draftKey, editUnit } from "./unit-editor.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";
 
 const MAY_NOT = "You may not see business units. That needs the permission exr.business-unit.read, for example by the role exr.editor.";
-const OUTDATED = "It was not deleted, because someone else has just changed it. Check it again.";
 
 /** The tab; `show` draws the unit. */
 export function unitDetails(desk) {
@@ -69,6 +69,6 @@ async function removeUnit(desk, { id, parentId }) {
     notify(`${name} was deleted.`);
     desk.go({ id: parentId, tab: "details" });
   } catch (error) {
-    notify(error.code === "outdated" ? OUTDATED : explain(error));
+    notify(error.code === "outdated" ? NOT_DELETED : explain(error));
   }
 }

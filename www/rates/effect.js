@@ -3,8 +3,9 @@
  * first of them would be sent.
  */
 
-import { h, icon } from "../dom.js";
-import { counted } from "../messages.js";
+import { h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
 import { growth, growthText } from "./decimal.js";
 import { unitName } from "./unit-name.js";
 import { TYPES, effectText, pairText, rateText } from "./wording.js";

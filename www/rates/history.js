@@ -2,9 +2,10 @@
  * A rate over time: a chart, and a table from which an earlier value can be set again.
  */
 
-import { button, choice, h, icon, keepFocus } from "../dom.js";
-import { counted } from "../messages.js";
-import { timeText } from "../time.js";
+import { button, choice, h, keepFocus } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { timeText } from "../shared/time.js";
 import { hrefOf } from "./address.js";
 import { timeChart } from "./chart.js";
 import { growthText } from "./decimal.js";
@@ -70,17 +71,6 @@ export function rateHistory(desk) {
     keepFocus(table, () => table.replaceChildren(tableOf(desk, shown, rate, points)));
   }
 
-  /** The rates to choose from, both directions of each pair. */
-  function offer(pairs) {
-    const rates = pairs.flatMap(({ main, other }) => [main, other]).filter(Boolean);
-    if (!rates.some((each) => keyOf(each) === keyOf(rate))) rates.push(rate);
-    const ofType = (type) => rates.filter(({ exchangeRateType }) => exchangeRateType === type);
-    const option = (each) => h("option", { value: keyOf(each) }, `${TYPES[each.exchangeRateType]}: ${pairText(each)}`);
-    const group = (type) => h("optgroup", { label: TYPES[type] }, ofType(type).map(option));
-    select.replaceChildren(...Object.keys(TYPES).map(group).filter(({ children }) => children.length > 0));
-    select.value = keyOf(rate);
-  }
-
   return {
     element,
     show(data, [exchangeRateType, currencyIdFrom, currencyIdTo] = []) {
@@ -89,10 +79,21 @@ export function rateHistory(desk) {
       rate = exchangeRateType in TYPES && currencyIdTo ? { exchangeRateType, currencyIdFrom, currencyIdTo } : pairs[0]?.main;
       controls.hidden = rate === undefined;
       if (rate === undefined) return fail("This unit has no rates yet.");
-      offer(pairs);
+      select.replaceChildren(...rateOptions(pairs, rate));
+      select.value = keyOf(rate);
       load();
     },
   };
+}
+
+/** The rates to choose from, by type: both directions of each pair, and the one that is shown. */
+function rateOptions(pairs, shown) {
+  const rates = pairs.flatMap(({ main, other }) => [main, other]).filter(Boolean);
+  if (!rates.some((each) => keyOf(each) === keyOf(shown))) rates.push(shown);
+  const ofType = (type) => rates.filter(({ exchangeRateType }) => exchangeRateType === type);
+  const option = (each) => h("option", { value: keyOf(each) }, `${TYPES[each.exchangeRateType]}: ${pairText(each)}`);
+  const group = (type) => h("optgroup", { label: TYPES[type] }, ofType(type).map(option));
+  return Object.keys(TYPES).map(group).filter(({ children }) => children.length > 0);
 }
 
 /** For drawing only: what is read out stays the text. */

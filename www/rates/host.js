@@ -3,7 +3,7 @@
  * are texts on both ways.
  */
 
-import { parseExactly } from "../../js/src/rates-message.js";
+import { parseExactly } from "../../js/src/rates/message.js";
 import { number, toExactJson } from "./exact.js";
 
 /** The most answers that are kept to be compared with the next ones. */

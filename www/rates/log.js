@@ -3,9 +3,10 @@
  * state is sent from here.
  */
 
-import { button, confirmed, h, icon, notify } from "../dom.js";
-import { counted } from "../messages.js";
-import { secondText, timeText } from "../time.js";
+import { button, confirmed, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { secondText, timeText } from "../shared/time.js";
 import { unitName } from "./unit-name.js";
 import { TYPES, explain, rateText } from "./wording.js";
 
@@ -89,15 +90,15 @@ function emptyTexts(desk) {
     const why = "That needs the permission exr.rates-changed.subscribe, for example by the role exr.subscriber.";
     return [icon("lock"), h("h2", {}, "You may not follow the messages"), h("p", {}, why)];
   }
-  const whom = desk.isShop() ? "this shop" : "a shop below this unit";
-  const what = `Each change of the rates of ${whom} appears here, as every subscriber gets it.`;
-  return [h("h2", {}, "No messages yet"), h("p", {}, `${what} The initial state is a message with all of a shop’s rates.`)];
+  const shop = desk.isShop() ? "this shop" : "a shop below this unit";
+  const about = `Each change of the rates of ${shop} appears here, as every subscriber gets it.`;
+  return [h("h2", {}, "No messages yet"), h("p", {}, `${about} The initial state is a message with all of a shop’s rates.`)];
 }
 
 async function sendInitialState(desk) {
   const shops = desk.units?.shops(desk.id);
-  const whom = desk.isShop() || shops === undefined ? "One message with all rates of this shop" : `${counted(shops, "message")}, one with all rates of each shop,`;
-  const detail = `${whom} will go to every subscriber of this tenant. No rate changes.`;
+  const messages = desk.isShop() || shops === undefined ? "One message with all rates of this shop" : `${counted(shops, "message")}, one with all rates of each shop,`;
+  const detail = `${messages} will go to every subscriber of this tenant. No rate changes.`;
   if (!(await confirmed("Send the initial state?", detail, "Send"))) return;
   try {
     desk.track(await desk.host.sendInitialState(desk.id), `Initial state of ${desk.name(desk.id)}`);

@@ -3,10 +3,11 @@
  * all.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { button, debounce, field, h, icon, notify } from "../dom.js";
-import { faultText } from "../faults.js";
-import { counted, errorText } from "../messages.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { button, debounce, field, h, notify } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
+import { icon } from "../shared/icon.js";
+import { counted, errorText } from "../shared/messages.js";
 import { DECIMAL_HINT } from "./decimal.js";
 import { readPasted, refusal, writtenRows } from "./pasted.js";
 import { typeRates } from "./rate-change.js";

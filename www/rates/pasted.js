@@ -3,8 +3,8 @@
  * fault for each row that is wrong. Knows no elements.
  */
 
-import { TillgateError, calculate } from "../../js/src/browser.js";
-import { faultText } from "../faults.js";
+import { TillgateError, calculate } from "../../js/src/runtime/browser.js";
+import { faultText } from "../shared/faults.js";
 import { readDecimal } from "./decimal.js";
 import { TYPES, keyOf } from "./wording.js";
 

@@ -2,8 +2,8 @@
  * How far changes have reached the shops. A change above the shops is in force at once and reaches them one after another.
  */
 
-import { button, h } from "../dom.js";
-import { counted } from "../messages.js";
+import { button, h } from "../shared/dom.js";
+import { counted } from "../shared/messages.js";
 
 const FIRST_MS = 150;
 const LAST_MS = 2000;

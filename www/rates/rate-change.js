@@ -1,12 +1,12 @@
 /**
- * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that someone else has changed in
+ * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that another user has changed in
  * the meantime is not overwritten unseen.
  */
 
-import { TillgateError, calculate, oppositeRate } from "../../js/src/browser.js";
-import { h } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { TillgateError, calculate, oppositeRate } from "../../js/src/runtime/browser.js";
+import { h } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";

@@ -2,9 +2,9 @@
  * The form for one rate, as a sentence: 1 EUR = 11.05 SEK.
  */
 
-import { TillgateError, calculate } from "../../js/src/browser.js";
-import { choice, field, h } from "../dom.js";
-import { faultText } from "../faults.js";
+import { TillgateError, calculate } from "../../js/src/runtime/browser.js";
+import { choice, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, growthText, readDecimal } from "./decimal.js";
 import { changeRates, given, typeRates } from "./rate-change.js";
 import { TYPES, identityOf, keyOf, oppositeOf, rateText } from "./wording.js";

@@ -3,15 +3,16 @@
  * what they are given.
  */
 
-import { button, field, h, icon } from "../dom.js";
+import { button, field, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { hrefOf, placeOf } from "./address.js";
 import { RatesHost } from "./host.js";
 import { Received } from "./log.js";
 import { progressList } from "./progress.js";
 import { rereading } from "./rereading.js";
 import { unitTree } from "./tree.js";
-import { unitPage } from "./unit.js";
 import { createUnit } from "./unit-editor.js";
+import { unitPage } from "./unit.js";
 import { Units } from "./units.js";
 import { explain } from "./wording.js";
 
@@ -19,180 +20,212 @@ const LISTS = "exr.business-unit.read";
 const READS = "exr.rate.read";
 
 /** The view; `rest` is the part of the address that names the unit and the tab. */
-export function rates(session, rest) {
-  const host = new RatesHost(session);
-  const received = new Received();
-  let place = {};
-  let units;
-  let list;
-  let drawn = [];
-  let followed;
+export const rates = (session, rest) => new RatesView(session, rest);
+
+class RatesView {
+  #session;
+  #host;
+  #received = new Received();
+  /** What the address names. */
+  #place = {};
+  #units;
+  /** The answer that the units were made of, and what was drawn of the unit that is shown. */
+  #list;
+  #drawn = [];
+  /** Whether a shop is followed, and not all shops. */
+  #isShopFollowed;
+  #desk;
+  #reading;
+  #progress;
+  #page;
+  #tree;
+  #byId;
+  #side = h("aside", { class: "card side-tree", "aria-label": "Business units" });
+  #hint = h("div", { class: "empty-state" });
+  #stops;
+
+  constructor(session, rest) {
+    const choose = (id) => this.#go({ id, tab: this.#place.tab });
+    this.#session = session;
+    this.#host = new RatesHost(session);
+    this.#desk = this.#shared();
+    this.#reading = rereading(() => this.#read(), { isLive: () => session.state === "READY", isVisible: () => session.isVisible });
+    this.#progress = progressList(this.#host, () => this.#reading.now());
+    this.#page = unitPage(this.#desk, { received: this.#received, onall: () => this.#showTree(true) });
+    this.#tree = unitTree({ onchoose: choose, oncreate: () => createUnit(this.#desk, this.#aboveNew()) });
+    this.#byId = unitById(choose);
+    this.element = h(
+      "div",
+      { class: "rates" },
+      h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Rates")),
+      h("div", { class: "rates-panes" }, this.#side, h("div", { class: "unit-pane" }, this.#progress.element, this.#hint, this.#page.element)),
+    );
+    this.#stops = this.#listen();
+    this.navigate(rest);
+  }
 
   /** What the parts of the view share: what is known, and what the others can be asked for. */
-  const desk = {
-    host,
-    memory: session.memory,
-    get id() {
-      return place.id;
-    },
-    get units() {
-      return units;
-    },
-    get topic() {
-      return session.topic;
-    },
-    may: (permission) => session.may(permission),
-    name: (id) => units?.name(id) ?? id,
-    isShop,
-    concerns,
-    go,
-    reread: () => reading.now(),
-    /** Draws what is shown again, with its drafts. */
-    redraw: () => ((drawn = []), reading.now()),
-    track: (correlationId, title) => progress.track(correlationId, title),
-  };
+  #shared() {
+    const view = this;
+    return {
+      host: this.#host,
+      memory: this.#session.memory,
+      get id() {
+        return view.#place.id;
+      },
+      get units() {
+        return view.#units;
+      },
+      get topic() {
+        return view.#session.topic;
+      },
+      may: (permission) => this.#session.may(permission),
+      name: (id) => this.#units?.name(id) ?? id,
+      isShop: () => this.#isShop(),
+      concerns: (shop) => this.#concerns(shop),
+      go: (to) => this.#go(to),
+      reread: () => this.#reading.now(),
+      redraw: () => this.#redraw(),
+      track: (correlationId, title) => this.#progress.track(correlationId, title),
+    };
+  }
 
-  const reading = rereading(read, { isLive: () => session.state === "READY", isVisible: () => session.isVisible });
-  const progress = progressList(host, () => reading.now());
-  const page = unitPage(desk, { received, onall: () => showTree(true) });
-  const tree = unitTree({ onchoose: (id) => go({ id, tab: place.tab }), oncreate: () => createUnit(desk, aboveNew()) });
-  const byId = unitById((id) => go({ id, tab: place.tab }));
-  const side = h("aside", { class: "card side-tree", "aria-label": "Business units" });
-  const hint = h("div", { class: "empty-state" });
-  const element = h(
-    "div",
-    { class: "rates" },
-    h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Rates")),
-    h("div", { class: "rates-panes" }, side, h("div", { class: "unit-pane" }, progress.element, hint, page.element)),
-  );
+  #listen() {
+    const session = this.#session;
+    const onmessage = ({ message, text }) => {
+      if (!this.#received.add({ message, text })) return;
+      this.#page.showMessages();
+      if (this.#concerns(message.data.businessUnitId)) this.#reading.soon();
+    };
+    return [
+      listen(session.topic, "message", onmessage),
+      listen(session.topic, "reset", () => this.#reading.soon()),
+      listen(session, "state", () => session.state === "READY" && this.#reading.soon()),
+      listen(session, "permissions", () => this.#redraw()),
+    ];
+  }
 
   /** Shows the unit and the tab of an address. */
-  function navigate(parts) {
-    const before = place.id;
-    place = placeOf(parts);
-    showTree(place.id === undefined);
-    page.element.hidden = place.id === undefined;
-    if (place.id !== undefined) page.begin(place, units);
-    if (place.id !== before) follow();
-    showNames();
-    reading.now();
+  navigate(parts) {
+    const before = this.#place.id;
+    this.#place = placeOf(parts);
+    const { id } = this.#place;
+    this.#showTree(id === undefined);
+    this.#page.element.hidden = id === undefined;
+    if (id !== undefined) this.#page.begin(this.#place, this.#units);
+    if (id !== before) this.#follow();
+    this.#showNames();
+    this.#reading.now();
+  }
+
+  /** The catalog has changed, of which nothing is shown here. */
+  refresh() {}
+
+  close() {
+    this.#reading.close();
+    this.#progress.close();
+    for (const stop of this.#stops) stop();
+  }
+
+  /** Draws what is shown again, with its drafts. */
+  #redraw() {
+    this.#drawn = [];
+    return this.#reading.now();
   }
 
   /** Reads everything that is shown. */
-  async function read() {
-    const { id } = place;
+  async #read() {
+    const { id } = this.#place;
     try {
-      await readUnits();
-      if (id !== undefined && id === place.id) await readUnit(id);
+      await this.#readUnits();
+      if (id !== undefined && id === this.#place.id) await this.#readUnit(id);
     } catch (error) {
-      if (id === place.id && !reading.isClosed) fail(error);
+      if (id === this.#place.id && !this.#reading.isClosed) this.#fail(error);
     }
   }
 
-  async function readUnits() {
-    const mayList = session.may(LISTS);
-    const next = mayList ? await host.units() : undefined;
-    if (next !== list) units = next && new Units(next);
-    list = next;
-    const chooser = mayList ? tree.element : byId.element;
-    if (side.firstChild !== chooser) side.replaceChildren(chooser);
-    if (mayList) tree.show({ units, id: place.id, mayCreate: session.may("exr.business-unit.write") });
-    showNames();
-    if (isShop() !== followed) follow();
+  async #readUnits() {
+    const mayList = this.#session.may(LISTS);
+    const next = mayList ? await this.#host.units() : undefined;
+    if (next !== this.#list) this.#units = next && new Units(next);
+    this.#list = next;
+    const chooser = mayList ? this.#tree.element : this.#byId.element;
+    if (this.#side.firstChild !== chooser) this.#side.replaceChildren(chooser);
+    if (mayList) this.#tree.show({ units: this.#units, id: this.#place.id, mayCreate: this.#session.may("exr.business-unit.write") });
+    this.#showNames();
+    if (this.#isShop() !== this.#isShopFollowed) this.#follow();
   }
 
-  async function readUnit(id) {
-    if (!session.may(READS)) return page.fail("You may not see rates", `That needs the permission ${READS}, for example by the role exr.viewer.`);
-    const used = await host.used(id);
+  async #readUnit(id) {
+    if (!this.#session.may(READS)) return this.#page.fail("You may not see rates", `That needs the permission ${READS}, for example by the role exr.viewer.`);
+    const used = await this.#host.used(id);
     const origins = [...new Set([id, ...used.map(({ setAt }) => setAt)])];
-    const lists = await Promise.all(origins.map((origin) => host.setAt(origin)));
-    if (id !== place.id || reading.isClosed) return;
+    const lists = await Promise.all(origins.map((origin) => this.#host.setAt(origin)));
+    if (id !== this.#place.id || this.#reading.isClosed) return;
     // What is as it was is not drawn again: that would close what is open and lose the place in lists.
-    const next = [used, ...lists, units, place];
-    if (next.length === drawn.length && next.every((part, at) => part === drawn[at])) return;
-    drawn = next;
-    page.show({ id, used, units, setRates: new Map(origins.map((origin, at) => [origin, lists[at]])) });
+    const next = [used, ...lists, this.#units, this.#place];
+    if (next.length === this.#drawn.length && next.every((part, at) => part === this.#drawn[at])) return;
+    this.#drawn = next;
+    this.#page.show({ id, used, units: this.#units, setRates: new Map(origins.map((origin, at) => [origin, lists[at]])) });
   }
 
-  function fail(error) {
+  #fail(error) {
     // The connection says so already, and what is known stays.
     if (error.code === "unauthenticated" || error.code === "unavailable") return;
-    drawn = [];
-    if (error.code === "not_found") page.fail("There is no such business unit", `Nothing has the id “${place.id}”. It may have been deleted.`);
-    else page.fail("This cannot be shown", explain(error));
+    this.#drawn = [];
+    if (error.code === "not_found") this.#page.fail("There is no such business unit", `Nothing has the id “${this.#place.id}”. It may have been deleted.`);
+    else this.#page.fail("This cannot be shown", explain(error));
   }
 
-  function showNames() {
-    const isEmpty = units?.size === 0;
+  #showNames() {
+    const { id } = this.#place;
+    const isEmpty = this.#units?.size === 0;
     const texts = isEmpty
       ? ["No business units yet", "Rates are set at companies, groups and shops. Create a company first."]
       : ["Choose a business unit", "A unit shows the rates that it uses, where each is set, and how it has moved."];
-    hint.replaceChildren(icon(isEmpty ? "company" : "group"), h("h2", {}, texts[0]), h("p", {}, texts[1]));
-    hint.hidden = place.id !== undefined;
-    document.title = `${place.id === undefined ? "Rates" : `${desk.name(place.id)}, rates`} · Tillgate`;
+    this.#hint.replaceChildren(icon(isEmpty ? "company" : "group"), h("h2", {}, texts[0]), h("p", {}, texts[1]));
+    this.#hint.hidden = id !== undefined;
+    document.title = `${id === undefined ? "Rates" : `${this.#desk.name(id)}, rates`} · Tillgate`;
   }
 
   /** Follows the messages of the shop, or of all shops when a unit above them is shown. */
-  function follow() {
-    followed = isShop();
-    session.topic?.follow(followed ? place.id : undefined);
+  #follow() {
+    this.#isShopFollowed = this.#isShop();
+    this.#session.topic?.follow(this.#isShopFollowed ? this.#place.id : undefined);
   }
 
   /** Without the tree it is not known what the unit is; most are shops, and messages are about shops. */
-  function isShop() {
-    if (place.id === undefined) return false;
-    return units === undefined ? !session.may(LISTS) : units.get(place.id)?.type === "STORE";
+  #isShop() {
+    const { id } = this.#place;
+    if (id === undefined) return false;
+    return this.#units === undefined ? !this.#session.may(LISTS) : this.#units.get(id)?.type === "STORE";
   }
 
   /** Whether a message about a shop concerns the unit that is shown. */
-  function concerns(shop) {
-    return place.id !== undefined && (units === undefined ? shop === place.id : units.isAtOrBelow(shop, place.id));
+  #concerns(shop) {
+    const { id } = this.#place;
+    return id !== undefined && (this.#units === undefined ? shop === id : this.#units.isAtOrBelow(shop, id));
   }
 
-  function go(to) {
+  #go(to) {
     const href = hrefOf(to);
-    if (location.hash === href) reading.now();
+    if (location.hash === href) this.#reading.now();
     else location.hash = href;
   }
 
   /** The unit that a new one is proposed below. */
-  function aboveNew() {
-    const unit = units?.get(place.id);
+  #aboveNew() {
+    const unit = this.#units?.get(this.#place.id);
     return unit?.type === "STORE" ? unit.parentId : unit?.id;
   }
 
   /** On narrow screens either the tree or the unit is shown, and the focus goes with it. */
-  function showTree(isShown) {
-    const hadFocus = side.contains(document.activeElement);
-    element.classList.toggle("choosing", isShown);
-    if (isShown && place.id !== undefined) side.querySelector("input")?.focus();
-    if (hadFocus && side.getClientRects().length === 0) page.focus();
+  #showTree(isShown) {
+    const hadFocus = this.#side.contains(document.activeElement);
+    this.element.classList.toggle("choosing", isShown);
+    if (isShown && this.#place.id !== undefined) this.#side.querySelector("input")?.focus();
+    if (hadFocus && this.#side.getClientRects().length === 0) this.#page.focus();
   }
-
-  const onmessage = ({ message, text }) => {
-    if (!received.add({ message, text })) return;
-    page.showMessages();
-    if (concerns(message.data.businessUnitId)) reading.soon();
-  };
-  const stops = [
-    listen(session.topic, "message", onmessage),
-    listen(session.topic, "reset", () => reading.soon()),
-    listen(session, "state", () => session.state === "READY" && reading.soon()),
-    listen(session, "permissions", desk.redraw),
-  ];
-  navigate(rest);
-
-  return {
-    element,
-    navigate,
-    /** The catalog has changed, of which nothing is shown here. */
-    refresh() {},
-    close() {
-      reading.close();
-      progress.close();
-      for (const stop of stops) stop();
-    },
-  };
 }
 
 function listen(target, type, listener) {

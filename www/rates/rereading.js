@@ -11,7 +11,7 @@ const POLLED_MS = 20_000;
 const SOON_MS = 120;
 const PAUSE_MS = 1000;
 
-/** Runs `read`; `isLive` tells whether messages are received, `isVisible` whether anyone would see it. */
+/** Runs `read`; `isLive` tells whether messages are received, `isVisible` whether the user would see it. */
 export function rereading(read, { isLive, isVisible }) {
   let running;
   let isWanted = false;

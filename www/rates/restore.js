@@ -3,7 +3,7 @@
  * unit is followed again.
  */
 
-import { choice, h, notify } from "../dom.js";
+import { choice, h, notify } from "../shared/dom.js";
 import { isSame } from "./decimal.js";
 import { pairsOf } from "./pairs.js";
 import { changeRates } from "./rate-change.js";

@@ -4,9 +4,9 @@
  * read again when a message concerns it.
  */
 
-import { events } from "../../js/src/event-stream.js";
-import { Follower, emit } from "../../js/src/follower.js";
-import { parseExactly } from "../../js/src/rates-message.js";
+import { parseExactly } from "../../js/src/rates/message.js";
+import { events } from "../../js/src/shared/event-stream.js";
+import { Follower, emit } from "../../js/src/shared/follower.js";
 
 const PATH = "/api/v1/topics/cer.public.event.rates-changed.v1";
 

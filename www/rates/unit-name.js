@@ -2,7 +2,7 @@
  * How a business unit is written: its name, and its id where that says more.
  */
 
-import { h } from "../dom.js";
+import { h } from "../shared/dom.js";
 
 /** The name and the id; the name may be the id. */
 export function unitName(name, id) {

@@ -3,14 +3,15 @@
  * `rates.js`.
  */
 
-import { h, icon } from "../dom.js";
+import { h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { TABS, hrefOf } from "./address.js";
 import { converter } from "./converter.js";
 import { unitDetails } from "./details.js";
 import { rateHistory } from "./history.js";
 import { messageLog } from "./log.js";
-import { usedRates } from "./used.js";
 import { unitName } from "./unit-name.js";
+import { usedRates } from "./used.js";
 import { KINDS } from "./wording.js";
 
 const TITLES = { rates: "Rates", history: "History", convert: "Convert", messages: "Messages", details: "Details" };

@@ -2,10 +2,11 @@
  * The rates that a unit uses: both directions, with markup, and where each is set. A rate that has changed flashes.
  */
 
-import { button, h, icon, keepFocus } from "../dom.js";
-import { draftTag } from "../list.js";
-import { counted } from "../messages.js";
-import { dayText, secondText, timeText } from "../time.js";
+import { button, h, keepFocus } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { draftTag } from "../shared/list.js";
+import { counted } from "../shared/messages.js";
+import { dayText, secondText, timeText } from "../shared/time.js";
 import { hrefOf } from "./address.js";
 import { pairsOf } from "./pairs.js";
 import { draftKey as pastedKey, pasteRates } from "./paste.js";

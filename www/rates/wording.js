@@ -2,7 +2,7 @@
  * The words of the Rates view: rates, business units and the effect of a change as a price manager says them.
  */
 
-import { counted, errorText } from "../messages.js";
+import { counted, errorText } from "../shared/messages.js";
 
 /** The types of rates, in the order of every list. */
 export const TYPES = { SALES: "Sales", PURCHASE: "Purchase", INTERCOMPANY: "Intercompany" };

@@ -2,8 +2,9 @@
  * One attempt of a delivery: when it was, how it ended, and what the endpoint answered.
  */
 
-import { h, icon } from "../dom.js";
-import { recentText } from "../time.js";
+import { h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { recentText } from "../shared/time.js";
 import { answerText, detailText, failureText, tookText } from "./wording.js";
 
 /** The element of an attempt; `number` is its place among all. */

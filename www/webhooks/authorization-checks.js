@@ -3,9 +3,9 @@
  * password. The token's signature is verified by the browser; nothing is sent anywhere.
  */
 
-import { fromBase64 } from "../../js/src/base64.js";
-import { parseCertificate } from "../../js/src/certificate.js";
-import { dayText, durationText, timeText } from "../time.js";
+import { fromBase64 } from "../../js/src/shared/base64.js";
+import { parseCertificate } from "../../js/src/webhook/certificate.js";
+import { dayText, durationText, timeText } from "../shared/time.js";
 
 const RS256 = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 const MIN_BITS = 2048;

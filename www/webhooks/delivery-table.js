@@ -3,8 +3,9 @@
  * page is lost when something changes; what is new or has changed flashes.
  */
 
-import { arrange, h, icon } from "../dom.js";
-import { recentText, secondText } from "../time.js";
+import { arrange, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { recentText, secondText } from "../shared/time.js";
 import { deliveryHref } from "./address.js";
 import { STATUSES, failureText } from "./wording.js";
 

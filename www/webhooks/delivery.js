@@ -3,9 +3,10 @@
  * appear while it is open.
  */
 
-import { copy } from "../copy.js";
-import { arrange, button, h, icon, keepFocus, notify } from "../dom.js";
-import { durationText, recentText, secondText, timeText } from "../time.js";
+import { copy } from "../shared/copy.js";
+import { arrange, button, h, keepFocus, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { durationText, recentText, secondText, timeText } from "../shared/time.js";
 import { deliveriesHref, deliveryHref, signatureHref } from "./address.js";
 import { attemptLine } from "./attempt.js";
 import { curlOf } from "./curl.js";
@@ -19,126 +20,146 @@ const REPLAY_OFF = "Its webhook is switched off or was deleted. Switch it on fir
 const SETTLED_MS = 10_000;
 
 /** The part of the view. */
-export function deliveryPage(desk) {
-  const back = h("a", { class: "button plain back" }, "All deliveries");
-  const title = h("h2", { class: "unit-title", tabindex: "-1", "data-start": true });
-  const state = h("p", { class: "delivery-state", role: "status" });
-  const next = h("p", { class: "hint" });
-  const facts = h("dl", { class: "facts" });
-  const actions = h("div", { class: "inline" });
-  const attempts = h("ol", { class: "attempts" });
-  const none = h("p", { class: "hint" }, "It was not sent yet.");
-  const sent = h("div", { class: "stack" });
-  const message = h("div", { class: "empty-state", hidden: true });
-  const head = h("div", { class: "card stack" }, h("div", { class: "stack tight" }, state, next), facts, actions);
-  const attemptCard = h("section", { class: "card stack", "aria-label": "Attempts" }, h("h3", {}, "Attempts"), attempts, none);
-  const sentCard = h("section", { class: "card stack", "aria-label": "What is sent" }, h("h3", {}, "What is sent"), sent);
-  const body = h("div", { class: "stack" }, head, attemptCard, sentCard);
-  const element = h("div", { class: "stack delivery" }, h("div", { class: "stack tight" }, back, title), message, body);
-  let id;
-  let delivery;
-  let drawn = {};
-  let lines = new Map();
-  let readAt;
+export const deliveryPage = (desk) => new DeliveryPage(desk);
+
+class DeliveryPage {
+  needsDeliveries = true;
+  #desk;
+  #id;
+  #delivery;
+  #readAt;
+  /** What was drawn, by its name, and the lines of the attempts. */
+  #drawn = {};
+  #lines = new Map();
+  #back = h("a", { class: "button plain back" }, "All deliveries");
+  #title = h("h2", { class: "unit-title", tabindex: "-1", "data-start": true });
+  #state = h("p", { class: "delivery-state", role: "status" });
+  #next = h("p", { class: "hint" });
+  #facts = h("dl", { class: "facts" });
+  #actions = h("div", { class: "inline" });
+  #attempts = h("ol", { class: "attempts" });
+  #none = h("p", { class: "hint" }, "It was not sent yet.");
+  #sent = h("div", { class: "stack" });
+  #message = h("div", { class: "empty-state", hidden: true });
+  #body = h(
+    "div",
+    { class: "stack" },
+    h("div", { class: "card stack" }, h("div", { class: "stack tight" }, this.#state, this.#next), this.#facts, this.#actions),
+    h("section", { class: "card stack", "aria-label": "Attempts" }, h("h3", {}, "Attempts"), this.#attempts, this.#none),
+    h("section", { class: "card stack", "aria-label": "What is sent" }, h("h3", {}, "What is sent"), this.#sent),
+  );
+  element = h("div", { class: "stack delivery" }, h("div", { class: "stack tight" }, this.#back, this.#title), this.#message, this.#body);
+
+  constructor(desk) {
+    this.#desk = desk;
+  }
+
+  title() {
+    return "A delivery";
+  }
+
+  open({ id }) {
+    if (id === this.#id) return;
+    this.#id = id;
+    this.#delivery = this.#readAt = undefined;
+    this.#drawn = {};
+    this.#lines = new Map();
+    this.#title.textContent = "A delivery";
+    this.#back.href = deliveriesHref();
+    this.#attempts.replaceChildren();
+    this.#message.hidden = this.#body.hidden = true;
+  }
+
+  async read() {
+    const asked = this.#id;
+    const isDue = this.#delivery === undefined || isUnsettled(this.#delivery) || Date.now() - this.#readAt >= SETTLED_MS;
+    if (!isDue) return;
+    try {
+      const answer = await this.#desk.host.delivery(asked);
+      if (asked !== this.#id) return;
+      this.#delivery = answer;
+      this.#readAt = Date.now();
+      this.#draw();
+    } catch (error) {
+      if (error.code !== "not_found" || asked !== this.#id) throw error;
+      this.#refuse("There is no such delivery", "Deliveries are kept for 30 days.");
+    }
+  }
+
+  fail(sentence) {
+    if (this.#delivery === undefined) this.#refuse("This cannot be shown", sentence);
+  }
 
   /** Draws what has changed: an answer that was opened stays open. */
-  function draw() {
-    message.hidden = true;
-    body.hidden = false;
-    title.textContent = delivery.eventType;
-    drawState();
-    once("facts", [delivery, desk.name(delivery.webhookId)], () => facts.replaceChildren(...factsOf(desk, delivery)));
-    once("actions", [delivery.request, mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...actionsOf())));
-    once("sent", delivery.request, () => sent.replaceChildren(...sentParts(delivery.request)));
-    drawAttempts();
+  #draw() {
+    const { eventType, webhookId, request } = this.#delivery;
+    const actions = this.#actions;
+    this.#message.hidden = true;
+    this.#body.hidden = false;
+    this.#title.textContent = eventType;
+    this.#drawState();
+    this.#once("facts", [this.#delivery, this.#desk.name(webhookId)], () => this.#facts.replaceChildren(...factsOf(this.#desk, this.#delivery)));
+    this.#once("actions", [request, this.#mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...this.#actionsOf())));
+    this.#once("sent", [request], () => this.#sent.replaceChildren(...sentParts(request)));
+    this.#drawAttempts();
   }
 
   /** An attempt never changes, but of a delivery that is sent again and again the oldest ones are forgotten. */
-  function drawAttempts() {
-    const next = new Map(delivery.attempts.map((attempt, at) => [`${at} ${attempt.at}`, () => attemptLine(attempt, at + 1)]));
-    lines = new Map([...next].map(([key, make]) => [key, lines.get(key) ?? make()]));
-    arrange(attempts, [...lines.values()]);
-    none.hidden = lines.size > 0;
+  #drawAttempts() {
+    const next = new Map(this.#delivery.attempts.map((attempt, at) => [`${at} ${attempt.at}`, () => attemptLine(attempt, at + 1)]));
+    this.#lines = new Map([...next].map(([key, make]) => [key, this.#lines.get(key) ?? make()]));
+    arrange(this.#attempts, [...this.#lines.values()]);
+    this.#none.hidden = this.#lines.size > 0;
   }
 
-  function drawState() {
-    const { status, nextAttemptAt, lastError } = delivery;
+  #drawState() {
+    const { status, nextAttemptAt, lastError } = this.#delivery;
     const { word, image, tone, sentence } = STATUSES[status];
-    const why = status === "FAILED" && lastError ? failureText(lastAttemptOr(delivery)) : "";
-    once("state", [status, why], () => {
-      state.dataset.tone = tone ?? "";
-      state.replaceChildren(h("span", { class: "dot" }, icon(image)), h("span", {}, h("b", {}, `${word}. `), [why, sentence].filter(Boolean).join(" ")));
+    const why = status === "FAILED" && lastError ? failureText(lastAttemptOr(this.#delivery)) : "";
+    this.#once("state", [status, why], () => {
+      this.#state.dataset.tone = tone ?? "";
+      this.#state.replaceChildren(h("span", { class: "dot" }, icon(image)), h("span", {}, h("b", {}, `${word}. `), [why, sentence].filter(Boolean).join(" ")));
     });
-    next.hidden = status !== "RETRYING" || nextAttemptAt === undefined;
-    if (!next.hidden) next.textContent = nextText(nextAttemptAt);
+    this.#next.hidden = status !== "RETRYING" || nextAttemptAt === undefined;
+    if (!this.#next.hidden) this.#next.textContent = nextText(nextAttemptAt);
   }
 
   /** Runs `make` when what it depends on has changed. */
-  function once(name, on, make) {
+  #once(name, on, make) {
     const text = JSON.stringify(on);
-    if (drawn[name] === text) return;
-    drawn[name] = text;
+    if (this.#drawn[name] === text) return;
+    this.#drawn[name] = text;
     make();
   }
 
-  const mayReplay = () => desk.may("exe.delivery.replay");
-
-  function actionsOf() {
-    const curl = delivery.request && button("Copy as curl", { image: "copy", onclick: () => copy(curlOf(delivery.request), "The command") });
-    const check = delivery.request && h("a", { class: "button", href: signatureHref(delivery.id) }, icon("key"), "Check its signature");
-    return [mayReplay() && button("Send again", { image: "retry", onclick: () => replay() }), curl, check].filter(Boolean);
+  #mayReplay() {
+    return this.#desk.may("exe.delivery.replay");
   }
 
-  async function replay() {
+  #actionsOf() {
+    const { id, request } = this.#delivery;
+    const curl = request && button("Copy as curl", { image: "copy", onclick: () => copy(curlOf(request), "The command") });
+    const check = request && h("a", { class: "button", href: signatureHref(id) }, icon("key"), "Check its signature");
+    return [this.#mayReplay() && button("Send again", { image: "retry", onclick: () => this.#replay() }), curl, check].filter(Boolean);
+  }
+
+  async #replay() {
     try {
-      const made = await desk.host.replay(id);
+      const made = await this.#desk.host.replay(this.#id);
       notify("It is being sent again.");
-      readAt = 0;
-      if (made.id === id) await desk.reread();
-      else desk.go(deliveryHref(made.id));
+      this.#readAt = 0;
+      if (made.id === this.#id) await this.#desk.reread();
+      else this.#desk.go(deliveryHref(made.id));
     } catch (error) {
       notify(explain(error, REPLAY_OFF));
     }
   }
 
-  function fail(heading, sentence) {
-    message.replaceChildren(icon("alert"), h("h2", {}, heading), h("p", {}, sentence));
-    message.hidden = false;
-    body.hidden = true;
+  #refuse(heading, sentence) {
+    this.#message.replaceChildren(icon("alert"), h("h2", {}, heading), h("p", {}, sentence));
+    this.#message.hidden = false;
+    this.#body.hidden = true;
   }
-
-  return {
-    element,
-    needsDeliveries: true,
-    title: () => "A delivery",
-    open(place) {
-      if (place.id === id) return;
-      id = place.id;
-      delivery = readAt = undefined;
-      drawn = {};
-      lines = new Map();
-      title.textContent = "A delivery";
-      back.href = deliveriesHref();
-      attempts.replaceChildren();
-      message.hidden = body.hidden = true;
-    },
-    async read() {
-      const asked = id;
-      const isDue = delivery === undefined || isUnsettled(delivery) || Date.now() - readAt >= SETTLED_MS;
-      if (!isDue) return;
-      try {
-        const answer = await desk.host.delivery(asked);
-        if (asked !== id) return;
-        delivery = answer;
-        readAt = Date.now();
-        draw();
-      } catch (error) {
-        if (error.code !== "not_found" || asked !== id) throw error;
-        fail("There is no such delivery", "Deliveries are kept for 30 days.");
-      }
-    },
-    fail: (sentence) => delivery === undefined && fail("This cannot be shown", sentence),
-  };
 }
 
 /** The last attempt, which knows its status; deliveries that were given up without one have an error only. */

@@ -2,7 +2,7 @@
  * The envelope of an event, read for people: its `data` is base64 of what was published.
  */
 
-import { fromBase64 } from "../../js/src/base64.js";
+import { fromBase64 } from "../../js/src/shared/base64.js";
 
 /** The envelope in a body, or undefined when the body is not a JSON object. */
 export function readEnvelope(body) {

@@ -2,7 +2,7 @@
  * Which events a webhook gets: all of them, or some. Those that are known are offered, and others can be added.
  */
 
-import { button, field, h } from "../dom.js";
+import { button, field, h } from "../shared/dom.js";
 import { ALL, OWN_EVENTS } from "./wording.js";
 
 const FORM = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.v\d+$/;

@@ -2,7 +2,7 @@
  * The filter of the deliveries: of which webhook, in which status, of which event type, from when.
  */
 
-import { button, h } from "../dom.js";
+import { button, h } from "../shared/dom.js";
 import { PERIODS, STATUSES } from "./wording.js";
 
 /** The fields; `onchange` gets the filter that is wanted. */

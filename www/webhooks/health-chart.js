@@ -1,10 +1,10 @@
 /**
  * The last 24 hours of a webhook as bars: what was delivered above the line, failed attempts below it. A sentence says the
- * same to those who cannot see it.
+ * same to users who cannot see it.
  */
 
-import { h } from "../dom.js";
-import { counted } from "../messages.js";
+import { h } from "../shared/dom.js";
+import { counted } from "../shared/messages.js";
 import { countsText } from "./wording.js";
 
 const SVG = "http://www.w3.org/2000/svg";

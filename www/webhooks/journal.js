@@ -3,7 +3,8 @@
  * for. The address holds the filter.
  */
 
-import { button, h, icon } from "../dom.js";
+import { button, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { deliveriesHref } from "./address.js";
 import { Deliveries } from "./deliveries.js";
 import { deliveryTable } from "./delivery-table.js";
@@ -22,16 +23,8 @@ export function journal(desk) {
   const again = button("Send these again", { image: "retry", onclick: () => replayThose(desk, replays, filter.value()) });
   const older = button("Show older ones", { class: "plain", onclick: () => readOlder() });
   const empty = h("div", { class: "empty-state" });
-  const element = h(
-    "div",
-    { class: "stack journal" },
-    replays.element,
-    filter.element,
-    h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, publish, again)),
-    table.element,
-    empty,
-    h("div", { class: "more" }, older),
-  );
+  const toolbar = h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, publish, again));
+  const element = h("div", { class: "stack journal" }, replays.element, filter.element, toolbar, table.element, empty, h("div", { class: "more" }, older));
   let deliveries;
   let isSearching = false;
 

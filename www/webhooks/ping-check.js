@@ -3,7 +3,8 @@
  * wrong.
  */
 
-import { button, h, icon } from "../dom.js";
+import { button, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { answerText, detailText, explain, failureText, tookText } from "./wording.js";
 
 /** The button and its result; `id` is that of the webhook, whose secrets are used where none are entered. */

@@ -1,5 +1,5 @@
 /**
- * Asks again and again while someone looks: one reading at a time, the next one a pause after it. `state` tells whether
+ * Asks again and again while the page is visible: one reading at a time, the next one a pause after it. `state` tells whether
  * the last reading reached the host.
  */
 
@@ -43,7 +43,7 @@ export function polling(read, { pauseMs, isVisible, onstate }) {
 
   return {
     now,
-    /** Goes on when it stopped because nobody looked. */
+    /** Goes on when it stopped because the page was hidden. */
     wake() {
       if (isAsleep && !isClosed) now();
     },

@@ -2,10 +2,10 @@
  * The form that publishes an event to the tenant's webhooks.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { field, h, notify } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { field, h, notify } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
@@ -27,7 +27,7 @@ export async function publishEvent(desk) {
     });
   const isSent = await editWithDraft(desk.memory, "event:", (draft) => eventFields(desk, draft), open);
   if (!isSent) return;
-  if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so nobody gets it.");
+  if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so it is not sent.");
   else notify(answer.deliveries === 1 ? "One webhook gets it." : `${answer.deliveries.toLocaleString("en")} webhooks get it.`);
   desk.reread();
 }

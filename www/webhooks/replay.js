@@ -2,7 +2,8 @@
  * Sending all deliveries that a filter finds again: the choice of which, and how far it has come.
  */
 
-import { button, choice, h, icon, notify, openDialog } from "../dom.js";
+import { button, choice, h, notify, openDialog } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { asked } from "./deliveries.js";
 import { deliveriesText, explain, filterText } from "./wording.js";
 
@@ -14,7 +15,7 @@ export async function replayThose(desk, replays, filter) {
   let status = filter.status ?? "FAILED";
   const sentence = h("p", { id: "replay-detail" });
   const show = () => {
-    sentence.textContent = `${filterText({ ...filter, status: status || undefined }, desk.name)}: each is sent again. Those who have it already get it twice, with the same event id.`;
+    sentence.textContent = `${filterText({ ...filter, status: status || undefined }, desk.name)}: each is sent again. Receivers that have it already get it twice, with the same event id.`;
   };
   const which = choice("Which ones", [["FAILED", "Only those that failed"], ["", "All of them"]], status, (chosen) => ((status = chosen), show()));
   const dialog = h(

@@ -2,10 +2,10 @@
  * The checks of a delivery's signatures, decided by the module: of the text of `data`, and of the whole body with its time.
  */
 
-import { TillgateError } from "../../js/src/error.js";
-import { signature } from "../../js/src/signature.js";
-import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook-event.js";
-import { durationText } from "../time.js";
+import { TillgateError } from "../../js/src/shared/error.js";
+import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook/event.js";
+import { signature } from "../../js/src/webhook/signature.js";
+import { durationText } from "../shared/time.js";
 import { readEnvelope } from "./event-data.js";
 
 const DATA = "Signature of the data";

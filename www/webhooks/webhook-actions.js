@@ -2,11 +2,11 @@
  * What can be done with a webhook without its form: a ping, a new shared key, deleting it.
  */
 
-import { button, confirmed, field, h, notify, openDialog } from "../dom.js";
-import { copy } from "../copy.js";
+import { copy } from "../shared/copy.js";
+import { button, confirmed, field, h, notify, openDialog } from "../shared/dom.js";
+import { NOT_DELETED } from "../shared/messages.js";
 import { explain } from "./wording.js";
 
-const OUTDATED = "It was not deleted, because someone else has just changed it. Check it again.";
 const OFF = "It is switched off. Switch it on first.";
 
 /** Sends a ping as an ordinary delivery; `onsent` gets the id of that if the user may see it. */
@@ -44,7 +44,7 @@ export async function remove(desk, { id, name }) {
     await desk.host.remove(id, etag);
     notify(`${name} was deleted.`);
   } catch (error) {
-    notify(error.code === "outdated" ? OUTDATED : explain(error));
+    notify(error.code === "outdated" ? NOT_DELETED : explain(error));
   }
   desk.reread();
 }

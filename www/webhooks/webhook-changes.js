@@ -2,8 +2,8 @@
  * What saving a webhook would change, and what follows from it. Secrets are never shown, only that they change.
  */
 
-import { change, changeList, listChange } from "../difference.js";
-import { h } from "../dom.js";
+import { change, changeList, listChange } from "../shared/difference.js";
+import { h } from "../shared/dom.js";
 import { ALL, OWN_EVENTS, signInText } from "./wording.js";
 
 /** The difference between a version that is stored, if any, and one that is stored or from the form: `[{ label, removed, added }]`. */

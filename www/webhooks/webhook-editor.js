@@ -2,11 +2,11 @@
  * The form of a webhook: creating one, and changing one. It can be tried with a ping before it is saved.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { changeList } from "../difference.js";
-import { h, notify } from "../dom.js";
-import { editWithDraft } from "../draft.js";
-import { edit } from "../editor.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { changeList } from "../shared/difference.js";
+import { h, notify } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
 import { webhookChanges, webhookReview } from "./webhook-changes.js";
@@ -61,7 +61,7 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
   if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved.sharedKey);
 }
 
-/** Someone has deleted the webhook, so there is no version to replace. */
+/** Another user may have deleted the webhook: then there is no version to replace. */
 function required(version) {
   if (version !== undefined) return version;
   throw new TillgateError({ code: "not_found", message: "the webhook does not exist" });

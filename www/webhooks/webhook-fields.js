@@ -2,9 +2,9 @@
  * The fields of a webhook. Secrets are entered here and never shown: a stored one is kept unless another is given.
  */
 
-import { TillgateError } from "../../js/src/browser.js";
-import { choice, field, h } from "../dom.js";
-import { faultText } from "../faults.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { choice, field, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
 import { eventTypeFields } from "./event-types.js";
 
 const HEADER_HINT = "Only when the receiver reads the signature from a header of another name than X-Service-Signature.";
@@ -18,108 +18,46 @@ const KEY_HINTS = {
 /** A new webhook, as the form shows it first. */
 const NEW = { name: "", callbackUrl: "", eventTypes: ["*"], authentication: { type: "BEARER" }, hasSharedKey: false, enabled: true };
 
+const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", ...properties });
+const secret = () => text("", { type: "password", autocomplete: "new-password", maxlength: 128 });
+
 /** The fields of a webhook that is stored, or else of a new one; `draft` is what they hold first. */
 export function webhookFields(desk, stored, draft) {
-  const isNew = stored === undefined;
-  const { hasSharedKey, authentication: { type: storedScheme }, enabled: wasEnabled } = stored ?? NEW;
   const webhook = draft ?? stored ?? NEW;
-  const { authentication } = webhook;
-  const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", ...properties });
-  const secret = () => text("", { type: "password", autocomplete: "new-password", maxlength: 128 });
   const name = text(webhook.name, { maxlength: 256 });
   const address = text(webhook.callbackUrl, { inputmode: "url", maxlength: 2048, placeholder: "https://" });
-  const username = text(authentication.username);
-  const password = secret();
-  const ownKey = secret();
-  const header = text(webhook.signatureHeader, { maxlength: 64 });
   const limit = text(webhook.maxPerSecond, { inputmode: "numeric" });
   const enabled = h("input", { type: "checkbox", role: "switch", checked: webhook.enabled });
   const types = eventTypeFields(desk, webhook.eventTypes);
-  const isBasic = !isNew && storedScheme === "BASIC";
-  let scheme = authentication.type;
-  let key = draft ? draft.key : isNew ? "generate" : hasSharedKey ? "keep" : "none";
-
-  const fields = {
-    name: field("Name", name),
-    address: field("Address", address, { hint: "Events are sent there with POST." }),
-    username: field("User name", username),
-    password: field("Password", password, { hint: isBasic ? "Leave it empty to keep the present one. For an address of another host it has to be entered again." : undefined }),
-    ownKey: field("Shared key", ownKey),
-    header: field("Header of the signature", header, { hint: HEADER_HINT }),
-    limit: field("At most per second", limit, { hint: "Leave it empty for no limit." }),
-  };
-  const basic = h("div", { class: "pair-fields" }, fields.username, fields.password);
-  const schemes = choice("Signing in", [["BEARER", "Bearer token"], ["BASIC", "User name and password"]], scheme, (chosen) => ((scheme = chosen), show()));
-  const keyHint = h("p", { class: "hint" });
-  const keys = choice("Shared key for signatures", keyOptions(hasSharedKey, isNew), key, (chosen) => ((key = chosen), show()));
-  keys.append(keyHint);
+  const signIn = signInFields(webhook.authentication, stored?.authentication.type);
+  const key = keyFields(webhook, { stored, chosen: draft?.key });
+  const nameField = field("Name", name);
+  const addressField = field("Address", address, { hint: "Events are sent there with POST." });
+  const limitField = field("At most per second", limit, { hint: "Leave it empty for no limit." });
+  const { enabled: wasEnabled } = stored ?? NEW;
   const off = wasEnabled ? undefined : h("p", { class: "hint" }, "Once it is switched on, the deliveries that were held are sent.");
-  const element = h(
-    "div",
-    { class: "stack" },
-    fields.name,
-    fields.address,
-    types.element,
-    schemes,
-    basic,
-    keys,
-    fields.ownKey,
-    fields.header,
-    fields.limit,
-    h("div", { class: "stack tight" }, h("label", { class: "switch" }, enabled, h("span", {}, "Switched on")), off),
-  );
-
-  function show() {
-    basic.hidden = scheme !== "BASIC";
-    fields.ownKey.hidden = key !== "own";
-    fields.header.hidden = key === "none";
-    keyHint.textContent = KEY_HINTS[key];
-  }
-  show();
-
-  const written = {
-    keep: () => ({}),
-    generate: () => ({ sharedKey: "generate" }),
-    own: () => ({ sharedKey: ownKey.value }),
-    none: () => (hasSharedKey ? { sharedKey: null } : {}),
-  };
-  const credentials = () => ({ type: "BASIC", username: username.value, ...(password.value !== "" && { password: password.value }) });
+  const isOn = h("div", { class: "stack tight" }, h("label", { class: "switch" }, enabled, h("span", {}, "Switched on")), off);
+  const element = h("div", { class: "stack" }, nameField, addressField, types.element, signIn.elements, key.elements, limitField, isOn);
 
   const value = () => ({
     name: name.value.trim(),
     callbackUrl: address.value.trim(),
     eventTypes: types.value(),
-    authentication: scheme === "BASIC" ? credentials() : { type: "BEARER" },
-    ...written[key](),
-    ...(key !== "none" && header.value.trim() !== "" && { signatureHeader: header.value.trim() }),
+    authentication: signIn.value(),
+    ...key.value(),
     ...(limit.value.trim() !== "" && { maxPerSecond: /^\d+$/.test(limit.value.trim()) ? Number(limit.value) : limit.value.trim() }),
     enabled: enabled.checked,
   });
 
-  /** What can be told without the host. */
-  const faults = () => {
-    const now = value();
-    const found = [];
-    const add = (isWrong, path, message) => isWrong && found.push({ path, message });
-    add(now.name === "", "$.name", "must not be empty");
-    add(!/^https?:\/\/[^\s/]/.test(now.callbackUrl), "$.callbackUrl", "must begin with https://");
-    add(now.eventTypes.length === 0, "$.eventTypes", "must not be empty: choose at least one, or all events");
-    add(scheme === "BASIC" && now.authentication.username === "", "$.authentication.username", "must not be empty");
-    add(scheme === "BASIC" && !isBasic && password.value === "", "$.authentication.password", "must not be empty");
-    add(key === "own" && [...ownKey.value].length < 16, "$.sharedKey", "must be 16 to 128 printable characters");
-    add(typeof now.maxPerSecond === "string" || now.maxPerSecond === 0, "$.maxPerSecond", "must be a whole number, 1 or more");
-    return found;
-  };
-
   const places = [
-    [/^\$\.name$/, fields.name],
-    [/^\$\.callbackUrl$/, fields.address],
+    [/^\$\.name$/, nameField],
+    [/^\$\.callbackUrl$/, addressField],
     [/^\$\.eventTypes/, types],
-    [/^\$\.authentication\.username$/, fields.username],
-    [/^\$\.authentication\.password$/, fields.password],
-    [/^\$\.sharedKey$/, fields.ownKey],
-    [/^\$\.signatureHeader$/, fields.header],
-    [/^\$\.maxPerSecond$/, fields.limit],
+    [/^\$\.authentication\.username$/, signIn.usernameField],
+    [/^\$\.authentication\.password$/, signIn.passwordField],
+    [/^\$\.sharedKey$/, key.ownField],
+    [/^\$\.signatureHeader$/, key.headerField],
+    [/^\$\.maxPerSecond$/, limitField],
   ];
 
   return {
@@ -127,12 +65,12 @@ export function webhookFields(desk, stored, draft) {
     value,
     /** What is kept as a draft: all but secrets. */
     kept() {
-      const { authentication: { password: entered, ...signIn }, sharedKey, ...rest } = value();
-      return { ...rest, authentication: signIn, key, isMissing: Boolean(entered || ownKey.value) };
+      const { authentication: { password, ...rest }, sharedKey, ...others } = value();
+      return { ...others, authentication: rest, key: key.chosen(), isMissing: Boolean(password || key.typed()) };
     },
     missing: draft?.isMissing && "Passwords and keys were not kept: enter them again. ",
     check() {
-      const found = faults();
+      const found = faultsOf(value(), { isPasswordKept: signIn.isPasswordKept, ownKey: key.own() });
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
     },
     /** Shows faults at their fields; returns whether every fault has a field that is shown. */
@@ -145,6 +83,80 @@ export function webhookFields(desk, stored, draft) {
       const isShown = (place) => !(place.hidden || place.closest?.("[hidden]"));
       return all.every(({ path }) => places.some(([pattern, place]) => pattern.test(path) && isShown(place)));
     },
+  };
+}
+
+/** What can be told without the host. `ownKey` is the key that was typed; undefined when none is to be. */
+function faultsOf({ name, callbackUrl, eventTypes, authentication, maxPerSecond }, { isPasswordKept, ownKey }) {
+  const { type, username, password } = authentication;
+  const found = [];
+  const add = (isWrong, path, message) => isWrong && found.push({ path, message });
+  add(name === "", "$.name", "must not be empty");
+  add(!/^https?:\/\/[^\s/]/.test(callbackUrl), "$.callbackUrl", "must begin with https://");
+  add(eventTypes.length === 0, "$.eventTypes", "must not be empty: choose at least one, or all events");
+  add(type === "BASIC" && username === "", "$.authentication.username", "must not be empty");
+  add(type === "BASIC" && !isPasswordKept && password === undefined, "$.authentication.password", "must not be empty");
+  add(ownKey !== undefined && [...ownKey].length < 16, "$.sharedKey", "must be 16 to 128 printable characters");
+  add(typeof maxPerSecond === "string" || maxPerSecond === 0, "$.maxPerSecond", "must be a whole number, 1 or more");
+  return found;
+}
+
+/** How deliveries sign in: with a token, or with a user name and a password. `storedScheme` is that of a stored webhook. */
+function signInFields(given, storedScheme) {
+  const username = text(given.username);
+  const password = secret();
+  const isPasswordKept = storedScheme === "BASIC";
+  const hint = isPasswordKept ? "Leave it empty to keep the present one. For an address of another host it has to be entered again." : undefined;
+  const usernameField = field("User name", username);
+  const passwordField = field("Password", password, { hint });
+  const basic = h("div", { class: "pair-fields" }, usernameField, passwordField);
+  let scheme = given.type;
+  const show = () => (basic.hidden = scheme !== "BASIC");
+  const schemes = choice("Signing in", [["BEARER", "Bearer token"], ["BASIC", "User name and password"]], scheme, (chosen) => ((scheme = chosen), show()));
+  show();
+  return {
+    elements: [schemes, basic],
+    usernameField,
+    passwordField,
+    isPasswordKept,
+    value: () => (scheme === "BASIC" ? { type: "BASIC", username: username.value, ...(password.value !== "" && { password: password.value }) } : { type: "BEARER" }),
+  };
+}
+
+/** The shared key of a webhook and the header that the signature is in; `chosen` is what a draft does with the key. */
+function keyFields({ signatureHeader }, { stored, chosen }) {
+  const { hasSharedKey } = stored ?? NEW;
+  const own = secret();
+  const header = text(signatureHeader, { maxlength: 64 });
+  const ownField = field("Shared key", own);
+  const headerField = field("Header of the signature", header, { hint: HEADER_HINT });
+  const hint = h("p", { class: "hint" });
+  let key = chosen ?? (stored === undefined ? "generate" : hasSharedKey ? "keep" : "none");
+  const keys = choice("Shared key for signatures", keyOptions(hasSharedKey, stored === undefined), key, (next) => ((key = next), show()));
+  keys.append(hint);
+
+  function show() {
+    ownField.hidden = key !== "own";
+    headerField.hidden = key === "none";
+    hint.textContent = KEY_HINTS[key];
+  }
+  show();
+
+  const written = {
+    keep: () => ({}),
+    generate: () => ({ sharedKey: "generate" }),
+    own: () => ({ sharedKey: own.value }),
+    none: () => (hasSharedKey ? { sharedKey: null } : {}),
+  };
+  return {
+    elements: [keys, ownField, headerField],
+    ownField,
+    headerField,
+    chosen: () => key,
+    /** The key that was typed, also when another choice was made since; `own` is the key that is to be used. */
+    typed: () => own.value,
+    own: () => (key === "own" ? own.value : undefined),
+    value: () => ({ ...written[key](), ...(key !== "none" && header.value.trim() !== "" && { signatureHeader: header.value.trim() }) }),
   };
 }
 

@@ -3,13 +3,14 @@
  * changed flashes.
  */
 
-import { arrange, button, h, icon, keepFocus } from "../dom.js";
-import { draftTag } from "../list.js";
-import { counted } from "../messages.js";
+import { arrange, button, h, keepFocus } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { draftTag } from "../shared/list.js";
+import { counted } from "../shared/messages.js";
 import { deliveriesHref, deliveryHref } from "./address.js";
 import { healthChart } from "./health-chart.js";
-import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
 import { pingNow, remove, rotate } from "./webhook-actions.js";
+import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
 import { countsText, eventTypesText, securityText, stateOf } from "./wording.js";
 
 const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";

@@ -3,7 +3,8 @@
  * parts draw what they are given.
  */
 
-import { h, icon } from "../dom.js";
+import { h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
 import { LIST, deliveriesHref, placeOf, signatureHref } from "./address.js";
 import { deliveryPage } from "./delivery.js";
 import { WebhooksHost } from "./host.js";
@@ -27,116 +28,133 @@ const DELIVERY_READ = "exe.delivery.read";
 const MAY_NOT = `That needs the permission ${DELIVERY_READ}, for example by the role exe.viewer.`;
 
 /** The view; `rest` is the part of the address that says what is shown. */
-export function webhooks(session, rest) {
-  const host = new WebhooksHost(session);
-  let place = {};
-  let known;
-  let knownAt = -Infinity;
-  let shown;
+export const webhooks = (session, rest) => new WebhooksView(session, rest);
 
-  /** What the parts of the view share: what is known, and what the others can be asked for. */
-  const desk = {
-    host,
-    memory: session.memory,
-    /** The webhooks; undefined before they are read. */
-    get webhooks() {
-      return known;
-    },
-    may: (permission) => session.may(permission),
-    find: (id) => known?.find((webhook) => webhook.id === id),
-    name: (id) => (known === undefined ? id : (desk.find(id)?.name ?? "a deleted webhook")),
-    /** The event types that are known here, except the one that stands for all. */
-    eventTypes: () => [...new Set([...Object.keys(OWN_EVENTS), ...(known ?? []).flatMap(({ eventTypes }) => eventTypes)])].filter((type) => type !== ALL),
-    go: (href) => (location.hash === href ? reread() : (location.hash = href)),
-    reread,
-  };
+class WebhooksView {
+  #session;
+  #host;
+  /** The webhooks, and when they were read; undefined before they are. */
+  #known;
+  #knownAt = -Infinity;
+  #place = {};
+  #parts;
+  /** The part that the address names. */
+  #shown;
+  #reading;
+  #links = TABS.map(([tab, text, href]) => h("a", { href: href(), "data-tab": tab }, text));
+  #message = h("div", { class: "empty-state", hidden: true });
+  #body = h("div", {});
+  #stops;
 
-  const reading = polling(read, { pauseMs: PAUSE_MS, isVisible: () => session.isVisible, onstate: () => session.poll(reading) });
-  const parts = { webhooks: webhookList(desk), deliveries: journal(desk), delivery: deliveryPage(desk), signature: signatureCheck(desk) };
-  const links = TABS.map(([tab, text, href]) => h("a", { href: href(), "data-tab": tab }, text));
-  const message = h("div", { class: "empty-state", hidden: true });
-  const body = h("div", {});
-  const element = h(
-    "div",
-    { class: "webhooks" },
-    h("h1", { tabindex: "-1" }, "Webhooks"),
-    h("nav", { class: "tabs", "aria-label": "About webhooks" }, links),
-    message,
-    body,
-  );
-
-  /** Shows what an address names. */
-  function navigate(address) {
-    const hadFocus = body.contains(document.activeElement);
-    place = placeOf(address);
-    shown = parts[place.tab];
-    showTabs();
-    const isOther = body.firstElementChild !== shown.element;
-    if (isOther) body.replaceChildren(shown.element);
-    showRefusal();
-    shown.open(place);
-    document.title = `${shown.title(place)} · Tillgate`;
-    if (hadFocus && isOther) (shown.element.querySelector("[data-start]") ?? element.querySelector("h1")).focus();
-    reading.now();
+  constructor(session, rest) {
+    this.#session = session;
+    this.#host = new WebhooksHost(session);
+    const onstate = () => session.poll(this.#reading);
+    this.#reading = polling(() => this.#read(), { pauseMs: PAUSE_MS, isVisible: () => session.isVisible, onstate });
+    const desk = this.#desk();
+    this.#parts = { webhooks: webhookList(desk), deliveries: journal(desk), delivery: deliveryPage(desk), signature: signatureCheck(desk) };
+    this.element = h(
+      "div",
+      { class: "webhooks" },
+      h("h1", { tabindex: "-1" }, "Webhooks"),
+      h("nav", { class: "tabs", "aria-label": "About webhooks" }, this.#links),
+      this.#message,
+      this.#body,
+    );
+    this.#stops = [
+      session.on("state", () => session.isVisible && this.#reading.wake()),
+      session.on("permissions", () => {
+        this.#parts.webhooks.redraw();
+        this.#reading.now();
+      }),
+    ];
+    session.poll(this.#reading);
+    this.navigate(rest);
   }
 
-  function showTabs() {
-    const current = place.tab === "delivery" ? "deliveries" : place.tab;
-    for (const link of links) {
-      if (link.dataset.tab === current) link.setAttribute("aria-current", place.tab === current ? "page" : "true");
+  /** What the parts of the view share: what is known, and what the others can be asked for. */
+  #desk() {
+    const view = this;
+    const find = (id) => this.#known?.find((webhook) => webhook.id === id);
+    const typesOf = (known = []) => [...Object.keys(OWN_EVENTS), ...known.flatMap(({ eventTypes }) => eventTypes)];
+    return {
+      host: this.#host,
+      memory: this.#session.memory,
+      /** The webhooks; undefined before they are read. */
+      get webhooks() {
+        return view.#known;
+      },
+      may: (permission) => this.#session.may(permission),
+      find,
+      name: (id) => (this.#known === undefined ? id : (find(id)?.name ?? "a deleted webhook")),
+      /** The event types that are known here, except the one that stands for all. */
+      eventTypes: () => [...new Set(typesOf(this.#known))].filter((type) => type !== ALL),
+      go: (href) => (location.hash === href ? this.#reread() : (location.hash = href)),
+      reread: () => this.#reread(),
+    };
+  }
+
+  /** Shows what an address names. */
+  navigate(address) {
+    const hadFocus = this.#body.contains(document.activeElement);
+    this.#place = placeOf(address);
+    const shown = this.#parts[this.#place.tab];
+    this.#shown = shown;
+    this.#showTabs();
+    const isOther = this.#body.firstElementChild !== shown.element;
+    if (isOther) this.#body.replaceChildren(shown.element);
+    this.#showRefusal();
+    shown.open(this.#place);
+    document.title = `${shown.title(this.#place)} · Tillgate`;
+    if (hadFocus && isOther) (shown.element.querySelector("[data-start]") ?? this.element.querySelector("h1")).focus();
+    this.#reading.now();
+  }
+
+  /** The catalog has changed, of which nothing is shown here. */
+  refresh() {}
+
+  close() {
+    this.#reading.close();
+    for (const stop of this.#stops) stop();
+  }
+
+  #showTabs() {
+    const { tab } = this.#place;
+    const current = tab === "delivery" ? "deliveries" : tab;
+    for (const link of this.#links) {
+      if (link.dataset.tab === current) link.setAttribute("aria-current", tab === current ? "page" : "true");
       else link.removeAttribute("aria-current");
     }
   }
 
   /** Says which permission is missing, instead of showing deliveries. */
-  function showRefusal() {
-    const isRefused = shown.needsDeliveries && !session.may(DELIVERY_READ);
-    if (isRefused) message.replaceChildren(icon("lock"), h("h2", {}, "You may not see deliveries"), h("p", {}, MAY_NOT));
-    message.hidden = !isRefused;
-    body.hidden = isRefused;
+  #showRefusal() {
+    const isRefused = this.#shown.needsDeliveries && !this.#session.may(DELIVERY_READ);
+    if (isRefused) this.#message.replaceChildren(icon("lock"), h("h2", {}, "You may not see deliveries"), h("p", {}, MAY_NOT));
+    this.#message.hidden = !isRefused;
+    this.#body.hidden = isRefused;
     return isRefused;
   }
 
   /** Reads what is shown. What keeps the host from being reached is thrown. */
-  async function read() {
-    const reader = shown;
+  async #read() {
+    const reader = this.#shown;
     try {
-      if (performance.now() - knownAt > NAMES_MS) {
-        known = await host.webhooks();
-        knownAt = performance.now();
+      if (performance.now() - this.#knownAt > NAMES_MS) {
+        this.#known = await this.#host.webhooks();
+        this.#knownAt = performance.now();
       }
-      if (showRefusal() || reader !== shown) return;
+      if (this.#showRefusal() || reader !== this.#shown) return;
       await reader.read();
     } catch (error) {
       if (error.code === "unavailable") throw error;
-      if (reader === shown && !reading.isClosed && error.code !== "unauthenticated") reader.fail(explain(error));
+      if (reader === this.#shown && !this.#reading.isClosed && error.code !== "unauthenticated") reader.fail(explain(error));
     }
   }
 
   /** Reads everything again, the webhooks too. */
-  async function reread() {
-    knownAt = -Infinity;
-    return reading.now();
+  async #reread() {
+    this.#knownAt = -Infinity;
+    return this.#reading.now();
   }
-
-  const stops = [
-    session.on("state", () => session.isVisible && reading.wake()),
-    session.on("permissions", () => {
-      parts.webhooks.redraw();
-      reading.now();
-    }),
-  ];
-  session.poll(reading);
-  navigate(rest);
-
-  return {
-    element,
-    navigate,
-    /** The catalog has changed, of which nothing is shown here. */
-    refresh() {},
-    close() {
-      reading.close();
-      for (const stop of stops) stop();
-    },
-  };
 }

@@ -1,10 +1,10 @@
 /**
- * The words of the Webhooks view: what a webhook gets, how it fares and why a delivery failed, as those say it who look
- * after the endpoint.
+ * The words of the Webhooks view: what a webhook gets, how it fares and why a delivery failed, in the terms of the
+ * operator of the endpoint.
  */
 
-import { counted, errorText } from "../messages.js";
-import { timeText } from "../time.js";
+import { counted, errorText } from "../shared/messages.js";
+import { timeText } from "../shared/time.js";
 
 /** The events that the service itself publishes, and what happened. */
 export const OWN_EVENTS = {
@@ -94,7 +94,7 @@ export const detailText = ({ kind, message }) => (message && kind !== "STATUS" &
 export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 /** Why the service switched a webhook off; undefined when it did not. */
-export function disabledText({ enabled, disabledReason, disabledAt }) {
+function disabledText({ enabled, disabledReason, disabledAt }) {
   if (enabled || disabledReason === undefined) return undefined;
   const when = disabledAt === undefined ? "" : ` on ${timeText(disabledAt)}`;
   if (disabledReason === "GONE") return `Its endpoint answered 410 Gone, so it was switched off${when}.`;

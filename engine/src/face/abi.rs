@@ -12,6 +12,7 @@
 use std::cell::RefCell;
 
 use super::{FAILED, OK, Prepared};
+use crate::decision::Tally;
 use crate::error::{Code, Error};
 use crate::swar::find;
 
@@ -24,6 +25,7 @@ const MAX_KEPT: usize = 1 << 20;
 struct Module {
     input: Vec<u8>,
     output: Vec<u8>,
+    tally: Tally,
     /// Sorted by handle.
     prepared: Vec<(u32, Box<Prepared>)>,
     last_handle: u32,
@@ -34,6 +36,7 @@ thread_local! {
         RefCell::new(Module {
             input: Vec::new(),
             output: Vec::new(),
+            tally: Tally([[0; 3]; 3]),
             prepared: Vec::new(),
             last_handle: 0,
         })
@@ -83,9 +86,17 @@ pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
             Some(project) => ("basket", Some(module.get_by_text(project)?)),
             None => (line, None),
         };
-        prepared.evaluate(line, request, project, out);
+        let tally = prepared.evaluate(line, request, project, out);
+        module.tally = tally;
         Ok(())
     })
+}
+
+/// Where the results of the last [`tillgate_evaluate`] that decided are counted: nine `u32`, three for each rule (age,
+/// license, project), one for each decision (`ALLOW`, `SOFT_DENY`, `HARD_DENY`). The address never changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_tally() -> *const u32 {
+    MODULE.with_borrow(|module| module.tally.0.as_ptr().cast())
 }
 
 /// Rate math, many calls at a time: a request of [`crate::rate::text`], without a line before it.

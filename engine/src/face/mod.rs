@@ -25,6 +25,7 @@ use serde::Serialize;
 use crate::catalog::{BasketRequest, Catalog, decide_on};
 use crate::check::Checks;
 use crate::condition::ConditionRequest;
+use crate::decision::Tally;
 use crate::error::{Code, Error};
 use crate::json::{Document, Faults, MAX_VALUES};
 use crate::restriction::{Project, ProjectRequest};
@@ -68,13 +69,21 @@ impl Prepared {
         }
     }
 
-    /// Decides; the answer is appended to `out`. `project` replaces the project that a basket names.
-    pub fn evaluate(&self, line: &str, request: &[u8], project: Option<&Self>, out: &mut Vec<u8>) {
+    /// Decides; the answer is appended to `out`, and what is to be counted of it is returned. `project` replaces the
+    /// project that a basket names.
+    pub fn evaluate(
+        &self,
+        line: &str,
+        request: &[u8],
+        project: Option<&Self>,
+        out: &mut Vec<u8>,
+    ) -> Tally {
         let document = Document::parse_without_number_text(request, MAX_VALUES);
-        write_error(
-            document.and_then(|read| self.decide(line, &read, project, out)),
-            out,
-        );
+        let decided = document.and_then(|read| self.decide(line, &read, project, out));
+        decided.unwrap_or_else(|error| {
+            write_error(Err(error), out);
+            Tally::default()
+        })
     }
 
     /// Decides about a parsed request; appends the answer unless there is an error.
@@ -84,17 +93,22 @@ impl Prepared {
         request: &Document<'_>,
         project: Option<&Self>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
         match (self, line) {
             (Self::Project(checks), "project") => {
                 let request = ProjectRequest::read(request)?;
+                let decision = decide_on(Some(checks), &request.item);
+                tally.add(&decision.results);
                 out.push(OK);
-                decide_on(Some(checks), &request.item).write(out);
+                decision.write(out);
             }
             (Self::Catalog(catalog), "project") => {
                 let request = ProjectRequest::read(request)?;
+                let decision = catalog.decide_on_project(&request);
+                tally.add(&decision.results);
                 out.push(OK);
-                catalog.decide_on_project(&request).write(out);
+                decision.write(out);
             }
             (Self::Catalog(catalog), "basket") => {
                 let request = BasketRequest::read(request)?;
@@ -110,6 +124,8 @@ impl Prepared {
                 let begin = out.len();
                 out.push(OK);
                 decision.write(out).inspect_err(|_| out.truncate(begin))?;
+                let items = decision.items.iter();
+                items.for_each(|item| tally.add(&item.decision.results));
             }
             (Self::Catalog(catalog), _) => {
                 let Some(id) = line.strip_prefix("condition ") else {
@@ -118,6 +134,7 @@ impl Prepared {
                 };
                 let request = ConditionRequest::read(request)?;
                 let decision = catalog.decide(id, &request)?;
+                tally.add(&decision.results);
                 out.push(OK);
                 decision.write(out);
             }
@@ -125,7 +142,7 @@ impl Prepared {
                 return Err(Error::new(Code::Invalid, "$", "the call must be project"));
             }
         }
-        Ok(())
+        Ok(tally)
     }
 }
 

@@ -84,7 +84,7 @@ impl BearerScheme {
         Ok(())
     }
 
-    /// Each claim must be exactly what is expected: an `aud` with several audiences is for somebody else too. Answers when
+    /// Each claim must be exactly what is expected: an `aud` with several audiences is for other receivers too. Answers when
     /// the token expires.
     fn check_claims(&self, token: Token<'_>, now: u64) -> Result<u64, Refusal> {
         let json = decode(token.claims)?;

@@ -24,7 +24,7 @@ const DEFAULT_AGE_S: u64 = 3_600;
 /// How much longer they are used while the address cannot be reached.
 const STALE_S: u64 = 86_400;
 
-/// A longer answer is not used. Whoever fetches should not read further than that.
+/// The longest answer that is used: the HTTP client should stop reading there.
 pub const MAX_ANSWER: usize = 256 << 10;
 
 /// The certificates of an identity provider. Verifiers of the same sender share one.
@@ -45,8 +45,8 @@ pub struct Fetched<'a> {
 /// What to do about the certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Fetch them now, and report it to [`Certificates::fetched`] or [`Certificates::failed`]. Nobody else is told to
-    /// meanwhile.
+    /// Fetch them now, and report the result to [`Certificates::fetched`] or [`Certificates::failed`]. Until then no other
+    /// caller gets this answer.
     Fetch,
     /// Nothing for so long, unless a verification finds that a certificate is missing.
     Wait {
@@ -91,7 +91,7 @@ impl Default for Source {
 
 #[derive(Debug, Default)]
 struct Fetches {
-    /// When those that are held were fetched.
+    /// When the cached ones were fetched.
     fetched: Option<u64>,
     max_age_s: u64,
     /// When the last attempt began.
@@ -100,7 +100,7 @@ struct Fetches {
     is_running: bool,
     /// Whether the last attempt whose outcome is known has failed.
     has_failed: bool,
-    /// Whether a certificate was asked for since then that is not held.
+    /// Whether a verification has needed a certificate since then that is not cached.
     is_wanted: bool,
 }
 
@@ -124,8 +124,8 @@ impl Certificates {
         Ok(Self(Mutex::new(State { held, source })))
     }
 
-    /// Whether to fetch them now. Ask after each verification, whatever came of it: then they are renewed before they are
-    /// too old. The answer [`Next::Fetch`] counts as an attempt.
+    /// Whether to fetch them now. Call this after each verification, successful or not: then they are fetched again before
+    /// they are too old. The answer [`Next::Fetch`] counts as an attempt.
     pub fn next(&self, now: u64) -> Next {
         match &mut self.lock().source {
             Source::Fixed => Next::Wait { seconds: u64::MAX },

@@ -53,7 +53,7 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Verifies the deliveries of a webhook. Make one and keep it: it remembers tokens.
+/// Verifies the deliveries of a webhook. Make one and reuse it: it caches tokens.
 #[derive(Debug)]
 pub struct WebhookVerifier {
     sender: Sender,
@@ -97,7 +97,7 @@ impl WebhookVerifier {
     ///
     /// # Errors
     /// Why the delivery is not accepted, and with which status it is to be answered. After
-    /// [`Refusal::CertificatesUnavailable`] ask [`Certificates::next`] whether to fetch them, and verify again.
+    /// [`Refusal::CertificatesUnavailable`] call [`Certificates::next`], fetch them if it says so, and verify again.
     pub fn verify(
         &self,
         delivery: &Delivery<'_>,

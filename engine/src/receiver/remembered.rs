@@ -34,7 +34,7 @@ impl Remembered {
             tokens.retain(|_, until| is_usable(*until, now));
         }
         if tokens.len() >= MAX {
-            // Any half will do: these are verified once more.
+            // Any half will do: a token that is dropped is verified again.
             let mut keep = false;
             tokens.retain(|_, _| {
                 keep = !keep;

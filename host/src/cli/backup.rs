@@ -1,5 +1,5 @@
 //! `tillgate backup`, `restore` and `doctor`: a copy of an embedded store in one file, a store made from one, and a check.
-//! They read the store's file themselves, whether a host serves it or not.
+//! They read the store's file directly, even while a host serves it.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ fn folder_of(url: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Makes a backup, with the priority of work that has time: a host goes first.
+/// Makes a backup, with lower priority than a host has.
 pub(super) fn run_backup(arguments: Backup) -> Result<(), String> {
     let Backup { file, store } = arguments;
     let folder = store.folder()?;

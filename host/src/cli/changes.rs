@@ -1,5 +1,5 @@
-//! Changes of the rates of a shop in words, as the messages of the topic and the sample of a dry run have them. Numbers
-//! are printed as the host wrote them.
+//! Prints changes of the rates of a shop, from a message of the topic or the sample of a dry run. Numbers are printed as the
+//! host wrote them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -48,7 +48,7 @@ impl fmt::Display for Changes<'_> {
         ];
         let lists = lists.into_iter().filter_map(|(verb, rates)| {
             let rates = rates.as_deref().filter(|rates| !rates.is_empty())?;
-            Some(format!("{verb} {}", in_words(rates)))
+            Some(format!("{verb} {}", describe(rates)))
         });
         let lists: Vec<String> = lists.collect();
         let changes = match lists.is_empty() {
@@ -59,7 +59,7 @@ impl fmt::Display for Changes<'_> {
     }
 }
 
-fn in_words(rates: &[Rate<'_>]) -> String {
+fn describe(rates: &[Rate<'_>]) -> String {
     let named = rates.iter().take(NAMED).map(Rate::to_string);
     let mut words = named.collect::<Vec<_>>().join(", ");
     if rates.len() > NAMED {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_list_is_told_with_its_first_rates_and_the_hosts_own_digits() {
+    fn each_list_is_printed_with_its_first_rates_and_the_hosts_own_digits() {
         let rate = |value: &str, lowered: &str| {
             format!(
                 r#"{{"exchangeRateType":"SALES","sourceCurrencyCode":"SEK","targetCurrencyCode":"EUR","rateValue":{value}{lowered},"later":[]}}"#

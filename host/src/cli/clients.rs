@@ -78,7 +78,7 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
         None => tenant_of(&session, &one.id).await?,
     };
     let path = format!("{}/{call}", path(&tenant, &one.id));
-    let client = session.ask(Method::PUT, &path).await?.body()?;
+    let client = session.call(Method::PUT, &path).await?.body()?;
     if options.json {
         return print(&format!("{}\n", client.text));
     }
@@ -105,10 +105,10 @@ async fn tenants(session: &Session) -> Result<Vec<String>, String> {
         .collect())
 }
 
-/// The tenant of a client. The id contains a tenant as well, but only the host knows whether that is true.
+/// The tenant of a client, as the host has it: the one that the id contains is not trusted.
 async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
     for tenant in tenants(session).await? {
-        let answer = session.ask(Method::GET, &path(&tenant, id)).await?;
+        let answer = session.call(Method::GET, &path(&tenant, id)).await?;
         if !answer.is_missing() {
             answer.body()?;
             return Ok(tenant);

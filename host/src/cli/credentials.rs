@@ -1,5 +1,4 @@
-//! The credentials with which a command gets its tokens: a file as `tillgate serve` writes it, or one like it. Nothing of
-//! it is printed.
+//! The credentials with which a command gets its tokens: a file as `tillgate serve` writes it. Its content is never printed.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! `tillgate import-rates`: sends a document of the European Central Bank to a running host, as it is. The host reads
-//! it.
+//! `tillgate import-rates`: sends a document of the European Central Bank to a running host, unchanged. The host parses it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -140,17 +139,20 @@ fn dry_run(answer: &str) -> Result<String, String> {
         affected,
         shielded,
     } = answer.business_units;
-    let mut told = format!("would change rates of {affected} of {total} shops");
+    let mut summary = format!("would change rates of {affected} of {total} shops");
     if shielded > 0 {
-        let _ = write!(told, "; {shielded} keep rates that are set nearer to them");
+        let _ = write!(
+            summary,
+            "; {shielded} keep rates that are set nearer to them"
+        );
     }
-    told.push('\n');
+    summary.push('\n');
     for changes in &answer.sample {
-        let _ = writeln!(told, "{changes}");
+        let _ = writeln!(summary, "{changes}");
     }
     let more = affected.saturating_sub(u64::try_from(answer.sample.len()).unwrap_or(u64::MAX));
     if more > 0 {
-        let _ = writeln!(told, "and {more} more");
+        let _ = writeln!(summary, "and {more} more");
     }
-    Ok(told)
+    Ok(summary)
 }

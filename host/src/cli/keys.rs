@@ -67,7 +67,7 @@ pub(super) async fn run(arguments: Keys) -> Result<(), String> {
         Command::List => session.get(of.path()).await?,
         Command::Rotate => {
             let path = format!("{}/rotate", of.path());
-            let rotated = session.ask(Method::POST, &path).await?;
+            let rotated = session.call(Method::POST, &path).await?;
             rotated.body()?
         }
     };

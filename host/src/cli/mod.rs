@@ -17,6 +17,7 @@ mod listen;
 mod operator;
 mod output;
 mod progress;
+mod reconnect;
 mod session;
 mod signals;
 mod tail;
@@ -30,7 +31,6 @@ use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Flags, Loaded, Log};
-use crate::load::memory::give_back;
 use crate::server;
 
 /// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
@@ -199,7 +199,6 @@ pub fn main() -> ExitCode {
 
 fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .on_thread_park(give_back)
         .enable_all()
         .build();
     runtime

@@ -1,5 +1,5 @@
 //! `tillgate operator`: creates another operator in the store itself, for when all credentials are lost. It requires no
-//! credentials, because anyone who can open the store can do anything.
+//! credentials: access to the store is access to everything.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::log_to_stderr;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Flags, Loaded};
-use crate::server::{explain, write_credentials};
+use crate::server::{error_text, write_credentials};
 use crate::store::{self, StoreUrl};
 use crate::tokens::{Credentials, Tokens};
 
@@ -57,10 +57,10 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     let store = store::open(&url, Arc::clone(&clock) as _, false).await?;
     let app = App::start(config.clone(), store, clock)
         .await
-        .map_err(explain)?;
-    let tokens = Tokens::start(&app).await.map_err(explain)?;
-    let keep = |credentials: &Credentials| write_credentials(&config, credentials, &file);
-    let created = tokens.further_operator(keep).await.map_err(explain)?;
+        .map_err(error_text)?;
+    let tokens = Tokens::start(&app).await.map_err(error_text)?;
+    let save = |credentials: &Credentials| write_credentials(&config, credentials, &file);
+    let created = tokens.further_operator(save).await.map_err(error_text)?;
     println!(
         "created the operator {}; its credentials are in {}",
         created.client_id,

@@ -38,7 +38,7 @@ pub(super) fn print(output: &str) -> Result<(), String> {
     print_on(output).map(|_| ())
 }
 
-/// Prints to stdout. Answers whether more can be printed: not after the pipe was closed.
+/// Prints to stdout. Answers whether stdout is still open: a pipe may have been closed.
 pub(super) fn print_on(output: &str) -> Result<bool, String> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(output.as_bytes());

@@ -1,5 +1,5 @@
-//! The command line as a client of a running host. Only one process may open an embedded store, so commands ask over
-//! HTTP, with the operator's credentials or those of another client.
+//! The command line as a client of a running host. Only one process may open an embedded store, so commands use HTTP, with
+//! the operator's credentials or those of another client.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const STREAM_LIMITS: StreamLimits = StreamLimits {
     max_event: 16 << 20,
 };
 
-/// What stands in a path as it is (RFC 3986, 2.3).
+/// The characters that are percent-encoded: all but the unreserved ones (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -68,12 +68,12 @@ pub(super) struct Session {
     token: String,
 }
 
-/// Why a host did not do what it was asked to.
+/// Why a request to a host has failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It may do it later.
+    /// Another attempt may succeed.
     Temporary(String),
-    /// It refuses to.
+    /// Another attempt will not succeed.
     Final(String),
 }
 
@@ -90,13 +90,13 @@ impl From<Failure> for String {
     }
 }
 
-/// What a host answered.
+/// The answer of a host.
 pub(super) struct Answer {
     status: StatusCode,
     body: Json,
 }
 
-/// A JSON document: what it says, and its text, in which numbers are exact.
+/// A JSON document: its value, and its text, in which numbers are exact.
 pub(super) struct Json {
     pub(super) value: Value,
     pub(super) text: String,
@@ -181,15 +181,15 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a request.
-    pub(super) async fn ask(&self, method: Method, path: &str) -> Result<Answer, Failure> {
+    /// Sends a request without a body.
+    pub(super) async fn call(&self, method: Method, path: &str) -> Result<Answer, Failure> {
         let request = self.request(method, path)?;
         send(&self.http, &self.base, request).await
     }
 
     /// The body of a successful answer to a GET.
     pub(super) async fn get(&self, path: &str) -> Result<Json, Failure> {
-        self.ask(Method::GET, path).await?.body()
+        self.call(Method::GET, path).await?.body()
     }
 
     /// The body of a successful answer to a POST of a document.
@@ -216,7 +216,7 @@ impl Session {
             request = request.header("last-event-id", last_id);
         }
         let opened = self.http.open(request, STREAM_LIMITS).await;
-        match opened.map_err(|cause| unanswered(&self.base, &cause))? {
+        match opened.map_err(|cause| no_answer(&self.base, &cause))? {
             Opened::Events(events) => Ok(*events),
             Opened::Answer(answer) => {
                 Answer::from(answer).body()?;
@@ -257,10 +257,10 @@ async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answ
     let answer = http.send(request).await;
     answer
         .map(Answer::from)
-        .map_err(|cause| unanswered(base, &cause))
+        .map_err(|cause| no_answer(base, &cause))
 }
 
-fn unanswered(base: &str, cause: &EgressError) -> Failure {
+fn no_answer(base: &str, cause: &EgressError) -> Failure {
     Failure::Temporary(match cause {
         EgressError::Unreachable(_) => format!("no host answers at {base}: is it running?"),
         EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),

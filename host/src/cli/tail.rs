@@ -1,22 +1,21 @@
 //! `tillgate tail`: prints the messages of a topic as they are published.
 //!
-//! It goes on where it was: when the stream ends with its token, or breaks, it connects again with a fresh token and the
-//! cursor of the last message. What cannot be mended by waiting ends it.
+//! When the stream ends with its token, or breaks off, the command connects again with a fresh token and the cursor of the
+//! last message. An error that waiting does not resolve ends it.
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::Args;
 use serde::Deserialize;
 
 use super::changes::Changes;
 use super::output::print_on;
-use super::session::{Failure, HostOptions, Session, segment};
+use super::reconnect::Reconnect;
+use super::session::{HostOptions, Session, segment};
 use super::signals::Signals;
 use crate::egress::{Event, EventStream};
 
-/// The pauses before it connects again: the first, and the longest.
-const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause before it connects again.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 #[derive(Args, Debug)]
@@ -59,28 +58,29 @@ impl Tail {
 }
 
 pub(super) async fn run(arguments: Tail) -> Result<(), String> {
-    // Before anything is printed that somebody may stop it after.
+    // First: a signal right after the first output must not be missed.
     let mut signals = Signals::new()?;
     let session = Session::open(&arguments.options).await?;
     let path = arguments.path();
-    let mut tail = Follower {
+    let mut tail = Consumer {
         stream: session.follow(&path, None).await?,
         session,
         path,
         json: arguments.options.json,
         cursor: None,
     };
-    let followed = tokio::select! {
-        followed = tail.follow() => followed,
+    let consumed = tokio::select! {
+        consumed = tail.consume() => consumed,
         () = signals.next() => Ok(()),
     };
     if let Some(cursor) = tail.cursor() {
         eprintln!("tillgate: to go on from here: --after {cursor}");
     }
-    followed
+    consumed
 }
 
-struct Follower {
+/// The command, once it has a stream.
+struct Consumer {
     session: Session,
     path: String,
     json: bool,
@@ -89,16 +89,16 @@ struct Follower {
     cursor: Option<String>,
 }
 
-impl Follower {
+impl Consumer {
     /// The cursor after the last message that was printed.
     fn cursor(&self) -> Option<&str> {
         let last = Some(self.stream.last_id()).filter(|id| !id.is_empty());
         last.or(self.cursor.as_deref())
     }
 
-    /// Prints messages until nobody reads them any more.
-    async fn follow(&mut self) -> Result<(), String> {
-        let mut pauses = pauses();
+    /// Prints messages until stdout is closed.
+    async fn consume(&mut self) -> Result<(), String> {
+        let mut reconnect = Reconnect::new(MAX_PAUSE);
         loop {
             match self.stream.next().await {
                 Ok(Some(event)) => match self.show(&event)? {
@@ -109,40 +109,26 @@ impl Follower {
                 Ok(None) => {}
                 Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
             }
-            if self.stream.has_received() {
-                pauses = self::pauses();
-            }
             self.cursor = self.cursor().map(str::to_owned);
-            self.stream = self.connect(&mut pauses).await?;
+            let Self {
+                session,
+                path,
+                cursor,
+                ..
+            } = self;
+            let open = async || {
+                session.renew().await?;
+                session.follow(path, cursor.as_deref()).await
+            };
+            self.stream = reconnect.replace(&self.stream, open).await?;
         }
     }
 
-    /// Connects again, as soon as the host answers.
-    async fn connect(
-        &mut self,
-        pauses: &mut impl Iterator<Item = Duration>,
-    ) -> Result<EventStream, String> {
-        loop {
-            tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
-            match self.try_to_connect().await {
-                Ok(stream) => return Ok(stream),
-                Err(Failure::Final(message)) => return Err(message),
-                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
-            }
-        }
-    }
-
-    async fn try_to_connect(&mut self) -> Result<EventStream, Failure> {
-        self.session.renew().await?;
-        let cursor = self.cursor.as_deref();
-        self.session.follow(&self.path, cursor).await
-    }
-
-    /// Prints an event; whether to go on.
+    /// Prints an event; answers whether stdout is still open.
     fn show(&self, event: &Event) -> Result<bool, String> {
         match (event.name.as_str(), self.json) {
             ("message", true) => print_on(&format!("{}\n", event.data)),
-            ("message", false) => print_on(&format!("{}\n", in_words(&event.data))),
+            ("message", false) => print_on(&format!("{}\n", describe(&event.data))),
             ("reset", _) => {
                 eprintln!(
                     "tillgate: messages after this cursor are kept no more: read all rates again, older messages follow"
@@ -152,14 +138,6 @@ impl Follower {
             _ => Ok(true),
         }
     }
-}
-
-fn pauses() -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(MIN_PAUSE)
-        .with_max_delay(MAX_PAUSE)
-        .without_max_times()
-        .build()
 }
 
 /// A message on the topic of rate changes.
@@ -172,7 +150,7 @@ struct Message<'j> {
 }
 
 /// A message on one line; one of another topic as it is.
-fn in_words(data: &str) -> String {
+fn describe(data: &str) -> String {
     match serde_json::from_str::<Message<'_>>(data) {
         Ok(message) => format!("{}  {}", message.publish_time, message.data),
         Err(_) => data.to_owned(),

@@ -1,6 +1,6 @@
 //! The tenant's catalog: a snapshot of the global conditions, the tenant's own and its projects.
 //!
-//! It is made anew for each change, so it does no work that nobody asks for: what is made of it (a document to decide with,
+//! It is made anew for each change, so it does no work that no request needs: what is made of it (a document to decide with,
 //! an answer, its digest) is made by the first request that needs it. Of a large catalog the module prepares only the
 //! conditions that a request names: a change of one of ten thousand has it prepare that one.
 
@@ -179,7 +179,7 @@ impl TenantCatalog {
         }
     }
 
-    /// A part, if somebody has asked for it already.
+    /// A part, if a request has asked for it already.
     #[must_use]
     pub fn encoded(&self, part: Part) -> Option<Encoded> {
         self.place_of(part).get().cloned()

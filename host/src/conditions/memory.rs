@@ -1,6 +1,6 @@
 //! What is in memory of conditions and projects, for those who operate the host.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use super::Conditions;
 use super::cache::PartitionCache;
@@ -8,12 +8,13 @@ use super::tenants::Tenant;
 use crate::data::feed::Subscriber;
 use crate::data::per_tenant::PerTenant;
 use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
+use parking_lot::RwLock;
 
 impl Conditions {
     /// How many tenants are in memory.
     #[must_use]
     pub fn held_tenants(&self) -> usize {
-        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        let tenants = self.tenants.read();
         tenants.all().len()
     }
 
@@ -33,9 +34,9 @@ impl Conditions {
         let clock = Arc::clone(&app.clock);
         app.metrics.collect(AGE_OF_MEMORY, move || {
             let now = clock.now();
-            let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
+            let tenants = tenants.read();
             let caches = tenants.all().map(|tenant| tenant.own()).chain([&global]);
-            let ages = caches.filter_map(|cache| cache.subscription().asked_age(now));
+            let ages = caches.filter_map(|cache| cache.subscription().age_if_used(now));
             let oldest = ages.max().unwrap_or_default().as_secs_f64();
             vec![Sample::new([("kind", "conditions")], oldest)]
         });
@@ -44,7 +45,7 @@ impl Conditions {
 
 /// What is in memory of the platform and of tenants.
 fn held(global: &PartitionCache, tenants: &RwLock<PerTenant<Tenant>>) -> Vec<MemoryUse> {
-    let tenants = tenants.read().unwrap_or_else(PoisonError::into_inner);
+    let tenants = tenants.read();
     let own = tenants.all().map(|tenant| tenant.own().content());
     let mut conditions = (0, 0);
     let mut projects = (0, 0);

@@ -7,40 +7,40 @@
 mod cache;
 mod catalog;
 mod counters;
-mod decide;
 mod document;
 pub mod http;
 mod memory;
+mod plan;
 mod tenants;
 mod usage;
+mod write;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
-use tillgate_engine::restriction::ProjectId;
+use parking_lot::RwLock;
+use tillgate_engine::condition::Scope;
 
-use self::cache::{PartitionCache, condition_key, project_key};
+use self::cache::PartitionCache;
 pub use self::cache::{StoredCondition, StoredProject};
 pub use self::catalog::{Part, TenantCatalog};
-use self::counters::Outcomes;
-pub use self::decide::{MayPrepare, Question, decide};
+use self::counters::DecisionCounters;
+use self::plan::Plan;
+pub use self::plan::Question;
 pub use self::tenants::Tenant;
 pub use self::usage::Configured;
+pub use self::write::{Owner, Put};
 use crate::app::App;
-use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::{Staleness, Subscriber, keep_fresh};
-use crate::data::outbox::{Action, Event};
 use crate::data::per_tenant::PerTenant;
-use crate::data::records::{Change, Records, Versioned};
 use crate::data::snapshot::Contents;
-use crate::error::{Error, Result};
+use crate::engine::{EngineError, Lease};
+use crate::error::Result;
 use crate::identity::TenantId;
 use crate::store::Partition;
 
-/// The types of the events of a tenant's conditions and projects (`webhooks.md`, "Events").
-const CONDITION_EVENTS: &str = "entity-conditions.events.v1";
-const PROJECT_EVENTS: &str = "projects.events.v1";
+/// Larger requests, and what makes more than this of the store, are dealt with off the threads that serve.
+const INLINE: usize = 16 << 10;
 
 /// The partition of the platform's conditions.
 const GLOBAL: &str = "global";
@@ -48,66 +48,20 @@ const GLOBAL: &str = "global";
 /// What a snapshot keeps of a tenant, and of the platform.
 const KEPT: Contents = Contents::new(cache::KEPT);
 
-/// Whose conditions are written.
-#[derive(Clone, Copy, Debug)]
-pub enum Owner<'a> {
-    /// The platform's.
-    Platform,
-    /// A tenant's.
-    Tenant(&'a TenantId),
-}
-
-/// A write that took effect.
-#[derive(Debug)]
-pub struct Put {
-    /// Whether it was there before.
-    pub written: Written,
-    /// The entity tag of what was there before.
-    pub before: Option<Etag>,
-}
-
-/// A condition or project that is written.
-#[derive(Clone, Debug)]
-struct Target {
-    /// The key of its record.
-    key: String,
-    /// Its id.
-    id: String,
-    event_type: &'static str,
-}
-
-impl Target {
-    fn condition(id: &ConditionId) -> Self {
-        Self {
-            key: condition_key(id.as_str()),
-            id: id.as_str().to_owned(),
-            event_type: CONDITION_EVENTS,
-        }
-    }
-
-    fn project(id: ProjectId) -> Self {
-        Self {
-            key: project_key(id),
-            id: id.to_string(),
-            event_type: PROJECT_EVENTS,
-        }
-    }
-}
-
 /// Conditions and projects of the platform and of every tenant.
 #[derive(Debug)]
 pub struct Conditions {
     app: Arc<App>,
     global: Arc<PartitionCache>,
     tenants: Arc<RwLock<PerTenant<Tenant>>>,
-    outcomes: Outcomes,
+    counters: DecisionCounters,
 }
 
 impl Conditions {
     /// Reads the platform's conditions and keeps them fresh.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
         let records = app.records(Partition::named(GLOBAL));
         let global = PartitionCache::new(records, Arc::clone(&app.clock), Scope::Global);
@@ -115,7 +69,7 @@ impl Conditions {
         global.catch_up().await?;
         keep_fresh(&global);
         app.keep_in_snapshot(Partition::named(GLOBAL), KEPT);
-        // Those of an earlier process go on being kept, whether or not anybody has asked again.
+        // Those of an earlier process go on being kept, even where no request has come since.
         for partition in app.in_snapshot() {
             if TenantId::of_partition(&partition).is_some() {
                 app.keep_in_snapshot(partition, KEPT);
@@ -125,7 +79,7 @@ impl Conditions {
             app: Arc::clone(app),
             global,
             tenants: Arc::default(),
-            outcomes: Outcomes::new(&app.metrics),
+            counters: DecisionCounters::new(&app.metrics),
         };
         conditions.measure();
         Ok(conditions)
@@ -134,16 +88,11 @@ impl Conditions {
     /// What is kept in memory for a tenant, and how old that is; read from the store the first time.
     ///
     /// # Errors
-    /// When the store is away and the tenant is not in memory, or what is in memory is older than `max_stale`.
+    /// When the store is unavailable and the tenant is not in memory, or what is in memory is older than `max_stale`.
     pub async fn tenant(&self, id: &TenantId) -> Result<(Arc<Tenant>, Staleness)> {
         let (now, max_stale) = (self.app.clock.now(), self.app.config.max_stale);
         let global = self.global.ensure_within(now, max_stale).await?;
-        let known = self
-            .tenants
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(id)
-            .cloned();
+        let known = self.tenants.read().get(id).cloned();
         if let Some(known) = known {
             self.keep(&known);
             let own = known.own().ensure_within(now, max_stale).await?;
@@ -158,7 +107,7 @@ impl Conditions {
         let own = PartitionCache::new(records, Arc::clone(&self.app.clock), Scope::Tenant);
         let own = Arc::new(own);
         own.catch_up().await?;
-        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = self.tenants.write();
         let tenant = tenants.get_or_insert(id, || {
             keep_fresh(&own);
             Tenant::new(id, own, &self.global)
@@ -175,196 +124,47 @@ impl Conditions {
         }
     }
 
-    /// Creates or replaces a condition from a PUT's body.
+    /// Decides: at once, unless that would keep other requests waiting.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming every fault of the body, [`Error::Conflict`] when a tenant's id is a global one,
-    /// [`Error::Outdated`] when a precondition does not hold.
-    pub async fn put_condition(
-        &self,
-        owner: Owner<'_>,
-        id: ConditionId,
-        body: &[u8],
-        preconditions: &Preconditions,
-    ) -> Result<(Put, Arc<StoredCondition>)> {
-        let scope = match owner {
-            Owner::Platform => Scope::Global,
-            Owner::Tenant(_) => Scope::Tenant,
-        };
-        let target = Target::condition(&id);
-        self.refuse_global_id(owner, &target.key).await?;
-        let condition = EntityCondition::from_put(id, scope, body)?;
-        let stored = StoredCondition::new(condition)?;
-        let put = self.put(owner, &target, &stored.json, preconditions);
-        Ok((put.await?, Arc::new(stored)))
-    }
-
-    /// Deletes a condition; answers the entity tag that it had.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`], [`Error::Conflict`] when a tenant's id is a global one, [`Error::Outdated`] when a
-    /// precondition does not hold.
-    pub async fn delete_condition(
-        &self,
-        owner: Owner<'_>,
-        id: &ConditionId,
-        preconditions: &Preconditions,
-    ) -> Result<Etag> {
-        let target = Target::condition(id);
-        self.refuse_global_id(owner, &target.key).await?;
-        self.delete(owner, &target, "no condition has this id", preconditions)
-            .await
-    }
-
-    /// Creates or replaces a project.
-    ///
-    /// # Errors
-    /// [`Error::Outdated`] when a precondition does not hold.
-    pub async fn put_project(
-        &self,
-        tenant: &TenantId,
-        project: &StoredProject,
-        preconditions: &Preconditions,
-    ) -> Result<Put> {
-        let (owner, target) = (Owner::Tenant(tenant), Target::project(project.id));
-        self.put(owner, &target, project.json(), preconditions)
-            .await
-    }
-
-    /// Deletes a project; answers the entity tag that it had.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`], [`Error::Outdated`] when a precondition does not hold.
-    pub async fn delete_project(
-        &self,
-        tenant: &TenantId,
-        id: ProjectId,
-        preconditions: &Preconditions,
-    ) -> Result<Etag> {
-        let (owner, target) = (Owner::Tenant(tenant), Target::project(id));
-        self.delete(owner, &target, "no project has this id", preconditions)
-            .await
-    }
-
-    /// Decides, and counts that; `None` when that would keep others waiting and may not.
-    fn decide(
-        &self,
-        catalog: &TenantCatalog,
-        question: &Question,
-        request: &[u8],
-        may_prepare: MayPrepare,
-    ) -> Option<Result<Bytes>> {
-        let decide = || decide(&self.app.engine, catalog, question, request, may_prepare);
-        self.outcomes.measure(question, catalog.tenant(), decide)
-    }
-
-    /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
-    async fn refuse_global_id(&self, owner: Owner<'_>, key: &str) -> Result<()> {
-        let is_taken = match owner {
-            Owner::Platform => false,
-            Owner::Tenant(_) => self.global.records().get_bytes(key).await?.is_some(),
-        };
-        if is_taken {
-            let detail = "a global condition has this id";
-            return Err(Error::Conflict(detail.to_owned()));
+    /// [`Error::Invalid`] naming every fault of the request, [`Error::NotFound`] when no such condition is in force.
+    pub async fn decide(
+        self: Arc<Self>,
+        catalog: Arc<TenantCatalog>,
+        question: Question,
+        request: Bytes,
+    ) -> Result<Bytes> {
+        let app = Arc::clone(&self.app);
+        if request.len() > INLINE {
+            let decide = move |app: &App| {
+                let plan = Plan::new(&catalog, question, &request);
+                self.carry_out(&plan, catalog.tenant(), app.engine.lease(), &request)
+            };
+            return Box::pin(app.run_blocking(decide)).await?;
         }
-        Ok(())
+        let plan = Plan::new(&catalog, question, &request);
+        let instance = app.engine.lease();
+        if instance
+            .as_ref()
+            .is_ok_and(|instance| plan.is_short(instance))
+        {
+            return self.carry_out(&plan, catalog.tenant(), instance, &request);
+        }
+        drop(instance);
+        let (plan, tenant) = (plan.into_owned(), catalog.tenant().clone());
+        let decide = move |app: &App| self.carry_out(&plan, &tenant, app.engine.lease(), &request);
+        Box::pin(app.run_blocking(decide)).await?
     }
 
-    async fn put(
+    /// Makes a decision and counts it.
+    fn carry_out(
         &self,
-        owner: Owner<'_>,
-        target: &Target,
-        document: &Bytes,
-        preconditions: &Preconditions,
-    ) -> Result<Put> {
-        let cache = self.cache(owner).await?;
-        let plan = async || {
-            let read = read(cache.records(), &target.key).await?;
-            let etag = read.as_ref().map(|read| etag::of_text(&read.record));
-            preconditions.check(etag.as_ref())?;
-            let written = Written::new(read.is_some());
-            let replaced = read.as_ref().map(|read| read.record.len());
-            self.refuse_beyond_quotas(owner, &cache.content(), target, (replaced, document.len()))?;
-            let action = match written {
-                Written::Created => Action::Created,
-                Written::Replaced => Action::Replaced,
-            };
-            let mut change = Change::default();
-            change.expect(&target.key, read.as_ref());
-            change.put_bytes(&target.key, document.clone());
-            change.notify(&target.key);
-            self.publish(&mut change, owner, target, action, Some(document))?;
-            let before = etag;
-            Ok((change, Put { written, before }))
-        };
-        let put = cache.records().change(plan).await?;
-        cache.catch_up().await?;
-        Ok(put)
+        plan: &Plan<'_>,
+        tenant: &TenantId,
+        instance: Result<Lease<'_>, EngineError>,
+        request: &[u8],
+    ) -> Result<Bytes> {
+        let decide = || Ok(plan.decide(instance?, request)?);
+        self.counters.measure(plan.subject(), tenant, decide)
     }
-
-    async fn delete(
-        &self,
-        owner: Owner<'_>,
-        target: &Target,
-        missing: &str,
-        preconditions: &Preconditions,
-    ) -> Result<Etag> {
-        let cache = self.cache(owner).await?;
-        let plan = async || {
-            let Some(read) = read(cache.records(), &target.key).await? else {
-                return Err(Error::NotFound(missing.to_owned()));
-            };
-            let etag = etag::of_text(&read.record);
-            preconditions.check(Some(&etag))?;
-            let mut change = Change::default();
-            change.expect(&target.key, Some(&read));
-            change.delete(&target.key);
-            change.notify(&target.key);
-            self.publish(&mut change, owner, target, Action::Deleted, None)?;
-            Ok((change, etag))
-        };
-        let before = cache.records().change(plan).await?;
-        cache.catch_up().await?;
-        Ok(before)
-    }
-
-    /// Publishes a change of a tenant's document in its own commit.
-    fn publish(
-        &self,
-        change: &mut Change,
-        owner: Owner<'_>,
-        target: &Target,
-        action: Action,
-        document: Option<&Bytes>,
-    ) -> Result<()> {
-        let Owner::Tenant(tenant) = owner else {
-            return Ok(());
-        };
-        let event = Event {
-            event_type: target.event_type,
-            tenant,
-            action,
-            id: &target.id,
-            document,
-        };
-        self.app.outbox.publish(&event, change)
-    }
-
-    /// The cache of what an owner writes.
-    async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
-        Ok(match owner {
-            Owner::Platform => Arc::clone(&self.global),
-            Owner::Tenant(id) => Arc::clone(self.tenant(id).await?.0.own()),
-        })
-    }
-}
-
-/// A record as it is stored: its JSON, whose digest is its entity tag.
-async fn read(records: &Records, key: &str) -> Result<Option<Versioned<Bytes>>> {
-    let entry = records.get_bytes(key).await?;
-    Ok(entry.map(|entry| Versioned {
-        revision: entry.revision,
-        record: entry.value,
-    }))
 }

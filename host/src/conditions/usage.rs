@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::Conditions;
 use super::cache::Content;
-use super::{CONDITION_EVENTS, Conditions, Owner, Target};
+use super::write::{CONDITION_EVENTS, Owner, Target};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -24,7 +25,7 @@ impl Conditions {
     /// How much a tenant has configured.
     ///
     /// # Errors
-    /// When the store is away and the tenant is not in memory.
+    /// When the store is unavailable and the tenant is not in memory.
     pub async fn usage(&self, tenant: &TenantId) -> Result<Configured> {
         let (tenant, _) = self.tenant(tenant).await?;
         let content = tenant.own().content();
@@ -32,7 +33,7 @@ impl Conditions {
         Ok(Configured {
             conditions: Usage::of(content.conditions.size(), quotas.conditions),
             projects: Usage::of(content.projects.size(), quotas.projects),
-            configuration_bytes: Usage::of(content.bytes(), self.most_bytes()),
+            configuration_bytes: Usage::of(content.bytes(), self.max_bytes()),
         })
     }
 
@@ -49,26 +50,26 @@ impl Conditions {
             return Ok(());
         }
         let quotas = &self.app.config.quotas;
-        let (name, count, most) = match target.event_type {
+        let (name, count, max) = match target.event_type {
             CONDITION_EVENTS => ("conditions", content.conditions.size(), quotas.conditions),
             _ => ("projects", content.projects.size(), quotas.projects),
         };
-        if replaced.is_none() && count >= most {
-            return Err(Error::quota(name, most));
+        if replaced.is_none() && count >= max {
+            return Err(Error::quota(name, max));
         }
         let before = replaced.unwrap_or_default();
         let grows = size > before;
-        if grows && content.bytes() + (size - before) > self.most_bytes() {
+        if grows && content.bytes() + (size - before) > self.max_bytes() {
             return Err(Error::quota(
                 "bytes of conditions and projects",
-                self.most_bytes(),
+                self.max_bytes(),
             ));
         }
         Ok(())
     }
 
-    fn most_bytes(&self) -> usize {
-        let most = self.app.config.quotas.configuration.as_u64();
-        usize::try_from(most).unwrap_or(usize::MAX)
+    fn max_bytes(&self) -> usize {
+        let max = self.app.config.quotas.configuration.as_u64();
+        usize::try_from(max).unwrap_or(usize::MAX)
     }
 }

@@ -1,13 +1,13 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Values that are more than a text or a number are read in `config/written.rs`, the tables of `[[reference_rates]]` in
-//! `config/reference_rates.rs`, `[webhooks]` in `config/webhooks.rs`.
+//! Durations and other values that are written as text are read in `as_text.rs`; `[webhooks]`, `[[reference_rates]]` and
+//! `[[trusted_issuers]]` have files of their own.
 
+mod as_text;
 mod reference_rates;
+mod trusted_issuers;
 mod webhooks;
-mod written;
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,10 +17,11 @@ use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
-use self::written::{duration, text};
+use self::as_text::{duration, text};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
@@ -100,7 +101,7 @@ impl Metrics {
     }
 }
 
-/// What one caller may take.
+/// What bounds one client.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
@@ -112,7 +113,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// One tenant has half of each: room for the largest body, and for the largest answer that is made for a request.
+    /// One tenant has half of each: room for the largest body, and for the largest answer.
     fn check(&self) -> Result<(), &'static str> {
         if self.request_bytes < ByteSize::mib(64) {
             return Err("limits.request_bytes must be at least 64 MiB");
@@ -178,25 +179,6 @@ impl Rates {
     }
 }
 
-/// Someone else whose tokens name users (`tokens.md`, "IAM user tokens").
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
-pub struct TrustedIssuer {
-    pub issuer: String,
-    pub jwks: String,
-    pub audiences: Vec<String>,
-    pub tenant_claim: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permissions_claim: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub groups_claim: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub groups: BTreeMap<String, Vec<String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tenants: Vec<String>,
-}
-
 /// What flags set; `None` leaves a setting to the others.
 #[derive(Clone, Debug, Default, Serialize)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
@@ -211,7 +193,7 @@ pub struct Flags {
     pub operator_file: Option<PathBuf>,
 }
 
-/// The settings in force, and where each came from.
+/// The settings in force, and where each comes from.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The settings.
@@ -229,7 +211,7 @@ impl Loaded {
         if let Some(file) = file {
             sources = sources.merge(Toml::file_exact(file));
         }
-        // That one is not a setting: the commands that ask a running host take it.
+        // Not a setting: the commands that send requests to a running host use it.
         let environment = Env::prefixed("TILLGATE_").ignore(&["credentials"]);
         let sources = sources
             .merge(environment.split("__"))
@@ -239,12 +221,12 @@ impl Loaded {
         Ok(Self { config, sources })
     }
 
-    /// The settings as TOML, each with where it came from.
+    /// The settings as TOML, each with where it comes from.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();
         let mut config = self.config.clone();
-        // A store's URL may hold a password, which a store that was read is shown without.
+        // A store's URL may contain a password, which a parsed one is shown without.
         if let Ok(store) = config.store.parse::<StoreUrl>() {
             config.store = store.to_string();
         }
@@ -278,41 +260,8 @@ impl Loaded {
     }
 }
 
-impl TrustedIssuer {
-    fn check(&self) -> Result<(), &'static str> {
-        if self.issuer.is_empty() {
-            return Err("issuer must not be empty");
-        }
-        if !is_key_source(&self.jwks) {
-            return Err("jwks must be file:PATH, an https URL, or an http URL of this machine");
-        }
-        if self.audiences.is_empty() || self.audiences.iter().any(String::is_empty) {
-            return Err("audiences must name at least one audience");
-        }
-        if self.tenant_claim.is_empty() {
-            return Err("tenant_claim must not be empty");
-        }
-        if self.groups_claim.is_some() == self.groups.is_empty() {
-            return Err("groups_claim and groups must be set together");
-        }
-        if self.groups_claim.is_none() && self.permissions_claim.is_none() {
-            return Err(
-                "permissions_claim or groups_claim is required: without them users may do nothing",
-            );
-        }
-        Ok(())
-    }
-}
-
-/// Whether keys may come from there: nobody on the way may change them.
-fn is_key_source(source: &str) -> bool {
-    match source.strip_prefix("file:") {
-        Some(path) => !path.is_empty(),
-        None => is_safe_url(source),
-    }
-}
-
-/// Whether nobody on the way can change what comes from a URL: it is an https URL, or an http URL of this machine.
+/// Whether an attacker in the network cannot change what comes from a URL: it is an https URL, or an http URL of this
+/// machine.
 fn is_safe_url(source: &str) -> bool {
     let Ok(url) = source.parse::<http::Uri>() else {
         return false;
@@ -358,18 +307,7 @@ impl Config {
         let webhooks = self.webhooks.check();
         webhooks.map_err(|fault| format!("webhooks.{fault}"))?;
         ReferenceRates::check_all(&self.reference_rates)?;
-        for (index, trusted) in self.trusted_issuers.iter().enumerate() {
-            let at = format!("trusted_issuers[{index}]");
-            trusted.check().map_err(|fault| format!("{at}.{fault}"))?;
-            let others = self.trusted_issuers.iter().take(index);
-            let named = others.map(|other| &other.issuer);
-            if named
-                .chain([&self.issuer()])
-                .any(|name| *name == trusted.issuer)
-            {
-                return Err(format!("{at}.issuer is a duplicate, or this service's own"));
-            }
-        }
+        TrustedIssuer::check_all(&self.trusted_issuers, &self.issuer())?;
         Ok(())
     }
 

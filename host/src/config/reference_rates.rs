@@ -9,8 +9,8 @@ use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 use tillgate_engine::rate::RateType;
 
+use super::as_text::{rate_types, time_of_day};
 use super::is_safe_url;
-use super::written::{rate_types, time_of_day};
 use crate::identity::TenantId;
 
 /// A document of reference rates that is imported every day.

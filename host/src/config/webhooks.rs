@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use super::written::{duration, durations, text};
+use super::as_text::{duration, durations, text};
 
 /// Webhooks and their identity provider.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -1,4 +1,4 @@
-//! Texts that many answers share: made once for each change, and compressed once.
+//! Texts that many answers share: encoded once for each change, and compressed once.
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// The longest text that is compressed, and that is kept whole: 8 MiB.
+/// The longest text that is compressed, and that is one piece: 8 MiB.
 pub const MAX_WHOLE: usize = 8 << 20;
 
 /// Pieces of a long text are sent together up to this size.
@@ -16,13 +16,13 @@ const CHUNK: usize = 64 << 10;
 /// A text that many answers share.
 #[derive(Clone, Debug)]
 pub enum Encoded {
-    /// One that is kept whole.
+    /// A short one, in one piece.
     Whole(Arc<Whole>),
-    /// A long one: pieces that are kept elsewhere too, to be sent one after the other.
+    /// A long one: pieces that other places share, to be sent one after the other.
     Pieces(Arc<[Bytes]>),
 }
 
-/// A text, and the same compressed once somebody has asked for that.
+/// A text, and the same compressed, from its first use on.
 #[derive(Debug)]
 pub struct Whole {
     text: Bytes,

@@ -1,4 +1,4 @@
-//! Entity tags: the versions of what callers read and write, and what a request requires of them (RFC 9110, section 13).
+//! Entity tags, the versions of resources, and the preconditions of a request (RFC 9110, section 13).
 
 use headers::IfNoneMatch;
 use http::HeaderValue;
@@ -102,7 +102,7 @@ impl Preconditions {
     }
 }
 
-/// What an entity tag says of the version, without its quotes.
+/// The digest in an entity tag, without its quotes.
 #[must_use]
 pub fn digest(etag: &Etag) -> &str {
     etag.to_str().unwrap_or_default().trim_matches('"')

@@ -1,11 +1,11 @@
-//! The change feed: how what is cached in memory stays as fresh as the store.
+//! The change feed: how caches stay as fresh as the store.
 //!
 //! Every write to a record that is cached appends a change notice, the key that it wrote, to the log [`CHANGES`] of its
 //! partition, in the same commit. A [`Subscriber`] reads that log when the store hints at a change, and at once on the host
-//! that wrote. It never asks by itself: the store says until when its hints are complete ([`Store::hints_as_of`]), and
-//! whoever has taken in all hints is as fresh as that. What it costs to be fresh therefore grows with the store's servers,
-//! not with tenants. Memory is never older than a second while the store answers (`platform.md`, "Store"); while it does
-//! not, code that may serves memory that is older, and says how old it is ([`Subscriber::ensure_within`]).
+//! that wrote. It does not poll: the store says until when its hints are complete ([`Store::hints_as_of`]), and a
+//! subscriber that has acted on all hints is as fresh as that. The cost of freshness therefore grows with the store's
+//! servers, not with tenants. Caches are never older than a second while the store answers (`platform.md`, "Store"); while
+//! it does not, some answers are served from an older cache, and say how old it is ([`Subscriber::ensure_within`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,14 +21,14 @@ use crate::store::{Hints, Op, Partition, Position, Store, Unavailable};
 /// The log that holds the change notices of a partition.
 pub const CHANGES: &str = "changes";
 
-/// How old memory may be and still be fresh (`platform.md`, "Store").
+/// How old a cache may be and still be fresh (`platform.md`, "Store").
 pub const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// How long a request waits for memory to be refreshed when it can be answered from memory as it is, and the store answers.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a request waits for a refresh when the cache as it is would do, and the store answers.
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// The least time between two reads of the log in the background: the hints that come meanwhile share one.
-const GATHER: Duration = Duration::from_millis(20);
+/// The least time between two reads of the log in the background: the hints of that time share a read.
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long to wait after a read has failed: at first, and at most.
 const BACKOFF: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
@@ -61,12 +61,13 @@ pub enum Changed {
     Everything,
 }
 
-/// How old memory is that is served although it is older than a second, since the store is away; zero when it is fresh.
+/// The age of a cache that is served although it is older than a second, because the store is unavailable; zero when it is
+/// fresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Staleness(Duration);
 
 impl Staleness {
-    /// Whole seconds; `None` when memory is fresh.
+    /// Whole seconds; `None` when the cache is fresh.
     #[must_use]
     pub const fn seconds(self) -> Option<u64> {
         match self.0.is_zero() {
@@ -84,20 +85,19 @@ pub struct Subscription {
     clock: Arc<dyn Clock>,
     /// Counts the hints of the partition.
     hints: Hints,
-    /// The hints that had come when the last read began that succeeded.
-    taken: AtomicU64,
+    /// The number of hints when the last successful read began.
+    hints_read: AtomicU64,
     position: Mutex<Option<Position>>,
-    /// Counts reads; and the newest that has succeeded.
+    /// The number of the newest read that has begun, and of the newest that has succeeded.
     begun: AtomicU64,
     done: AtomicU64,
-    /// When memory was last known to hold everything that the store has: microseconds since the epoch. 0 before the
-    /// first read.
+    /// When the cache was last known to be as the store: microseconds since the epoch. 0 before the first read.
     fresh_at: AtomicU64,
     /// Whether the last read failed.
     failing: AtomicBool,
-    /// Whether somebody has asked since this was last checked.
-    asked: AtomicBool,
-    /// Notified when a read has failed that somebody waited for.
+    /// Whether a request has used the cache since this was last checked.
+    used: AtomicBool,
+    /// Notified when a request's own read has failed.
     failed: Arc<Notify>,
     /// Closed when the subscription is dropped.
     alive: watch::Sender<()>,
@@ -112,13 +112,13 @@ impl Subscription {
             store,
             partition,
             clock,
-            taken: AtomicU64::new(0),
+            hints_read: AtomicU64::new(0),
             position: Mutex::new(None),
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
             fresh_at: AtomicU64::new(0),
             failing: AtomicBool::new(false),
-            asked: AtomicBool::new(false),
+            used: AtomicBool::new(false),
             failed: Arc::default(),
             alive: watch::Sender::new(()),
         }
@@ -130,28 +130,28 @@ impl Subscription {
         &self.partition
     }
 
-    /// How old memory is. A clock that was set back makes it no younger.
+    /// The age of the cache. A clock that was set back makes it no younger.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> Duration {
-        let apart = |at: u64| Duration::from_micros(now.0.abs_diff(at));
+        let age_of = |at: u64| Duration::from_micros(now.0.abs_diff(at));
         let fresh_at = self.fresh_at.load(Ordering::Relaxed);
-        let age = apart(fresh_at);
+        let age = age_of(fresh_at);
         if age <= MAX_AGE || fresh_at == 0 {
             return age;
         }
-        // In this order: a hint that is not there yet tells of a later commit.
+        // In this order: a hint that arrives in between is of a later commit.
         let hinted = self.store.hints_as_of();
-        match hinted.filter(|_| *self.hints.borrow() == self.taken.load(Ordering::Acquire)) {
-            Some(hinted) if apart(hinted.0) < age => {
+        match hinted.filter(|_| *self.hints.borrow() == self.hints_read.load(Ordering::Acquire)) {
+            Some(hinted) if age_of(hinted.0) < age => {
                 self.fresh_at.store(hinted.0, Ordering::Relaxed);
-                apart(hinted.0)
+                age_of(hinted.0)
             }
             _ => age,
         }
     }
 
-    /// Whether the store has answered within the last second, as far as is known without asking it.
-    fn is_store_here(&self, now: Timestamp) -> bool {
+    /// Whether the store has answered within the last second, as far as its hints tell.
+    fn is_store_available(&self, now: Timestamp) -> bool {
         let hinted = self.store.hints_as_of();
         hinted.is_some_and(|at| Duration::from_micros(now.0.abs_diff(at.0)) <= MAX_AGE)
     }
@@ -162,17 +162,17 @@ impl Subscription {
         self.failed.notify_one();
     }
 
-    /// How old memory is that somebody has asked for lately; `None` when nobody has.
+    /// The age of the cache, if it was used lately.
     #[must_use]
-    pub fn asked_age(&self, now: Timestamp) -> Option<Duration> {
-        let is_asked = self.asked.load(Ordering::Relaxed);
-        is_asked.then(|| self.age(now))
+    pub fn age_if_used(&self, now: Timestamp) -> Option<Duration> {
+        let is_used = self.used.load(Ordering::Relaxed);
+        is_used.then(|| self.age(now))
     }
 
-    /// Notes that somebody asks. Usually that is noted already, and then nothing is written.
-    fn note_asked(&self) {
-        if !self.asked.load(Ordering::Relaxed) {
-            self.asked.store(true, Ordering::Relaxed);
+    /// Marks the cache as used. Writes only when it is not marked yet, since requests on all processors read the mark.
+    fn mark_used(&self) {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
         }
     }
 
@@ -188,20 +188,20 @@ impl Subscription {
     }
 }
 
-/// Memory that is kept fresh by the feed of a partition.
+/// A cache that the feed of a partition keeps fresh.
 pub trait Subscriber: Send + Sync + 'static {
     /// How far it has read.
     fn subscription(&self) -> &Subscription;
 
-    /// Brings memory up to date with what has changed, from the store. Never runs twice at once.
+    /// Updates the cache from the store after a change. Never runs twice at once.
     fn apply(&self, changed: Changed) -> impl Future<Output = Result<()>> + Send;
 
-    /// Whether anyone is notified of each change. Otherwise memory follows only while somebody asks.
+    /// Whether each change must be applied at once. Otherwise changes are applied only while the cache is in use.
     fn has_listeners(&self) -> bool {
         true
     }
 
-    /// Applies everything that has changed until now. Those who wait for each other share a read.
+    /// Applies everything that has changed until now. Concurrent calls share a read.
     fn catch_up(&self) -> impl Future<Output = Result<()>> + Send {
         async {
             let subscription = self.subscription();
@@ -217,19 +217,19 @@ pub trait Subscriber: Send + Sync + 'static {
                 .failing
                 .store(fresh_at.is_err(), Ordering::Relaxed);
             subscription.fresh_at.store(fresh_at?.0, Ordering::Relaxed);
-            subscription.taken.store(hints, Ordering::Release);
+            subscription.hints_read.store(hints, Ordering::Release);
             subscription.done.store(read, Ordering::Release);
             Ok(())
         }
     }
 
-    /// Succeeds when memory may be served as fresh: it is young enough, or could be brought up to date.
+    /// Succeeds when the cache is fresh, or could be refreshed.
     fn ensure_fresh(&self, now: Timestamp) -> impl Future<Output = Result<()>> + Send {
         async move { self.ensure_within(now, Duration::ZERO).await.map(drop) }
     }
 
-    /// Succeeds when memory may be served: it is fresh, or could be brought up to date, or is at most `max_stale` old while
-    /// the store is away. Then nobody waits for the store.
+    /// Succeeds when the cache is fresh, or could be refreshed, or is at most `max_stale` old while the store is unavailable.
+    /// In that case requests do not wait for the store.
     fn ensure_within(
         &self,
         now: Timestamp,
@@ -237,23 +237,23 @@ pub trait Subscriber: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Staleness>> + Send {
         async move {
             let subscription = self.subscription();
-            subscription.note_asked();
+            subscription.mark_used();
             let age = subscription.age(now);
             if age <= MAX_AGE {
                 return Ok(Staleness::default());
             }
-            // While the store is away, the background task goes on trying, and not every request has to wait for that.
+            // While the store is unavailable, the background task keeps trying, so that requests need not wait for it.
             let is_failing = subscription.failing.load(Ordering::Relaxed);
             if is_failing && age <= max_stale {
                 return Ok(Staleness(age));
             }
-            // Boxed: it is seldom needed, and a request need not carry what it would take.
+            // Boxed: it is seldom needed, and every request would be as large as it.
             Box::pin(refresh_within(self, (now, age), max_stale)).await
         }
     }
 }
 
-/// Brings memory of an age up to date. When that fails, it may still be young enough to be served.
+/// Refreshes a cache of an age. When that fails, the cache may still be young enough to be served.
 async fn refresh_within<S: Subscriber + ?Sized>(
     subscriber: &S,
     (now, mut age): (Timestamp, Duration),
@@ -261,10 +261,10 @@ async fn refresh_within<S: Subscriber + ?Sized>(
 ) -> Result<Staleness> {
     let subscription = subscriber.subscription();
     if !subscription.failing.load(Ordering::Relaxed) {
-        if age > max_stale || subscription.is_store_here(now) {
-            let patience = if age <= max_stale { PATIENCE } else { MAX_AGE };
-            let caught_up = tokio::time::timeout(patience, subscriber.catch_up()).await;
-            // What is wrong with a record is no matter of age.
+        if age > max_stale || subscription.is_store_available(now) {
+            let max_wait = if age <= max_stale { MAX_WAIT } else { MAX_AGE };
+            let caught_up = tokio::time::timeout(max_wait, subscriber.catch_up()).await;
+            // A damaged record is an error at any age.
             if let Ok(Err(cause @ Error::Bug(_))) = caught_up {
                 return Err(cause);
             }
@@ -286,7 +286,7 @@ async fn refresh_within<S: Subscriber + ?Sized>(
     Err(Unavailable(why).into())
 }
 
-/// Applies everything that has changed; answers when the store was asked and had nothing more.
+/// Applies everything that has changed; answers when the last read began, which found nothing more.
 async fn apply_all<S: Subscriber + ?Sized>(
     subscriber: &S,
     position: &mut Option<Position>,
@@ -298,28 +298,28 @@ async fn apply_all<S: Subscriber + ?Sized>(
         ..
     } = subscriber.subscription();
     loop {
-        let asked_at = store.snapshot_of().unwrap_or_else(|| clock.now());
+        let read_at = store.snapshot_of().unwrap_or_else(|| clock.now());
         let (after, max) = position.map_or((Position::default(), 0), |at| (at, PAGE));
         let slice = store.read(partition, CHANGES, after, max).await?;
         if position.is_none_or(|at| at < slice.trimmed) {
             subscriber.apply(Changed::Everything).await?;
             *position = Some(slice.last);
-            return Ok(asked_at);
+            return Ok(read_at);
         }
         let Some(newest) = slice.messages.last().map(|message| message.position) else {
-            return Ok(asked_at);
+            return Ok(read_at);
         };
         let keys = slice.messages.iter();
         let keys = keys.map(|message| String::from_utf8_lossy(&message.body).into_owned());
         subscriber.apply(Changed::Keys(keys.collect())).await?;
         *position = Some(newest);
         if newest == slice.last {
-            return Ok(asked_at);
+            return Ok(read_at);
         }
     }
 }
 
-/// Keeps a subscriber fresh in the background, for as long as anyone holds it and somebody asks for it.
+/// Keeps a subscriber fresh in the background, until it is dropped.
 pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
     let subscription = subscriber.subscription();
     let mut hints = subscription.hints.clone();
@@ -336,17 +336,17 @@ pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
             let Some(subscriber) = subscriber.upgrade() else {
                 return;
             };
-            // What nobody asks for stays behind until somebody does.
-            let asked = subscriber
+            // A cache that is not in use is refreshed when it is used again.
+            let used = subscriber
                 .subscription()
-                .asked
+                .used
                 .swap(false, Ordering::Relaxed);
-            if !asked && !subscriber.has_listeners() {
+            if !used && !subscriber.has_listeners() {
                 continue;
             }
             reads = reads.wrapping_add(1);
             let trims = reads.is_multiple_of(READS_PER_TRIM);
-            // Boxed: there is a task for each tenant, which has nothing to do most of the time.
+            // Boxed: there is a task for each tenant, which is idle most of the time.
             let is_fresh = Box::pin(read_feed(subscriber.as_ref(), trims)).await;
             let [first, longest] = BACKOFF;
             backoff = match is_fresh {
@@ -354,7 +354,7 @@ pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
                 false => Some(backoff.map_or(first, |before| longest.min(before * 2))),
             };
             drop(subscriber);
-            tokio::time::sleep(GATHER).await;
+            tokio::time::sleep(MIN_INTERVAL).await;
         }
     });
 }
@@ -376,13 +376,13 @@ async fn next_read(hints: &mut Hints, failed: &Notify, backoff: Option<Duration>
     }
 }
 
-/// Applies what has changed; answers whether memory is fresh.
+/// Applies what has changed; answers whether the cache is fresh.
 async fn read_feed<S: Subscriber>(subscriber: &S, trims: bool) -> bool {
     let subscription = subscriber.subscription();
     let partition = &subscription.partition;
     let read = subscriber.catch_up().await;
     match &read {
-        // That the store is away is logged once for all partitions.
+        // That the store is unavailable is logged once for all partitions, by readiness.
         Err(cause @ Error::Unavailable(_)) => {
             tracing::debug!(?partition, %cause, "memory cannot be refreshed");
         }

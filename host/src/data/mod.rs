@@ -1,6 +1,9 @@
-//! What features keep: typed records, how memory stays as fresh as the store ([`feed`]), events in the commit of their
-//! cause ([`outbox`]), what a host can start with while its store is unavailable ([`snapshot`]), and what is kept of it in
-//! memory for each tenant. [`etag`] is its versions, [`encoded`] its texts that many answers share.
+//! The data of features, over the store.
+//!
+//! Read it in this order: [`records`] (typed records, and how they are changed), [`feed`] (how caches stay as fresh as the
+//! store), [`outbox`] (events in the commit of the change that causes them), [`snapshot`] (what a host starts with while
+//! its store is unavailable), `per_tenant` (a bounded map of caches), [`quota`], [`etag`] (versions for callers),
+//! [`encoded`] (texts that many answers share).
 
 pub mod encoded;
 pub mod etag;

@@ -1,13 +1,13 @@
 //! Events of this service's own features, published in the commit of the change that causes them.
 //!
-//! A feature that changes something says so here, and other features add what follows from it, messages and jobs, to the
-//! same commit: state, message and job move together or not at all (`platform.md`, "Store"). Neither feature knows the
-//! other.
+//! A feature publishes its change here, and other features add messages and jobs to the same commit: state, message and job
+//! are committed together or not at all (`platform.md`, "Store"). Neither feature knows the other.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 
 use super::records::Change;
 use crate::error::Result;
@@ -53,22 +53,21 @@ impl fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// Has a listener add to the commit of every event from now on. It may be called more than once for one event, when
-    /// its change is planned again; what it adds takes effect once.
+    /// Calls a listener for every event from now on. It may be called more than once for one event, when its change is
+    /// planned again; what it adds is committed once.
     pub fn subscribe(
         &self,
         listener: impl Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync + 'static,
     ) {
-        let mut listeners = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        listeners.push(Arc::new(listener));
+        self.0.write().push(Arc::new(listener));
     }
 
     /// Lets every listener add to the change that causes an event.
     ///
     /// # Errors
-    /// What a listener fails with: the change must not be committed then.
+    /// The error of a listener; the change must not be committed then.
     pub fn publish(&self, event: &Event<'_>, change: &mut Change) -> Result<()> {
-        let listeners = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.0.read();
         listeners
             .iter()
             .try_for_each(|listener| listener(event, change))

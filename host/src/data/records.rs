@@ -1,4 +1,4 @@
-//! Typed records over the store: the one way in which features read and change what they keep.
+//! Typed records over the store: how features read and change their data.
 //!
 //! A [`Records`] is bound to one partition of the store. A change is planned from what was read: the plan names the
 //! versions that it expects, the operations that follow from them, and the jobs, messages and change notices that move
@@ -22,7 +22,7 @@ use crate::store::{
     Store, commit_surely,
 };
 
-/// How often a change is planned again when other writers change the same records.
+/// How often a change is planned, when other writers change the same records.
 const MAX_ATTEMPTS: usize = 32;
 
 /// How many entries are read at once.
@@ -36,8 +36,7 @@ const RETRY_LOCKS: usize = 64;
 pub struct Records {
     store: Arc<dyn Store>,
     partition: Partition,
-    /// Held by a change that lost to another writer, so that the writers of this host do not overtake each other
-    /// forever.
+    /// Locked by a change that is planned again, so that the writers of this host do not overtake each other forever.
     retrying: Arc<[Mutex<()>; RETRY_LOCKS]>,
 }
 
@@ -89,7 +88,7 @@ impl Change {
         self.ops.push(Op::Delete { key });
     }
 
-    /// Tells every host that a record that is cached in memory has changed (`feed.rs`).
+    /// Appends a change notice: every host that caches the record refreshes it (`feed.rs`).
     pub fn notify(&mut self, key: &str) {
         self.ops.push(change_notice(key));
     }
@@ -195,7 +194,7 @@ impl Records {
     /// The record of a key.
     ///
     /// # Errors
-    /// When the store is away; [`Error::Bug`] when the record is damaged.
+    /// When the store is unavailable; [`Error::Bug`] when the record is damaged.
     pub async fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<Versioned<T>>> {
         let entry = self.get_bytes(key).await?;
         entry.map(|entry| decode_entry(key, &entry)).transpose()
@@ -204,7 +203,7 @@ impl Records {
     /// The encoded record of a key.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn get_bytes(&self, key: &str) -> Result<Option<Entry>> {
         Ok(self.entries(&[key.to_owned()]).await?.pop().flatten())
     }
@@ -212,7 +211,7 @@ impl Records {
     /// The encoded records of some keys, in that order, of one state of the partition.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn entries(&self, keys: &[String]) -> Result<Vec<Option<Entry>>> {
         Ok(self.store.get(&self.partition, keys).await?)
     }
@@ -220,7 +219,7 @@ impl Records {
     /// Up to `max` encoded records whose key starts with `prefix` and comes after `after`, by key.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn scan(&self, prefix: &str, after: Option<&str>, max: usize) -> Result<Page> {
         Ok(self.store.scan(&self.partition, prefix, after, max).await?)
     }
@@ -228,7 +227,7 @@ impl Records {
     /// Every record under a prefix, by key; each with the part of its key that follows the prefix.
     ///
     /// # Errors
-    /// When the store is away; [`Error::Bug`] when a record is damaged.
+    /// When the store is unavailable; [`Error::Bug`] when a record is damaged.
     pub async fn all<T: DeserializeOwned>(&self, prefix: &str) -> Result<Vec<(String, T)>> {
         let mut all = Vec::new();
         let mut after = None;
@@ -245,18 +244,40 @@ impl Records {
         }
     }
 
+    /// The record of a key; where there is none, `new` is written first. Answers whether it was. When several hosts do this
+    /// at once, one of them writes, and the others take what it wrote.
+    ///
+    /// # Errors
+    /// As [`Records::change`].
+    pub async fn get_or_put<T>(&self, key: &str, new: &T) -> Result<(T, bool)>
+    where
+        T: Clone + DeserializeOwned + Serialize,
+    {
+        let plan = async || {
+            let mut change = Change::default();
+            if let Some(read) = self.get::<T>(key).await? {
+                return Ok((change, (read.record, false)));
+            }
+            change.expect::<T>(key, None);
+            change.put(key, new)?;
+            change.notify(key);
+            Ok((change, (new.clone(), true)))
+        };
+        self.change(plan).await
+    }
+
     /// Plans a change and commits it; plans again when a version that it expects is not the current one any more, or when
     /// the plan fails with [`Error::Busy`]. A plan without operations is not committed. Answers what the plan that took
     /// effect answered.
     ///
     /// # Errors
     /// What the plan fails with; [`Error::Busy`] when other writers were faster every time;
-    /// [`Error::Conflict`] when the lease of a job that it settles was lost; when the store is away.
+    /// [`Error::Conflict`] when the lease of a job that it settles was lost; when the store is unavailable.
     pub async fn change<T, P>(&self, plan: impl Fn() -> P) -> Result<T>
     where
         P: Future<Output = Result<(Change, T)>>,
     {
-        let mut turn = None;
+        let mut retrying = None;
         for _ in 0..MAX_ATTEMPTS {
             match plan().await {
                 Ok((change, planned)) => {
@@ -264,12 +285,12 @@ impl Records {
                         return Ok(planned);
                     }
                 }
-                // What it read does not fit together: others were writing meanwhile.
+                // What it has read is inconsistent: other writers were faster in between.
                 Err(Error::Busy) => {}
                 Err(cause) => return Err(cause),
             }
-            if turn.is_none() {
-                turn = Some(self.retry_lock()?.lock().await);
+            if retrying.is_none() {
+                retrying = Some(self.retry_lock()?.lock().await);
             }
         }
         Err(Error::Busy)

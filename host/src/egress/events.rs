@@ -1,7 +1,7 @@
 //! Server-sent events as a client reads them (WHATWG HTML, 9.2.6), bounded in time and size.
 //!
-//! The crates that parse them keep what has arrived of an event without a limit. This parser does not reconnect and
-//! ignores `retry`: its caller has a token to renew first, and knows what it has read.
+//! The crates that parse them buffer an event without a limit. This parser does not reconnect and ignores `retry`: its
+//! caller has a token to renew first, and knows what it has read.
 
 use std::mem;
 use std::time::Duration;

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 pub use self::address::Destinations;
 pub use self::events::{Event, EventStream, StreamLimits};
 
-/// How this service names itself, unless a client says otherwise.
+/// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
 
 /// How long a connection may take to be opened, within the deadline of the request.
@@ -54,7 +54,7 @@ pub struct Client {
     limits: Limits,
 }
 
-/// What was answered.
+/// An answer, read whole.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status.
@@ -63,7 +63,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// What was answered, of whose body only the beginning matters.
+/// The head of an answer, and the beginning of its body.
 #[derive(Clone, Debug)]
 pub struct Head {
     /// The status.
@@ -74,7 +74,7 @@ pub struct Head {
     pub beginning: Bytes,
 }
 
-/// What was opened.
+/// The answer to a request for a stream of events.
 #[derive(Debug)]
 pub enum Opened {
     /// Events.
@@ -153,15 +153,15 @@ impl Client {
         self.in_time(answer).await
     }
 
-    /// Sends a request and reads its answer as far as it may, so that the connection can be used again; keeps the
-    /// beginning. An answer that is larger is cut off.
+    /// Sends a request and reads its answer, so that the connection can be used again; answers the first bytes of the body.
+    /// Reading ends at the limit for answers.
     ///
     /// # Errors
     /// Why there is no answer.
     pub async fn send_for_head(
         &self,
         request: RequestBuilder,
-        kept: usize,
+        max_beginning: usize,
     ) -> Result<Head, EgressError> {
         let answer = async {
             let mut response = self.execute(request).await?;
@@ -169,7 +169,9 @@ impl Client {
             let (mut beginning, mut read) = (Vec::new(), 0);
             while let Some(chunk) = response.chunk().await.map_err(failed)? {
                 read += chunk.len();
-                let room = kept.saturating_sub(beginning.len()).min(chunk.len());
+                let room = max_beginning
+                    .saturating_sub(beginning.len())
+                    .min(chunk.len());
                 beginning.extend_from_slice(chunk.get(..room).unwrap_or_default());
                 if read > self.limits.max_answer {
                     break;
@@ -301,7 +303,7 @@ impl Resolve for CheckedResolver {
         let destinations = self.destinations.clone();
         Box::pin(async move {
             let found = looking_up.await?;
-            // An answer with both is refused whole: somebody tries to get around the check.
+            // An answer with both is refused as a whole: it may be an attempt to get around the check.
             if let Some(refused) = found.iter().find(|at| !destinations.allow(**at)) {
                 return Err(EgressError::Refused(*refused).into());
             }

@@ -4,41 +4,30 @@
 //! (`engine/README.md`, "The C ABI"). What a call may compute is time of its thread, looked at whenever the epoch moves.
 //! After an [`EngineError::Failed`] an instance is not called again; that is up to the pool.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use foldhash::fast::RandomState;
 use rustix::time::{ClockId, clock_gettime};
+use tillgate_engine::decision::Tally;
 use tillgate_engine::{Code, Fault};
 use wasmtime::{
     Engine, InstancePre, Memory, Store, StoreLimits, StoreLimitsBuilder, Trap, TypedFunc,
     UpdateDeadline,
 };
 
-use super::{Call, Document, EngineError, Held, failed};
+use super::prepared::PreparedDocuments;
+use super::totals::Totals;
+use super::{Call, Decided, Document, DocumentDigest, EngineError, failed};
 
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;
 
-/// How much text of prepared documents an instance keeps, of short ones and of long ones: whoever has it prepare many long
-/// ones takes none of the others away. The least recently used go first, some of them together.
-const SHORT_LIMIT: usize = 16 << 20;
-const LONG_LIMIT: usize = 48 << 20;
-const RELEASED_TOGETHER: usize = 64;
-
-/// Longer documents are long.
-const LONG: usize = 64 << 10;
-
-/// What a prepared document takes beside its text, about.
-const OVERHEAD: usize = 1 << 10;
-
 /// Instances with more linear memory are large; if their documents need less than an eighth of it, they are mostly empty.
 const LARGE: usize = 32 << 20;
 
-/// What a call may compute before it is ended: time of its thread, so that a busy machine ends nobody.
+/// What a call may compute before it is ended: time of its thread, so that a busy machine ends none.
 const DEADLINE: Duration = Duration::from_millis(50);
 
 /// What a call may compute beyond that, for each byte of its input.
@@ -82,30 +71,20 @@ pub(super) struct Instance {
     evaluate: TypedFunc<(u32, u32), u64>,
     rates: TypedFunc<u32, u64>,
     release: TypedFunc<u32, ()>,
-    prepared: HashMap<[u8; 16], Prepared, RandomState>,
-    /// What short ones take, and what long ones take.
-    prepared_bytes: [usize; 2],
+    /// Where the module counts the results of a decision.
+    tally_at: usize,
+    prepared: PreparedDocuments,
     /// The bytes of its linear memory when that was last looked at.
     memory_size: usize,
-    /// What it holds is counted here as well.
-    held: Arc<Held>,
-    /// Counts calls, to know what was used last.
-    calls: u64,
-}
-
-struct Prepared {
-    handle: u32,
-    bytes: usize,
-    last_call: u64,
-    /// The round in which it was used last.
-    round: u64,
+    /// What all instances take together.
+    totals: Arc<Totals>,
 }
 
 impl Instance {
     pub(super) fn new(
         engine: &Engine,
         module: &InstancePre<State>,
-        held: &Arc<Held>,
+        totals: &Arc<Totals>,
     ) -> Result<Self, EngineError> {
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY_LIMIT).build();
         let mut store = Store::new(
@@ -137,6 +116,10 @@ impl Instance {
                 "the module's ABI is version {version}"
             )));
         }
+        let tally_at = instance
+            .get_typed_func::<(), u32>(&mut store, "tillgate_tally")
+            .and_then(|tally| tally.call(&mut store, ()))
+            .map_err(failed)?;
         let mut new = Self {
             input: instance
                 .get_typed_func(&mut store, "tillgate_input")
@@ -155,13 +138,12 @@ impl Instance {
                 .map_err(failed)?,
             memory,
             store,
-            prepared: HashMap::default(),
-            prepared_bytes: [0; 2],
+            tally_at: usize::try_from(tally_at).map_err(failed)?,
+            prepared: PreparedDocuments::default(),
             memory_size: 0,
-            held: Arc::clone(held),
-            calls: 0,
+            totals: Arc::clone(totals),
         };
-        new.held.instances.fetch_add(1, Ordering::Relaxed);
+        new.totals.instances.fetch_add(1, Ordering::Relaxed);
         new.count_memory();
         Ok(new)
     }
@@ -172,7 +154,7 @@ impl Instance {
         let grown = size.saturating_sub(self.memory_size);
         if grown > 0 {
             self.memory_size += grown;
-            self.held.memory.fetch_add(grown, Ordering::Relaxed);
+            self.totals.memory.fetch_add(grown, Ordering::Relaxed);
         }
     }
 
@@ -181,29 +163,47 @@ impl Instance {
         &mut self,
         call: Call<'_>,
         request: &[u8],
-        most: usize,
-    ) -> Result<Bytes, EngineError> {
-        self.calls += 1;
-        match call {
+    ) -> Result<Decided, EngineError> {
+        self.prepared.begin_call();
+        let answer = match call {
             Call::Condition(catalog, id) => {
-                let handle = self.handle(catalog, most)?;
+                let handle = self.handle(catalog)?;
                 self.call(handle, ["condition ", id], request, DEADLINE)
             }
             Call::Project(document) => {
-                let handle = self.handle(document, most)?;
+                let handle = self.handle(document)?;
                 self.call(handle, ["project", ""], request, DEADLINE)
             }
             Call::Basket(catalog, None) => {
-                let handle = self.handle(catalog, most)?;
+                let handle = self.handle(catalog)?;
                 self.call(handle, ["basket", ""], request, BASKET_DEADLINE)
             }
             Call::Basket(catalog, Some(project)) => {
-                let project = self.handle(project, most)?;
-                let handle = self.handle(catalog, most)?;
+                let project = self.handle(project)?;
+                let handle = self.handle(catalog)?;
                 let line = ["basket ", &project.to_string()];
                 self.call(handle, line, request, BASKET_DEADLINE)
             }
+        };
+        Ok(Decided {
+            answer: answer?,
+            tally: self.tally()?,
+        })
+    }
+
+    /// How many results the decision that was just made has.
+    fn tally(&self) -> Result<Tally, EngineError> {
+        let memory = self.memory.data(&self.store);
+        let counts = memory.get(self.tally_at..).and_then(|at| at.first_chunk());
+        let counts: &[u8; size_of::<Tally>()] =
+            counts.ok_or_else(|| failed("the module's counts are not in its memory"))?;
+        let mut counts = counts.chunks_exact(4);
+        let mut tally = Tally::default();
+        for count in tally.0.as_flattened_mut() {
+            let bytes = counts.next().and_then(|bytes| bytes.first_chunk());
+            *count = bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes));
         }
+        Ok(tally)
     }
 
     /// Has the module do rate math.
@@ -230,95 +230,51 @@ impl Instance {
         self.read(answer)
     }
 
-    /// The handle of a document, which is prepared when it is not yet and has at most so many bytes.
-    fn handle(&mut self, document: &Document, most: usize) -> Result<u32, EngineError> {
-        let round = self.held.round.load(Ordering::Relaxed);
-        if let Some(prepared) = self.prepared.get_mut(&document.digest) {
-            prepared.last_call = self.calls;
-            prepared.round = round;
-            return Ok(prepared.handle);
-        }
-        if document.text.len() > most {
-            return Err(EngineError::Unprepared);
+    /// Whether a document is prepared.
+    pub(super) fn has(&self, document: &Document) -> bool {
+        self.prepared.has(&document.digest)
+    }
+
+    /// The handle of a document, which is prepared when it is not yet.
+    fn handle(&mut self, document: &Document) -> Result<u32, EngineError> {
+        let round = self.totals.round.load(Ordering::Relaxed);
+        if let Some(handle) = self.prepared.find(&document.digest, round) {
+            return Ok(handle);
         }
         let bytes = document.text.len();
-        self.make_room(bytes)?;
+        for digest in self.prepared.displaced_by(bytes) {
+            self.release(&digest)?;
+        }
         let len = self.write(&[document.kind.as_bytes(), b"\n", &document.text])?;
         self.allow(DEADLINE + DEADLINE_PER_BYTE * len);
         let answer = self.prepare.call(&mut self.store, len).map_err(failed)?;
-        let answer = self.read(answer)?;
-        let handle = serde_json::from_slice(&answer).map_err(failed)?;
-        self.count_prepared(bytes, usize::saturating_add);
-        self.held.prepared.fetch_add(1, Ordering::Relaxed);
-        self.held.prepared_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let prepared = Prepared {
-            handle,
-            bytes,
-            last_call: self.calls,
-            round,
-        };
-        self.prepared.insert(document.digest, prepared);
+        let handle = serde_json::from_slice(&self.read(answer)?).map_err(failed)?;
+        self.prepared.insert(document.digest, handle, bytes, round);
+        let totals = &self.totals;
+        totals.prepared.fetch_add(1, Ordering::Relaxed);
+        totals.prepared_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(handle)
     }
 
-    /// Releases what was used longest ago until `bytes` more fit. What this call has already used stays.
-    fn make_room(&mut self, bytes: usize) -> Result<(), EngineError> {
-        let (limit, is_long) = match is_long(bytes) {
-            true => (LONG_LIMIT, true),
-            false => (SHORT_LIMIT, false),
-        };
-        while self.prepared_of(is_long) + bytes + OVERHEAD > limit {
-            let idle = self.prepared.iter();
-            let idle = idle.filter(|(_, kept)| {
-                kept.last_call < self.calls && self::is_long(kept.bytes) == is_long
-            });
-            let mut idle: Vec<_> = idle.map(|(key, kept)| (kept.last_call, *key)).collect();
-            if idle.is_empty() {
-                break;
-            }
-            idle.sort_unstable();
-            for (_, digest) in idle.into_iter().take(RELEASED_TOGETHER) {
-                self.release(digest)?;
-                if self.prepared_of(is_long) + bytes <= limit / 8 * 7 {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn prepared_of(&self, is_long: bool) -> usize {
-        let [short, long] = self.prepared_bytes;
-        if is_long { long } else { short }
-    }
-
-    fn count_prepared(&mut self, bytes: usize, count: fn(usize, usize) -> usize) {
-        let [short, long] = &mut self.prepared_bytes;
-        let place = if is_long(bytes) { long } else { short };
-        *place = count(*place, bytes + OVERHEAD);
-    }
-
-    fn release(&mut self, digest: [u8; 16]) -> Result<(), EngineError> {
-        let Some(kept) = self.prepared.remove(&digest) else {
+    fn release(&mut self, digest: &DocumentDigest) -> Result<(), EngineError> {
+        let Some(released) = self.prepared.remove(digest) else {
             return Ok(());
         };
-        self.count_prepared(kept.bytes, usize::saturating_sub);
-        let held = &self.held;
-        held.prepared.fetch_sub(1, Ordering::Relaxed);
-        held.prepared_bytes.fetch_sub(kept.bytes, Ordering::Relaxed);
+        let totals = &self.totals;
+        totals.prepared.fetch_sub(1, Ordering::Relaxed);
+        totals
+            .prepared_bytes
+            .fetch_sub(released.bytes, Ordering::Relaxed);
         self.allow(DEADLINE);
-        let released = self.release.call(&mut self.store, kept.handle);
-        released.map_err(failed)
+        self.release
+            .call(&mut self.store, released.handle)
+            .map_err(failed)
     }
 
-    /// Releases what was not used since a round.
+    /// Releases what was not used since a round of the pool.
     pub(super) fn release_unused(&mut self, since: u64) -> Result<(), EngineError> {
-        let unused = self.prepared.iter();
-        let unused = unused.filter(|(_, kept)| kept.round < since);
-        let unused: Vec<_> = unused.map(|(digest, _)| *digest).collect();
-        unused
-            .into_iter()
-            .try_for_each(|digest| self.release(digest))
+        let unused = self.prepared.unused_since(since);
+        unused.iter().try_for_each(|digest| self.release(digest))
     }
 
     /// Whether its memory is so much that it matters.
@@ -328,7 +284,7 @@ impl Instance {
 
     /// Whether a new one would need far less memory.
     pub(super) fn is_mostly_empty(&self) -> bool {
-        self.is_large() && self.prepared_bytes.iter().sum::<usize>() < self.memory_size / 8
+        self.is_large() && self.prepared.size() < self.memory_size / 8
     }
 
     fn allow(&mut self, budget: Duration) {
@@ -376,20 +332,17 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let held = &self.held;
-        let bytes = self.prepared.values().map(|kept| kept.bytes);
-        held.instances.fetch_sub(1, Ordering::Relaxed);
-        held.memory.fetch_sub(self.memory_size, Ordering::Relaxed);
-        held.prepared
-            .fetch_sub(self.prepared.len(), Ordering::Relaxed);
-        held.prepared_bytes
+        let totals = &self.totals;
+        let bytes = self.prepared.iter().map(|prepared| prepared.bytes);
+        totals.instances.fetch_sub(1, Ordering::Relaxed);
+        totals.memory.fetch_sub(self.memory_size, Ordering::Relaxed);
+        totals
+            .prepared
+            .fetch_sub(self.prepared.iter().len(), Ordering::Relaxed);
+        totals
+            .prepared_bytes
             .fetch_sub(bytes.sum(), Ordering::Relaxed);
     }
-}
-
-/// Whether a document that takes so many bytes is long.
-const fn is_long(bytes: usize) -> bool {
-    bytes > LONG
 }
 
 /// What the module says of a request that it refuses.

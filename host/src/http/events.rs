@@ -1,15 +1,15 @@
-//! Server-sent events: one task for each stream that somebody listens to, however many do.
+//! Server-sent events: one task for each stream that has subscribers, however many they are.
 //!
-//! The task hands each event to all listeners, greets a new one with the newest event, sends heartbeats, and drops those
-//! who may not listen any more, before each event and twice a second. A listener that does not read is dropped when its
-//! queue is full: its connection ends, and it starts again with the newest event when it comes back. A listener of its own
-//! events has no task: they are found as its answer is sent.
+//! The task hands each event to all subscribers, greets a new one with the newest event, sends heartbeats, and drops those
+//! that may not subscribe any more, before each event and twice a second. A subscriber that does not read is dropped when
+//! its queue is full: its connection ends, and it starts again with the newest event when it comes back. A subscriber of
+//! its own events has no task: they are found as its answer is sent.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
@@ -17,6 +17,7 @@ use futures_util::stream::{BoxStream, Fuse};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use parking_lot::Mutex;
 use sync_wrapper::SyncStream;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -28,17 +29,18 @@ use warp::sse;
 use super::reply::Reply;
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
-use crate::identity::Requester;
+use crate::identity::TenantId;
+use crate::load::Requester;
 use crate::load::budget::{Budget, Limit, Reservation};
 
-/// How often it is checked who may still listen, and after how many checks a heartbeat is sent: every 15 seconds.
+/// How often it is checked who may still subscribe, and after how many checks a heartbeat is sent: every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);
 const CHECKS_PER_HEARTBEAT: u32 = 30;
 
-/// How long a check may take; a listener that cannot be checked is dropped, and may come back.
+/// How long a check may take; a subscriber that cannot be checked is dropped, and may come back.
 const MAX_CHECK: Duration = Duration::from_secs(1);
 
-/// How many events may wait for a listener to read them.
+/// How many events may wait for a subscriber to read them.
 const MAX_WAITING: usize = 16;
 
 /// How many bytes of events go together at least, when so many wait: each part of an answer costs a write.
@@ -47,13 +49,16 @@ const AT_ONCE: usize = 16 << 10;
 /// An event of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its id, with which a listener says how far it has read.
+    /// Its id, with which a subscriber says how far it has read.
     pub id: Arc<str>,
     /// What has happened, on one line.
     pub data: Arc<str>,
 }
 
-/// Tells whether a listener may still listen.
+/// A place among the subscribers of a requester, until it is dropped.
+pub(super) type Slot = Reservation<Requester>;
+
+/// Tells whether a subscriber may still subscribe.
 pub(super) type Authorization = Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 #[derive(Clone)]
@@ -71,33 +76,33 @@ impl Sent {
     }
 }
 
-struct Listener {
+struct Subscriber {
     authorization: Authorization,
     queue: mpsc::Sender<Sent>,
 }
 
-impl Listener {
-    /// Sends to the listener; whether it is still there and reads.
+impl Subscriber {
+    /// Sends to the subscriber; whether it is still there and reads.
     fn send(&self, sent: &Sent) -> bool {
         self.queue.try_send(sent.clone()).is_ok()
     }
 }
 
-/// The streams that somebody listens to, by name.
+/// The streams that have subscribers, by name.
 #[derive(Debug)]
 pub(super) struct Streams {
     sources: Arc<Sources>,
-    /// The listeners of each tenant.
-    listeners: Arc<Budget<Requester>>,
+    /// How many subscribers each tenant has.
+    subscribers: Arc<Budget<Requester>>,
     /// Where they are told: many of them must not keep requests waiting.
     pool: Handle,
     stopping: watch::Receiver<bool>,
 }
 
-type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Listener>>>;
+type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Subscriber>>>;
 
 impl Streams {
-    /// Each tenant may have so many listeners.
+    /// Each tenant may have so many subscribers.
     pub(super) fn new(stopping: watch::Receiver<bool>, pool: Handle, each: usize) -> Self {
         let limit = Limit {
             all: usize::MAX,
@@ -105,47 +110,48 @@ impl Streams {
         };
         Self {
             sources: Arc::default(),
-            listeners: Budget::new(limit),
+            subscribers: Budget::new(limit),
             pool,
             stopping,
         }
     }
 
-    /// A place for a listener.
-    pub(super) fn place(&self, requester: Requester) -> Result<Reservation<Requester>> {
-        let place = self.listeners.reserve(Some(requester), 1);
-        place.ok_or_else(|| Error::quota("event streams", self.listeners.limit().each))
+    /// A slot for a subscriber of the requester.
+    pub(super) fn slot(&self) -> Result<Slot> {
+        let slot = self.subscribers.reserve(Some(Requester::current()), 1);
+        slot.ok_or_else(|| Error::quota("event streams", self.subscribers.limit().each))
     }
 
-    /// How many listeners a tenant has.
-    pub(super) fn of(&self, requester: &Requester) -> Usage {
+    /// How many subscribers a tenant has.
+    pub(super) fn of(&self, tenant: &TenantId) -> Usage {
+        let tenant = Requester::Tenant(tenant.clone());
         Usage::of(
-            self.listeners.reserved_by(requester),
-            self.listeners.limit().each,
+            self.subscribers.reserved_by(&tenant),
+            self.subscribers.limit().each,
         )
     }
 
-    /// The answer to a new listener of a stream.
+    /// The answer to a new subscriber of a stream.
     pub(super) fn subscribe<U>(
         &self,
         name: &str,
-        (authorization, place): (Authorization, Reservation<Requester>),
+        (authorization, slot): (Authorization, Slot),
         updates: impl FnOnce() -> U,
     ) -> Reply
     where
         U: Stream<Item = Event> + Send + 'static,
     {
         let (queue, queued) = mpsc::channel(MAX_WAITING);
-        let mut listener = Listener {
+        let mut subscriber = Subscriber {
             authorization,
             queue,
         };
         let mut sources = lock(&self.sources);
         if let Some(source) = sources.get(name) {
-            match source.send(listener) {
-                Ok(()) => return reply(received(queued, place)),
+            match source.send(subscriber) {
+                Ok(()) => return reply(received(queued, slot)),
                 // The source has just ended.
-                Err(unsent) => listener = unsent.0,
+                Err(unsent) => subscriber = unsent.0,
             }
         }
         let (joining, joined) = mpsc::unbounded_channel();
@@ -154,28 +160,28 @@ impl Streams {
             name: name.to_owned(),
             sources: Arc::clone(&self.sources),
             joining: joined,
-            listeners: vec![listener],
+            subscribers: vec![subscriber],
             newest: None,
         };
         self.pool
             .spawn(source.run(updates(), self.stopping.clone()));
-        reply(received(queued, place))
+        reply(received(queued, slot))
     }
 }
 
-/// What a listener of its own events is sent.
+/// What a subscriber of its own events is sent.
 #[derive(Clone, Debug)]
 pub enum Followed {
     /// An event.
     Event {
-        /// Its id, with which the listener says how far it has read.
+        /// Its id, with which the subscriber says how far it has read.
         id: String,
         /// Its name, where it is not a message.
         name: Option<&'static str>,
         /// What has happened, on one line.
         data: Arc<str>,
     },
-    /// There was nothing for the listener up to here.
+    /// There was nothing for the subscriber up to here.
     Position(String),
 }
 
@@ -195,10 +201,10 @@ impl From<Followed> for sse::Event {
 }
 
 impl Streams {
-    /// The answer to a listener of its own events: it takes the next ones when it has read the last.
+    /// The answer to a subscriber of its own events: it takes the next ones when it has read the last.
     pub(super) fn follow(
         &self,
-        (authorization, place): (Authorization, Reservation<Requester>),
+        (authorization, slot): (Authorization, Slot),
         items: impl Stream<Item = Followed> + Send + 'static,
     ) -> Reply {
         let mut checks = tokio::time::interval(CHECK);
@@ -209,7 +215,7 @@ impl Streams {
             checks,
             count: 0,
             stopping: self.stopping.clone(),
-            _place: place,
+            _slot: slot,
         };
         let texts = stream::unfold(own, |mut own| async {
             let text = own.next().await?;
@@ -219,15 +225,15 @@ impl Streams {
     }
 }
 
-/// One listener's own events.
+/// One subscriber's own events.
 struct Own {
     items: Fuse<BoxStream<'static, Followed>>,
     authorization: Authorization,
     checks: Interval,
     count: u32,
     stopping: watch::Receiver<bool>,
-    /// Held for as long as it listens.
-    _place: Reservation<Requester>,
+    /// Held for as long as it subscribes.
+    _slot: Slot,
 }
 
 impl Own {
@@ -264,8 +270,8 @@ impl Own {
 struct Source {
     name: String,
     sources: Arc<Sources>,
-    joining: mpsc::UnboundedReceiver<Listener>,
-    listeners: Vec<Listener>,
+    joining: mpsc::UnboundedReceiver<Subscriber>,
+    subscribers: Vec<Subscriber>,
     newest: Option<Event>,
 }
 
@@ -285,8 +291,8 @@ impl Source {
                     Some(event) => self.publish(event).await,
                     None => break,
                 },
-                Some(listener) = self.joining.recv() => {
-                    // Events from before the listener joined may still wait here: it is greeted with nothing older.
+                Some(subscriber) = self.joining.recv() => {
+                    // Events from before the subscriber joined may still wait here: it is greeted with nothing older.
                     for _ in 0..MAX_WAITING {
                         let Some(Some(event)) = unconstrained(updates.next()).now_or_never() else {
                             break;
@@ -294,8 +300,8 @@ impl Source {
                         self.publish(event).await;
                     }
                     let greeting = self.newest.clone().map(Sent::Event);
-                    if greeting.is_none_or(|greeting| listener.send(&greeting)) {
-                        self.listeners.push(listener);
+                    if greeting.is_none_or(|greeting| subscriber.send(&greeting)) {
+                        self.subscribers.push(subscriber);
                     }
                 }
                 _ = checks.tick() => {
@@ -304,7 +310,7 @@ impl Source {
                     if count.is_multiple_of(CHECKS_PER_HEARTBEAT) {
                         self.send(&Sent::Heartbeat);
                     }
-                    if self.listeners.is_empty() && self.is_forgotten() {
+                    if self.subscribers.is_empty() && self.is_forgotten() {
                         return;
                     }
                 }
@@ -314,30 +320,30 @@ impl Source {
         lock(&self.sources).remove(&self.name);
     }
 
-    /// Sends an event to everyone who may listen.
+    /// Sends an event to every subscriber that still may subscribe.
     async fn publish(&mut self, event: Event) {
         self.drop_unauthorized().await;
         self.send(&Sent::Event(event.clone()));
         self.newest = Some(event);
     }
 
-    /// Sends to everyone, and drops those who are gone or do not read.
+    /// Sends to all, and drops those that are gone or do not read.
     fn send(&mut self, sent: &Sent) {
-        self.listeners.retain(|listener| listener.send(sent));
+        self.subscribers.retain(|subscriber| subscriber.send(sent));
     }
 
     async fn drop_unauthorized(&mut self) {
-        let check = async |listener: Listener| {
-            let is_authorized = !listener.queue.is_closed()
-                && timeout(MAX_CHECK, (listener.authorization)()).await == Ok(true);
-            is_authorized.then_some(listener)
+        let check = async |subscriber: Subscriber| {
+            let is_authorized = !subscriber.queue.is_closed()
+                && timeout(MAX_CHECK, (subscriber.authorization)()).await == Ok(true);
+            is_authorized.then_some(subscriber)
         };
         // All at once: a token whose issuer has to be asked must not hold up the others.
-        let checked = join_all(self.listeners.drain(..).map(check)).await;
-        self.listeners = checked.into_iter().flatten().collect();
+        let checked = join_all(self.subscribers.drain(..).map(check)).await;
+        self.subscribers = checked.into_iter().flatten().collect();
     }
 
-    /// Takes the stream from the map, unless a listener has joined in the meantime.
+    /// Takes the stream from the map, unless a subscriber has joined in the meantime.
     fn is_forgotten(&self) -> bool {
         let mut sources = lock(&self.sources);
         if !self.joining.is_empty() {
@@ -355,23 +361,23 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
 
 fn lock(
     sources: &Sources,
-) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Listener>>> {
-    sources.lock().unwrap_or_else(PoisonError::into_inner)
+) -> parking_lot::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Subscriber>>> {
+    sources.lock()
 }
 
-/// The texts of what waits for a listener, who keeps its place until then.
+/// The texts of what waits for a subscriber, which keeps its slot until then.
 fn received(
     queue: mpsc::Receiver<Sent>,
-    place: Reservation<Requester>,
+    slot: Slot,
 ) -> impl Stream<Item = String> + Send + 'static {
-    stream::unfold((queue, place), |(mut queue, place)| async {
+    stream::unfold((queue, slot), |(mut queue, slot)| async {
         let mut text = queue.recv().await?.event().to_string();
         while text.len() < AT_ONCE
             && let Ok(sent) = queue.try_recv()
         {
             add(&mut text, &sent.event());
         }
-        Some((text, (queue, place)))
+        Some((text, (queue, slot)))
     })
 }
 

@@ -22,6 +22,7 @@ use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
 use percent_encoding::percent_decode_str;
+use tokio::runtime::Handle;
 use uuid::Uuid;
 use warp::Filter;
 
@@ -43,9 +44,9 @@ pub use self::route::{Route, Table};
 use crate::app::App;
 use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::identity::{Caller, Requester};
+use crate::identity::Caller;
 use crate::load::budget::{Budget, Limit};
-use crate::load::workers::{self, Workers, on_behalf_of};
+use crate::load::{Requester, Workers};
 use crate::observe::metrics::Tenants;
 
 /// The largest body of most routes: 1 MiB.
@@ -67,7 +68,7 @@ pub struct Server {
     trusted_proxies: Vec<IpNet>,
     streams: Streams,
     workers: Arc<Workers>,
-    /// The bytes of large bodies that are being read or acted on: of callers, and of those who are not known.
+    /// The bytes of large bodies that are being read or acted on: of callers, and of anonymous requests.
     bodies: Bodies,
     anonymous_bodies: Bodies,
     /// The bytes of large answers that were made for a request and are not read yet.
@@ -90,7 +91,7 @@ impl Server {
             trusted_proxies: app.config.trusted_proxies.clone(),
             streams: Streams::new(
                 app.stopping(),
-                app.workers.pool(),
+                app.workers.handle(),
                 app.config.quotas.streams,
             ),
             workers: Arc::clone(&app.workers),
@@ -104,6 +105,11 @@ impl Server {
 pub struct Current(Arc<ArcSwap<Server>>);
 
 impl Current {
+    /// The threads of lower priority of the server that answers now.
+    fn workers(&self) -> Handle {
+        self.0.load().workers.handle()
+    }
+
     /// Has another server answer from now on.
     pub fn replace(&self, server: Arc<Server>) {
         self.0.store(server);
@@ -117,14 +123,13 @@ impl From<Arc<Server>> for Current {
 }
 
 /// The filter that answers every request, with the server that is current when it comes.
-pub fn filter(
-    server: impl Into<Current>,
+fn filter(
+    current: Current,
 ) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
 + Clone
 + Send
 + Sync
 + 'static {
-    let current = server.into();
     warp::ext::get::<Arc<Head>>()
         .and(warp::body::stream())
         .then(move |head, body| {
@@ -143,6 +148,7 @@ impl Server {
         let begin = Instant::now();
         let correlation = correlation(&head.headers);
         let gzip = accepts_gzip(&head.headers);
+        let bulk = head.bulk.clone();
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
         let (mut reply, unread, recorder) = match self.find(&head, correlation) {
@@ -161,6 +167,7 @@ impl Server {
         if !unread.drain(body).await {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
+        bulk.set(reply.is_bulk());
         reply.into_response(correlation, gzip)
     }
 
@@ -244,62 +251,58 @@ impl Server {
         };
         let peer = behind_proxies(head.peer, &head.headers, &self.trusted_proxies);
         let requester = Requester::of(caller.as_deref(), peer);
-        let bodies = match caller {
-            Some(_) => &self.bodies,
-            None => &self.anonymous_bodies,
-        };
-        let (body, unread) = match limit {
-            0 => (Bytes::new(), unread),
-            limit => match read(body, limit, unread.announced, (bodies, &requester)).await {
-                Ok(body) => (body, Unread::NOTHING),
-                Err(NoBody::Overloaded) => {
-                    let error = Error::Overloaded("too many large bodies are being read");
-                    return (Reply::error(&error, correlation), unread);
+        let read_and_answer = async {
+            let (body, unread) = match limit {
+                0 => (Bytes::new(), unread),
+                limit => {
+                    let bodies = self.bodies_of(caller.is_some());
+                    match read(body, limit, unread.announced, bodies).await {
+                        Ok(body) => (body, Unread::NOTHING),
+                        Err(why) => return (refuse_body(&why, limit, route, correlation), unread),
+                    }
                 }
-                Err(NoBody::TooLarge) => {
-                    let detail = format!("the body must be at most {limit} bytes");
-                    return (refuse(StatusCode::PAYLOAD_TOO_LARGE, &detail), unread);
-                }
-                Err(NoBody::TooSlow) => {
-                    let detail = "the body arrived too slowly";
-                    return (refuse(StatusCode::REQUEST_TIMEOUT, detail), unread);
-                }
-                Err(NoBody::Broken) => {
-                    let detail = "the body did not arrive whole";
-                    return (refuse(StatusCode::BAD_REQUEST, detail), unread);
-                }
-            },
-        };
-        let request = Request {
-            params,
-            head: Arc::clone(&head),
-            peer,
-            correlation,
-            body,
-            caller,
-            access: route.access,
-            server: Arc::clone(self),
-        };
-        let answering = async {
-            let answer = route.answer(request);
-            let mut reply = match route.is_heavy {
-                true => {
-                    Box::pin(
-                        self.workers
-                            .run_low_priority(on_behalf_of(workers::requester(), answer)),
-                    )
-                    .await??
-                }
-                false => answer.await?,
             };
-            if reply.takes_long_to_compress() && accepts_gzip(&head.headers) {
-                reply = Box::pin(self.workers.run(|| reply.compress())).await?;
-            }
-            self.bounded(reply)
+            let request = Request {
+                params,
+                head: Arc::clone(&head),
+                peer,
+                correlation,
+                body,
+                caller,
+                access: route.access,
+                server: Arc::clone(self),
+            };
+            let answered = self.answer_within_limits(route, request).await;
+            let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
+            (reply.stale(staleness), unread)
         };
-        let answered = on_behalf_of(requester, answering).await;
-        let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
-        (reply.stale(staleness), unread)
+        requester.run(read_and_answer).await
+    }
+
+    /// What bodies are counted against: those of callers, or of anonymous requests.
+    const fn bodies_of(&self, has_caller: bool) -> &Bodies {
+        match has_caller {
+            true => &self.bodies,
+            false => &self.anonymous_bodies,
+        }
+    }
+
+    /// Has the route answer: where others need not wait for it, and with an answer that its requester may still have.
+    async fn answer_within_limits(
+        &self,
+        route: &Route,
+        request: Request,
+    ) -> crate::error::Result<Reply> {
+        let accepts_gzip = request.accepts_gzip();
+        let answer = route.answer(request);
+        let mut reply = match route.is_heavy {
+            true => Box::pin(self.workers.run_task(answer)).await??,
+            false => answer.await?,
+        };
+        if accepts_gzip && reply.takes_long_to_compress() {
+            reply = Box::pin(self.workers.run(|| reply.compress())).await?;
+        }
+        self.bounded(reply)
     }
 
     /// A large answer that was made for its request is counted against what all may take until it is read.
@@ -307,7 +310,7 @@ impl Server {
         let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
             return Ok(reply);
         };
-        let reservation = self.answers.reserve(Some(workers::requester()), size);
+        let reservation = self.answers.reserve(Some(Requester::current()), size);
         let reservation =
             reservation.ok_or(Error::Overloaded("too many large answers are not read yet"))?;
         Ok(reply.reserving(reservation))
@@ -330,4 +333,27 @@ impl Server {
         access.check(&caller)?;
         Ok((Some(caller), staleness))
     }
+}
+
+/// The answer to a request whose body could not be read.
+fn refuse_body(why: &NoBody, limit: usize, route: &Route, correlation: Uuid) -> Reply {
+    let (status, detail) = match why {
+        NoBody::Overloaded => {
+            let error = Error::Overloaded("too many large bodies are being read");
+            return Reply::error(&error, correlation);
+        }
+        NoBody::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body must be at most {limit} bytes"),
+        ),
+        NoBody::TooSlow => (
+            StatusCode::REQUEST_TIMEOUT,
+            "the body arrived too slowly".to_owned(),
+        ),
+        NoBody::Broken => (
+            StatusCode::BAD_REQUEST,
+            "the body did not arrive whole".to_owned(),
+        ),
+    };
+    (route.write_error)(status, &detail, correlation)
 }

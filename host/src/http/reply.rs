@@ -22,13 +22,13 @@ use crate::data::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
 use crate::data::etag::Written;
 use crate::data::feed::Staleness;
 use crate::error::Error;
-use crate::identity::Requester;
+use crate::load::Requester;
 use crate::load::budget::{Reservation, counted};
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 
-/// `Tillgate-Stale`: the age in seconds of what an answer rests on, while the store is away.
+/// `Tillgate-Stale`: the age in seconds of what an answer rests on, while the store is unavailable.
 pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale");
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
@@ -48,6 +48,9 @@ const COMPRESS_FROM: usize = 1024;
 
 /// Longer bodies are compressed off the threads that serve, unless they are longer than [`MAX_WHOLE`].
 const LARGE: usize = 16 << 10;
+
+/// Longer bodies are sent by the threads of lower priority.
+const BULK: usize = 32 << 10;
 
 /// An answer.
 #[derive(Debug)]
@@ -184,7 +187,7 @@ impl Reply {
                     .with(RETRY_AFTER, 1.into())
             }
             Error::Unavailable(cause) => {
-                tracing::debug!(%correlation, %cause, "the store is away");
+                tracing::debug!(%correlation, %cause, "the store is unavailable");
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                     .with(RETRY_AFTER, 1.into())
             }
@@ -200,6 +203,15 @@ impl Reply {
     pub fn problem(status: StatusCode, detail: &str, correlation: Uuid) -> Self {
         let messages = (status == StatusCode::BAD_REQUEST).then(|| vec![detail.to_owned()]);
         problem(status, detail, messages, correlation)
+    }
+
+    /// Whether it is large, or without end, so that sending it is for the threads of lower priority.
+    pub(super) fn is_bulk(&self) -> bool {
+        match &self.body {
+            Body::Whole(bytes) => bytes.len() > BULK,
+            Body::Shared(text) => text.text().len() > BULK,
+            Body::Stream(_) => true,
+        }
     }
 
     /// The bytes of a body that was made for this answer alone.

@@ -43,15 +43,15 @@ impl Caller {
         ))
     }
 
-    /// Succeeds when the caller may hand out these permissions, or act on a client that has them: a permission that is
-    /// the platform's alone is handed out only by those who hold it (`tokens.md`, "Permissions").
+    /// Succeeds when the caller may grant these permissions, or act on a client that has them: a permission that only the
+    /// platform has is granted only by callers that have it (`tokens.md`, "Permissions").
     ///
     /// # Errors
     /// [`Error::Denied`] naming the first permission that is missing.
     pub fn require_grantable(&self, permissions: Permissions) -> Result<()> {
         let missing = permissions
             .iter()
-            .find(|held| held.platform_only() && !self.permissions.contains(*held));
+            .find(|one| one.platform_only() && !self.permissions.contains(*one));
         missing.map_or(Ok(()), |permission| Err(lacks(permission)))
     }
 }

@@ -1,18 +1,16 @@
-//! Who may do what: tenants, permissions, the roles that hold them, and the caller of a request.
+//! Who may do what: tenants, permissions, the built-in roles, and the caller of a request.
 //!
-//! The words of `tokens.md`, "Permissions", as types. Every feature relies on them; none of them knows a feature, a
-//! token or a store. How a token becomes a [`Caller`] is the token service's business.
+//! The terms of `tokens.md`, "Permissions", as types, for all features; they depend on no feature, token or store. The
+//! token service turns a token into a [`Caller`].
 
 mod caller;
 mod network;
 mod permission;
-mod requester;
 mod role;
 mod tenant;
 
 pub use self::caller::Caller;
 pub use self::network::network;
 pub use self::permission::{Permission, Permissions, is_permission};
-pub use self::requester::Requester;
 pub use self::role::{OPERATOR, built_in, built_in_roles};
 pub use self::tenant::{NAME_RULE, NO_TENANT, TENANT_RULE, TenantId, is_name};

@@ -1,8 +1,8 @@
-//! The addresses of those who send requests: which of them count as one.
+//! Which addresses count as one client.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What an address counts as. The holder of an IPv6 address has 2⁶⁴ of them: they count as one.
+/// What an address counts as: an IPv6 address counts as its network of 64 bits, because its holder has the whole network.
 #[must_use]
 pub fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {

@@ -1,8 +1,8 @@
 //! Permissions (`tokens.md`, "Permissions").
 //!
-//! A permission is `<system>.<resource>.<verb>`. Those that a route here asks for are known when the product is built: a
-//! route cannot ask for one that does not exist. A set of them is a number, so asking whether it holds one costs nothing.
-//! A role may name others as well ([`is_permission`]): they have no effect here.
+//! A permission is `<system>.<resource>.<verb>`. Those that a route here requires are variants of [`Permission`]: a route
+//! cannot require one that does not exist. A set of them is a bit set. A role may name others as well
+//! ([`is_permission`]): they have no effect here.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl Permission {
             .find(|permission| permission.as_str() == name)
     }
 
-    /// Whether only the platform's own clients may hold it.
+    /// Whether only the platform's own clients may have it.
     #[must_use]
     pub const fn platform_only(self) -> bool {
         matches!(
@@ -112,7 +112,7 @@ impl Permissions {
         Permission::ALL.iter().copied().collect()
     }
 
-    /// Whether the set holds a permission.
+    /// Whether the set contains a permission.
     #[must_use]
     pub const fn contains(self, permission: Permission) -> bool {
         self.0 & permission.bit() != 0
@@ -124,7 +124,7 @@ impl Permissions {
         Self(self.0 | other.0)
     }
 
-    /// Those that a tenant's own client may hold.
+    /// Those that a tenant's own client may have.
     #[must_use]
     pub fn without_platform_only(self) -> Self {
         self.iter()

@@ -1,15 +1,15 @@
-//! The roles that are always there, and what they hold (`tokens.md`, "Permissions").
+//! The built-in roles and their permissions (`tokens.md`, "Permissions").
 
 use super::{Permission as P, Permissions};
 
-/// The role that holds every permission, in every tenant; only clients of the platform's tenant can have it.
+/// The role with every permission, in every tenant; only clients of the platform's tenant can have it.
 pub const OPERATOR: &str = "platform.operator";
 
 const TEMPLATES: &[P] = &[P::TemplatesCreate, P::TemplatesRead, P::TemplatesDelete];
 const STATEMENTS: &[P] = &[P::StatementsCreate, P::StatementsRead, P::StatementsDelete];
 const CLIENTS: &[P] = &[P::ClientsRead, P::ClientsUpdate, P::ClientsDelete];
 
-/// Name and permissions of each; a role may be made of several lists.
+/// The name of each, and the lists of its permissions.
 const BUILT_IN: &[(&str, &[&[P]])] = &[
     ("ecs.viewer", &[ECS_READ]),
     ("ecs.editor", &[ECS_READ, ECS_WRITE]),
@@ -46,7 +46,7 @@ const EXR_WRITE: &[P] = &[
 ];
 const EXE_READ: &[P] = &[P::WebhookRead, P::DeliveryRead];
 
-/// What a built-in role holds; `None` when no built-in role has this name.
+/// The permissions of a built-in role; `None` when no built-in role has this name.
 #[must_use]
 pub fn built_in(role: &str) -> Option<Permissions> {
     if role == OPERATOR {

@@ -1,4 +1,4 @@
-//! One attempt at a job: running its handler, and what follows when it fails.
+//! One attempt at a job: running its handler, and what happens when it fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::store::Store;
 
-/// How long a partition is left alone after the store failed.
+/// The pause before a partition is read again after the store has failed.
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pauses before a failed job is tried again: the first, and the longest.
@@ -32,10 +32,10 @@ pub(super) struct Counters {
     set_aside: AtomicU64,
 }
 
-/// Does a job and settles it.
+/// Runs a job and settles it.
 pub(super) type Handler = Arc<dyn Fn(Work) -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
-/// What it takes to attempt the jobs of a queue.
+/// What an attempt at a job of a queue needs.
 #[derive(Clone)]
 pub(super) struct Attempts {
     pub(super) queue: Queue,
@@ -73,7 +73,7 @@ impl Attempts {
         // No earlier attempt has reported a failure: the job may have crashed its hosts.
         if work.job.attempt > self.queue.max_attempts {
             return self
-                .set_aside(&work, "its hosts crashed while it ran")
+                .dead_letter(&work, "its hosts crashed while it ran")
                 .await;
         }
         let deadline = self.queue.lease.mul_f64(0.8);
@@ -91,7 +91,7 @@ impl Attempts {
         }
     }
 
-    /// Has a job that failed tried again later, or sets it aside.
+    /// Schedules another attempt at a job that failed, or makes it a dead letter.
     pub(super) async fn failed(&self, work: &Work, cause: &str) {
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
         let Work {
@@ -101,7 +101,7 @@ impl Attempts {
         } = work;
         let attempt = job.attempt;
         if attempt >= self.queue.max_attempts {
-            return self.set_aside(work, cause).await;
+            return self.dead_letter(work, cause).await;
         }
         tracing::warn!(
             queue,
@@ -117,7 +117,7 @@ impl Attempts {
         self.commit(work, change).await;
     }
 
-    async fn set_aside(&self, work: &Work, cause: &str) {
+    async fn dead_letter(&self, work: &Work, cause: &str) {
         let Work {
             queue,
             partition,
@@ -147,7 +147,7 @@ impl Attempts {
         }
     }
 
-    /// Gives a job back that this host will not finish. That is no failure: its attempts count anew.
+    /// Hands back a job that this host will not finish. That is not a failure: its attempts are counted from 0 again.
     pub(super) async fn hand_back(&self, work: &Work, pause: Duration) {
         let mut change = Change::default();
         work.settle_until(&mut change, self.clock.now().plus(pause));
@@ -161,7 +161,7 @@ impl Attempts {
     }
 }
 
-/// How long a job rests after its attempt of this number has failed.
+/// The pause before the next attempt at a job, after so many have failed.
 fn retry_pause(attempt: u32) -> Duration {
     let pauses = ExponentialBuilder::default()
         .with_min_delay(MIN_RETRY)

@@ -1,20 +1,24 @@
-//! The background runner: queues of jobs in the store, each with a handler, done by whichever host claims them first.
+//! The background runner: queues of jobs in the store, each with a handler. Any host may claim a job.
 //!
-//! A queue is registered by its name and knows no feature; what a job means is its handler's. The runner finds the
-//! partitions that have due jobs by the store's hints and by a scan that bounds how long one can be missed, lets
-//! partitions take turns (`schedule.rs`), and runs a bounded number of jobs at once. A job is one host's until its lease
-//! ends: the handler settles it in the commit that does its work ([`Work::settle`]), and what has not ended shortly
-//! before the lease does is stopped and handed back, so two hosts never work on one job. A job that takes longer is done
-//! in steps ([`Work::continue_at`]). A job that fails is tried again with growing pauses and never blocks the others; after
-//! [`Queue::max_attempts`] it is set aside as a record under [`DEAD_LETTERS`], and an error in the log names it.
+//! A queue is registered by its name and knows no feature; what a job means is known to its handler. The runner finds the
+//! partitions that have due jobs by the store's hints, and by a scan in case a hint was lost. It serves partitions round
+//! robin and runs a bounded number of jobs at once. A claimed job has a lease: the handler settles the job in the commit
+//! that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
+//! back, so that two hosts never work on one job. A job that takes longer is done in steps ([`Work::continue_at`]). A job
+//! that fails is tried again with growing pauses and never blocks the others; after [`Queue::max_attempts`] it becomes a
+//! record under [`DEAD_LETTERS`], and an error in the log names it.
+//!
+//! Read it in this order: `queue.rs` (queues and jobs), `schedule.rs` (which partition is next, pure), `attempt.rs` (one
+//! attempt at a job), `worker.rs` (the task of a queue).
 
 mod attempt;
 mod queue;
 mod schedule;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -55,8 +59,8 @@ impl Runner {
         }
     }
 
-    /// Does the jobs of a queue from now on. The handler settles a job in the commit that does its work; a failure that
-    /// is [`Conflict`](crate::error::Error::Conflict) means that the job is somebody else's by now, and is no failure.
+    /// Starts a queue. The handler settles a job in the commit that does its work. The error
+    /// [`Conflict`](crate::error::Error::Conflict) means that another host has the job by now, and is not a failure.
     pub fn register<F, A>(&self, queue: Queue, handler: F)
     where
         F: Fn(Work) -> A + Send + Sync + 'static,
@@ -74,7 +78,7 @@ impl Runner {
         };
         let worker = Worker::new(attempts, received);
         let task = self.runtime.spawn(worker.run()).abort_handle();
-        self.lock().push(Registered {
+        self.queues.lock().push(Registered {
             name,
             counters,
             commands,
@@ -82,21 +86,20 @@ impl Runner {
         });
     }
 
-    /// Does everything that is due now, and what becomes due by that; the background would do it by itself, a little
-    /// later.
+    /// Runs every job that is due now, and those that these make due. Without this call they run a little later.
     pub async fn run_due(&self) {
         self.command(Command::RunDue).await;
     }
 
-    /// Claims nothing more and lets running jobs end; hands back those that take too long.
+    /// Claims no more jobs and waits for those that run; hands back those that take too long.
     pub async fn stop(&self) {
         self.command(Command::Stop).await;
     }
 
-    /// What each queue does now.
+    /// The status of each queue.
     #[must_use]
     pub fn status(&self) -> Vec<QueueStatus> {
-        let queues = self.lock();
+        let queues = self.queues.lock();
         let status = queues.iter().map(|queue| queue.counters.status(queue.name));
         status.collect()
     }
@@ -108,19 +111,18 @@ impl Runner {
             let _ = queue.commands.send(command(reply));
             done
         };
-        let pending: Vec<_> = self.lock().iter().map(send).collect();
+        let pending: Vec<_> = self.queues.lock().iter().map(send).collect();
         for done in pending {
             let _ = done.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Registered>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        self.lock().iter().for_each(|queue| queue.task.abort());
+        self.queues
+            .lock()
+            .iter()
+            .for_each(|queue| queue.task.abort());
     }
 }

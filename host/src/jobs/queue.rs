@@ -1,4 +1,4 @@
-//! Queues, their jobs, and what is seen of them.
+//! Queues, their jobs, dead letters, and the status of a queue.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::store::{Job, Partition};
 /// How far a job's due time may be ahead of this host's clock: hosts and store have clocks of their own.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// The prefix of the records of jobs that were set aside: `dead-letter/{queue}/{job}`, in the job's own partition.
+/// The prefix of the records of jobs that failed too often: `dead-letter/{queue}/{job}`, in the job's own partition.
 pub const DEAD_LETTERS: &str = "dead-letter/";
 
 /// A queue, and the bounds within which its jobs run.
@@ -28,7 +28,7 @@ pub struct Queue {
     pub per_partition: usize,
     /// How long a job may take, together with handing it back.
     pub lease: Duration,
-    /// How often a job is tried before it is set aside.
+    /// How often a job is tried before it becomes a dead letter.
     pub max_attempts: u32,
 }
 
@@ -73,7 +73,8 @@ impl Work {
         change.settle(self.queue, &self.job);
     }
 
-    /// Ends this step of the job with a change: it is due again at `next`, with another body. Its attempts count anew.
+    /// Ends this step of the job with a change: it is due again at `next`, with another body. Its attempts are counted from 0
+    /// again.
     pub fn continue_at(&self, change: &mut Change, next: Timestamp, body: Bytes) {
         change.settle(self.queue, &self.job);
         change.enqueue(self.queue, &self.job.id, next, body);
@@ -85,7 +86,7 @@ impl Work {
     }
 }
 
-/// A job that was set aside.
+/// A job that failed too often, and is not tried any more.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
@@ -97,7 +98,7 @@ pub struct DeadLetter {
     pub attempts: u32,
     /// Why the last attempt failed.
     pub cause: String,
-    /// When it was set aside: RFC 3339, milliseconds.
+    /// When the last attempt failed: RFC 3339, milliseconds.
     pub at: String,
     /// Its body, base64.
     pub body: String,
@@ -116,6 +117,6 @@ pub struct QueueStatus {
     pub running: usize,
     /// How many attempts have failed since the start.
     pub failures: u64,
-    /// How many jobs were set aside since the start.
+    /// How many jobs have become dead letters since the start.
     pub set_aside: u64,
 }

@@ -1,24 +1,25 @@
-//! Which partition's jobs are claimed next: due times, limits and turns of one queue. Pure.
+//! Which partition's jobs are claimed next: the due times and limits of one queue. Pure.
 //!
-//! Partitions take turns, and none may use more than its share of the queue's slots, so that a tenant with many or slow
-//! jobs does not hold up the others.
+//! Partitions are served round robin, and none may use more than its share of the queue's slots, so that a tenant with many
+//! or slow jobs does not delay the others.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use crate::clock::Timestamp;
 use crate::store::Partition;
 
-/// The most jobs of one partition that are claimed at once, before the others have their turn.
-const TURN: usize = 16;
+/// The most jobs of one partition that are claimed at once, before the next partition is served.
+const MAX_CLAIM: usize = 16;
 
 /// The partitions of a queue that may have due jobs now or later, and the jobs that run.
 #[derive(Debug)]
 pub(super) struct Schedule {
     concurrency: usize,
     per_partition: usize,
-    /// Partitions that may have due jobs, in the order of their turns.
-    workers: VecDeque<Partition>,
-    queued: HashSet<Partition>,
+    /// Partitions that may have due jobs, in the order in which they are served.
+    ready: VecDeque<Partition>,
+    /// The same, as a set.
+    is_ready: HashSet<Partition>,
     /// Partitions known to have due jobs that wait for a slot, and since when.
     waiting: HashMap<Partition, Timestamp>,
     /// When the next job of a partition is due.
@@ -33,8 +34,8 @@ impl Schedule {
         Self {
             concurrency: concurrency.max(1),
             per_partition: per_partition.max(1),
-            workers: VecDeque::new(),
-            queued: HashSet::new(),
+            ready: VecDeque::new(),
+            is_ready: HashSet::new(),
             waiting: HashMap::new(),
             timers: BTreeSet::new(),
             timer_of: HashMap::new(),
@@ -44,14 +45,14 @@ impl Schedule {
     }
 
     /// A partition may have due jobs.
-    pub(super) fn look_at(&mut self, partition: Partition) {
-        if self.queued.insert(partition.clone()) {
-            self.workers.push_back(partition);
+    pub(super) fn mark_ready(&mut self, partition: Partition) {
+        if self.is_ready.insert(partition.clone()) {
+            self.ready.push_back(partition);
         }
     }
 
     /// The next job of a partition is due at `at`.
-    pub(super) fn look_at_later(&mut self, partition: Partition, at: Timestamp) {
+    pub(super) fn mark_ready_at(&mut self, partition: Partition, at: Timestamp) {
         if let Some(before) = self.timer_of.insert(partition.clone(), at) {
             self.timers.remove(&(before, partition.clone()));
         }
@@ -63,34 +64,34 @@ impl Schedule {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// The partition whose turn it is, and how many of its jobs may be claimed; `None` when there is nothing to look at
-    /// or no slot is free.
-    pub(super) fn next_turn(&mut self, now: Timestamp) -> Option<(Partition, usize)> {
+    /// The partition that is served next, and how many of its jobs may be claimed; `None` when no partition is ready or no
+    /// slot is free.
+    pub(super) fn next_claim(&mut self, now: Timestamp) -> Option<(Partition, usize)> {
         while let Some((at, partition)) = self.timers.first().cloned()
             && at <= now
         {
             self.timers.pop_first();
             self.timer_of.remove(&partition);
-            self.look_at(partition);
+            self.mark_ready(partition);
         }
         let free = self.concurrency.saturating_sub(self.running_total);
         if free == 0 {
             return None;
         }
-        // A partition that has used up its share is looked at again when one of its jobs has ended.
-        while let Some(partition) = self.workers.pop_front() {
-            self.queued.remove(&partition);
+        // A partition that has used up its share is ready again when one of its jobs has ended.
+        while let Some(partition) = self.ready.pop_front() {
+            self.is_ready.remove(&partition);
             let running = self.running.get(&partition).copied().unwrap_or(0);
             let share = self.per_partition.saturating_sub(running);
             if share > 0 {
-                return Some((partition, free.min(share).min(TURN)));
+                return Some((partition, free.min(share).min(MAX_CLAIM)));
             }
             self.waiting.entry(partition).or_insert(now);
         }
         None
     }
 
-    /// What a claim of up to `max` jobs has got.
+    /// The result of a claim of up to `max` jobs.
     pub(super) fn claimed(
         &mut self,
         partition: &Partition,
@@ -105,12 +106,12 @@ impl Schedule {
         }
         if jobs >= max {
             self.waiting.entry(partition.clone()).or_insert(now);
-            self.look_at(partition.clone());
+            self.mark_ready(partition.clone());
             return;
         }
         self.waiting.remove(partition);
         if let Some(at) = next_due {
-            self.look_at_later(partition.clone(), at);
+            self.mark_ready_at(partition.clone(), at);
         }
     }
 
@@ -124,7 +125,7 @@ impl Schedule {
             }
         }
         if self.waiting.contains_key(partition) {
-            self.look_at(partition.clone());
+            self.mark_ready(partition.clone());
         }
     }
 
@@ -133,8 +134,8 @@ impl Schedule {
         (self.waiting.len(), self.waiting.values().min().copied())
     }
 
-    /// Whether nothing runs and nothing is to be looked at now.
+    /// Whether no job runs and no partition is ready.
     pub(super) fn is_idle(&self) -> bool {
-        self.running_total == 0 && self.workers.is_empty()
+        self.running_total == 0 && self.ready.is_empty()
     }
 }

@@ -21,18 +21,18 @@ const MAX_TIMER: Duration = Duration::from_secs(30);
 /// How long running jobs may go on once the host is stopping.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// How long hints are gathered after a look that has found nothing due: most are about something else.
-const GATHER: Duration = Duration::from_millis(5);
+/// How long hints are collected after a claim that has found nothing due: most hints are of other changes.
+const COLLECT: Duration = Duration::from_millis(5);
 
 /// How many partitions are listed at once.
 const PAGE: usize = 500;
 
-/// What the task of a queue is asked to do.
+/// A command to the task of a queue.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Look at everything now; answer when nothing that is due is left.
+    /// Check all partitions now; answer when no due job is left.
     RunDue(oneshot::Sender<()>),
-    /// Claim nothing more; answer when nothing runs any more.
+    /// Claim no more jobs; answer when none runs any more.
     Stop(oneshot::Sender<()>),
 }
 
@@ -77,8 +77,8 @@ pub(super) struct Worker {
     waiting_for_idle: Vec<oneshot::Sender<()>>,
     /// Whether the store has failed since it last answered.
     store_fails: bool,
-    /// When the last look has found nothing due.
-    fruitless: Option<Instant>,
+    /// When the last claim was, if it has found nothing due.
+    last_empty_claim: Option<Instant>,
 }
 
 impl Worker {
@@ -93,7 +93,7 @@ impl Worker {
             commands,
             waiting_for_idle: Vec::new(),
             store_fails: false,
-            fruitless: None,
+            last_empty_claim: None,
         }
     }
 
@@ -101,7 +101,7 @@ impl Worker {
         let mut scan = tokio::time::interval(SCAN);
         scan.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            // A host that stops must not claim what it would have to hand back.
+            // A host that stops must not claim jobs that it would have to hand back.
             while let Ok(command) = self.commands.try_recv() {
                 if self.execute(command).await {
                     return;
@@ -110,23 +110,23 @@ impl Worker {
             self.start_due().await;
             self.publish_status();
             let timer = tokio::time::sleep(self.timer());
-            let gather = self.gather();
+            let collect = self.collect_time();
             tokio::select! {
                 ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
-                    // All that have ended by now, so that one claim fills all their slots.
+                    // All jobs that have ended by now, so that one claim fills their slots.
                     let mut next = ended;
                     while let Some(ended) = next {
                         self.ended(ended).await;
                         next = self.running.try_join_next_with_id();
                     }
                 }
-                changed = self.hints.changed(), if gather.is_none() => self.note(changed).await,
-                () = tokio::time::sleep(gather.unwrap_or_default()), if gather.is_some() => {}
+                changed = self.hints.changed(), if collect.is_none() => self.mark_ready(changed).await,
+                () = tokio::time::sleep(collect.unwrap_or_default()), if collect.is_some() => {}
                 command = self.commands.recv() => match command {
                     Some(command) => if self.execute(command).await { return },
                     None => return,
                 },
-                _ = scan.tick() => self.note(ChangedPartitions::All).await,
+                _ = scan.tick() => self.mark_ready(ChangedPartitions::All).await,
                 () = timer => {}
             }
         }
@@ -137,7 +137,7 @@ impl Worker {
         match command {
             Command::RunDue(reply) => {
                 self.waiting_for_idle.push(reply);
-                self.note(ChangedPartitions::All).await;
+                self.mark_ready(ChangedPartitions::All).await;
                 false
             }
             Command::Stop(reply) => {
@@ -155,26 +155,28 @@ impl Worker {
         next.map_or(MAX_TIMER, |at| at.since(now).min(MAX_TIMER))
     }
 
-    /// How long hints are still gathered.
-    fn gather(&self) -> Option<Duration> {
-        let left = GATHER.checked_sub(self.fruitless?.elapsed());
+    /// How much longer hints are collected.
+    fn collect_time(&self) -> Option<Duration> {
+        let left = COLLECT.checked_sub(self.last_empty_claim?.elapsed());
         left.filter(|left| !left.is_zero())
     }
 
-    /// Has the partitions looked at that may have changed.
-    async fn note(&mut self, changed: ChangedPartitions) {
+    /// Marks the partitions that may have changed.
+    async fn mark_ready(&mut self, changed: ChangedPartitions) {
         match (changed, &self.attempts.queue.scope) {
             (ChangedPartitions::These(partitions), _) => {
                 partitions
                     .into_iter()
-                    .for_each(|partition| self.schedule.look_at(partition));
+                    .for_each(|partition| self.schedule.mark_ready(partition));
             }
-            (ChangedPartitions::All, Scope::Partition(ours)) => self.schedule.look_at(ours.clone()),
+            (ChangedPartitions::All, Scope::Partition(ours)) => {
+                self.schedule.mark_ready(ours.clone())
+            }
             (ChangedPartitions::All, Scope::AllPartitions) => self.scan().await,
         }
     }
 
-    /// Has every partition of the store looked at.
+    /// Marks every partition of the store.
     async fn scan(&mut self) {
         let mut after: Option<Partition> = None;
         loop {
@@ -186,7 +188,7 @@ impl Worker {
             after = page.last().cloned();
             let is_last = page.len() < PAGE;
             page.into_iter()
-                .for_each(|partition| self.schedule.look_at(partition));
+                .for_each(|partition| self.schedule.mark_ready(partition));
             if is_last {
                 return;
             }
@@ -195,7 +197,7 @@ impl Worker {
 
     /// Claims and starts what is due, as far as there are free slots.
     async fn start_due(&mut self) {
-        while let Some((partition, max)) = self.schedule.next_turn(self.attempts.clock.now()) {
+        while let Some((partition, max)) = self.schedule.next_claim(self.attempts.clock.now()) {
             let Attempts {
                 store,
                 queue,
@@ -208,14 +210,14 @@ impl Worker {
                 Ok(claimed) => claimed,
                 Err(cause) => {
                     self.schedule
-                        .look_at_later(partition, now.plus(STORE_PAUSE));
+                        .mark_ready_at(partition, now.plus(STORE_PAUSE));
                     self.store_failed(&cause);
                     continue;
                 }
             };
             self.store_fails = false;
             let count = claimed.jobs.len();
-            self.fruitless = (count == 0).then(Instant::now);
+            self.last_empty_claim = (count == 0).then(Instant::now);
             self.schedule
                 .claimed(&partition, max, count, claimed.next_due, now);
             for job in claimed.jobs {
@@ -241,7 +243,7 @@ impl Worker {
             tracing::debug!(queue, %cause, "due jobs cannot be claimed");
         }
         self.store_fails = true;
-        // While the store is away it is unknown what is due.
+        // While the store is unavailable, it is not known what is due.
         self.waiting_for_idle.clear();
     }
 
@@ -255,15 +257,15 @@ impl Worker {
         };
         self.schedule.ended(&work.partition);
         if !self.waiting_for_idle.is_empty() {
-            // A further step may be due by now, whose hint has not come yet.
-            self.schedule.look_at(work.partition.clone());
+            // The next step of the job may be due already, before its hint arrives.
+            self.schedule.mark_ready(work.partition.clone());
         }
         if let Some(cause) = panicked {
             self.attempts.failed(&work, &cause).await;
         }
     }
 
-    /// Waits for what runs, and hands back what takes too long.
+    /// Waits for the jobs that run, and hands back those that take too long.
     async fn stop(&mut self) {
         let all = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(STOP_GRACE, all).await.is_ok() {

@@ -1,8 +1,9 @@
 //! Signing keys: making them, rotating them, publishing them and signing with them.
 //!
 //! Each signer has a [`Keys`] of its own, a ring with its own record, queue and schedule: the token service has one, and
-//! so has an identity provider. The record is shared by all hosts; which key signs and which are accepted follows from it
-//! and the time (`stored.rs`), and each host keeps it ready for use in memory (`ring.rs`).
+//! so has the identity provider of webhook deliveries. The record is shared by all hosts; which key signs and which are
+//! accepted follows from it and the time. Read `stored.rs` first (the record), then `ring.rs` (the same, ready for use in
+//! memory), `new_key.rs` and `signer.rs`.
 
 mod new_key;
 mod ring;
@@ -31,9 +32,9 @@ pub struct RingConfig {
     pub signer: &'static str,
     /// The key of its record.
     pub record: &'static str,
-    /// The queue of its job, which removes what is left of old keys.
+    /// The queue of its job, which removes old keys.
     pub queue: &'static str,
-    /// How long its keys wait and stay.
+    /// How long its keys wait before they sign, and how long they stay afterwards.
     pub schedule: Schedule,
     /// The common name of its keys' certificates; `None` for a ring that publishes none.
     pub certificate_name: Option<&'static str>,
@@ -53,7 +54,7 @@ impl Keys {
     /// Reads the keys; generates the first one on an empty store.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn open(
         records: Records,
         clock: Arc<dyn Clock>,
@@ -87,10 +88,10 @@ impl Keys {
         self.ring.load()
     }
 
-    /// Takes over the keys that the store has now.
+    /// Reads the keys from the store again.
     ///
     /// # Errors
-    /// When the store is away; [`Error::Bug`] when the keys are missing or damaged.
+    /// When the store is unavailable; [`Error::Bug`] when the keys are missing or damaged.
     pub async fn reload(&self) -> Result<()> {
         let ring = KeyRing::new(&self.stored().await?, self.config.schedule)?;
         self.ring.store(Arc::new(ring));
@@ -149,7 +150,7 @@ impl Keys {
     /// The keys as operators see them, the newest last.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn states(&self) -> Result<Vec<KeyState>> {
         let stored = self.stored().await?;
         Ok(stored.states(self.clock.now(), self.config.schedule))
@@ -192,10 +193,10 @@ impl Keys {
         Ok(newest)
     }
 
-    /// Removes what is left of keys that no longer sign; the job is due again for what remains.
+    /// Removes the parts of old keys that are not needed any more; the job is due again if there are others.
     ///
     /// # Errors
-    /// When the store is away; [`Error::Conflict`] when the job's lease was lost.
+    /// When the store is unavailable; [`Error::Conflict`] when the job's lease was lost.
     pub async fn retire(&self, work: &Work) -> Result<()> {
         let RingConfig {
             signer,
@@ -218,7 +219,7 @@ impl Keys {
                 change.put(record, &keys)?;
                 change.notify(record);
             }
-            // Where the store's clock is ahead of this host's, the job would be due again at once for nothing.
+            // Not earlier: where the store's clock is ahead of this host's, the job would be due again at once, in vain.
             match keys.next_retirement(schedule) {
                 Some(next) => work.settle_until(&mut change, next.max(now.plus(CLOCK_SKEW))),
                 None => work.settle(&mut change),
@@ -237,8 +238,7 @@ impl Keys {
     }
 }
 
-/// The stored keys. Several hosts may start at once on an empty store: one of them creates the keys, the others take
-/// them.
+/// The stored keys; generates the first one on an empty store.
 async fn read_or_create(
     records: &Records,
     clock: &dyn Clock,
@@ -249,18 +249,8 @@ async fn read_or_create(
         return Ok(stored.record);
     }
     let key = generate(config, clock.now()).await?;
-    let plan = async || {
-        let mut change = Change::default();
-        if let Some(stored) = records.get::<StoredKeys>(record).await? {
-            return Ok((change, (stored.record, false)));
-        }
-        let stored = StoredKeys::first(&key, clock.now());
-        change.expect::<StoredKeys>(record, None);
-        change.put(record, &stored)?;
-        change.notify(record);
-        Ok((change, (stored, true)))
-    };
-    let (stored, is_new) = records.change(plan).await?;
+    let first = StoredKeys::first(&key, clock.now());
+    let (stored, is_new) = records.get_or_put(record, &first).await?;
     if is_new {
         tracing::info!(target: "audit", action = "key.made", signer, kid = key.kid(), by = "the host");
     }

@@ -1,7 +1,7 @@
 //! A key pair before it is stored: RSA 2048, its public half as a JWK, and a self-signed X.509 certificate where its
 //! ring publishes certificates.
 //!
-//! The certificate only carries the key: nobody vouches for it, and which keys are valid follows from what is published
+//! The certificate only carries the key: no authority has signed it, and which keys are valid follows from what is published
 //! (`stored.rs`). Making both takes about a tenth of a second.
 
 use std::time::Duration;

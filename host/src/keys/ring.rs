@@ -49,7 +49,7 @@ pub struct SigningKey {
     removal: Option<Timestamp>,
 }
 
-/// A JSON document that anyone may read, encoded once.
+/// A JSON document that is read without a token, encoded once.
 #[derive(Clone, Debug)]
 pub struct PublicDocument {
     /// The JSON.
@@ -171,7 +171,7 @@ impl SigningKey {
     /// [`crate::error::Error::Bug`] when the key no longer signs.
     pub fn sign(&self, text: &[u8]) -> Result<Vec<u8>> {
         let pair = self.pair.as_ref();
-        let pair = pair.ok_or_else(|| bug("a key that no longer signs was asked to"))?;
+        let pair = pair.ok_or_else(|| bug("a key that no longer signs was to sign"))?;
         let mut signature = vec![0; pair.public_modulus_len()];
         let rng = SystemRandom::new();
         let signed = pair.sign(&RSA_PKCS1_SHA256, &rng, text, &mut signature);

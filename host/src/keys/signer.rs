@@ -1,14 +1,15 @@
-//! Signs tokens away from the threads that serve, on at most as many threads as there are processors.
+//! Signs tokens on threads of their own, at most as many as there are processors.
 //!
-//! Signing takes long enough to keep requests waiting, and many signatures at once must not take every thread. A thread
-//! goes on for as long as there is something to sign, so that under load a token waits for its turn and for nothing
-//! else: waking a thread for each one would cost a fifth of what signing costs.
+//! Signing takes long enough to delay other requests, and many signatures at once must not occupy every thread. A thread
+//! continues while there are tokens to sign, so that under load a token waits in the queue only: waking a thread for each
+//! token would cost a fifth of the time that signing takes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::ring::SigningKey;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 /// How many tokens a thread sends back at once while more are waiting.
 const BATCH: usize = 4;
 
-/// The tokens that wait for their signature, and the threads that sign them.
+/// The queue of tokens to sign, and the threads that sign them.
 #[derive(Debug)]
 pub(super) struct SigningPool {
     max_threads: usize,
@@ -36,7 +37,7 @@ struct Unsigned {
     key: Arc<SigningKey>,
     typ: &'static str,
     claims: Vec<u8>,
-    signed: oneshot::Sender<Result<String>>,
+    reply: oneshot::Sender<Result<String>>,
 }
 
 impl SigningPool {
@@ -52,14 +53,14 @@ impl SigningPool {
         typ: &'static str,
         claims: Vec<u8>,
     ) -> Result<String> {
-        let (sender, signed) = oneshot::channel();
+        let (reply, signed) = oneshot::channel();
         let needs_thread = {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.waiting.push_back(Unsigned {
                 key,
                 typ,
                 claims,
-                signed: sender,
+                reply,
             });
             let needs_thread = queue.threads < self.max_threads;
             queue.threads += usize::from(needs_thread);
@@ -84,31 +85,27 @@ impl SigningPool {
                 send_back(&mut signed);
             }
             let Some(next) = next else { return };
-            // Nobody waits for this token any more.
-            if !next.signed.is_closed() {
+            // The request may have been cancelled meanwhile.
+            if !next.reply.is_closed() {
                 let token = jwt(&next.key, next.typ, &next.claims);
-                signed.push((next.signed, token));
+                signed.push((next.reply, token));
             }
         }
     }
 
-    /// What is to be signed next; when there is nothing, this thread is done.
+    /// The next token to sign; `None` ends this thread.
     fn next(&self) -> Option<Unsigned> {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let next = queue.waiting.pop_front();
         queue.threads -= usize::from(next.is_none());
         next
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Sends tokens to the requests that wait for them.
 fn send_back(signed: &mut Vec<(oneshot::Sender<Result<String>>, Result<String>)>) {
-    for (waiting, token) in signed.drain(..) {
-        let _ = waiting.send(token);
+    for (reply, token) in signed.drain(..) {
+        let _ = reply.send(token);
     }
 }
 

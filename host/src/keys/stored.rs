@@ -2,7 +2,7 @@
 //!
 //! RSA 2048, one record for all hosts. A new key is published at once, signs once every cache of the published keys has
 //! it, and the key before it is removed when the last token that it signed has expired (`tokens.md`, "Keys"). All of
-//! that follows from the record, the [`Schedule`] and the time; a job only removes what is of no use any more: the
+//! that follows from the record, the [`Schedule`] and the time; a job only removes what is not needed any more: the
 //! private half of a key once it no longer signs, then the rest of it. Pure; `ring.rs` makes the keys ready for use.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::new_key::{Jwk, NewKey};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
-/// Added to each duration, since the hosts' clocks differ and their memory may be a second old.
+/// Added to each duration, because the hosts' clocks differ and their caches may be a second old.
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// What decides how long a key waits before it signs, and how long it stays afterwards.
@@ -134,7 +134,7 @@ impl StoredKeys {
         });
     }
 
-    /// Removes what is of no use any more: the private half of a key that no longer signs, and keys whose tokens have
+    /// Removes what is not needed any more: the private half of a key that no longer signs, and keys whose tokens have
     /// all expired.
     pub fn retire(&mut self, now: Timestamp, schedule: Schedule) -> Retired {
         let expired = (0..self.0.len())

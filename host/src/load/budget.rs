@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -31,7 +32,7 @@ impl Limit {
 pub(crate) struct Budget<K: Eq + Hash> {
     limit: Limit,
     taken: Mutex<Taken<K>>,
-    /// Notified when something is given back that somebody may wait for.
+    /// Notified when something is given back that another may wait for.
     returned: Notify,
 }
 
@@ -93,7 +94,7 @@ impl<K: Clone + Eq + Hash> Budget<K> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken<K>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }
 
@@ -138,7 +139,7 @@ impl<K: Clone + Eq + Hash> Reservation<K> {
 impl<K: Eq + Hash> Drop for Reservation<K> {
     fn drop(&mut self) {
         let budget = &self.budget;
-        let mut taken = budget.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = budget.taken.lock();
         taken.all = taken.all.saturating_sub(self.amount);
         if let Some(key) = &self.key
             && let Some(of_key) = taken.by_key.get_mut(key)
@@ -153,7 +154,7 @@ impl<K: Eq + Hash> Drop for Reservation<K> {
     }
 }
 
-/// Bytes that hold a reservation for as long as anyone has any of them.
+/// Bytes that hold a reservation for as long as any of them is in use.
 pub(crate) fn counted<K: Eq + Hash + Send + Sync + 'static>(
     bytes: Bytes,
     reservation: Reservation<K>,

@@ -1,6 +1,18 @@
-//! Load: who waits for whom, and how much one caller may take, so that the others do not notice.
+//! Load: who waits for whom, and how much one requester may take, so that the others do not notice.
+//!
+//! Three ideas, all keyed by the [`Requester`], a tenant or the network of an anonymous request:
+//! - **Budgets** ([`budget`]): of what is scarce, such as the bytes of bodies that are read, one has at most its part.
+//! - **A fair semaphore** ([`semaphore`]): work that keeps a processor busy needs a permit, and requesters take turns.
+//! - **Threads of lower priority** ([`workers`]): such work, background jobs and connections that are sent much at once
+//!   run there; the threads that serve small requests go first.
+//!
+//! What each of them buys, measured, stands in `host/benches/README.md`, "Load".
 
-pub mod background;
+mod allocator;
 pub(crate) mod budget;
-pub mod memory;
-pub mod workers;
+mod requester;
+pub(crate) mod semaphore;
+mod workers;
+
+pub use self::requester::Requester;
+pub use self::workers::Workers;

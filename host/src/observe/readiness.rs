@@ -1,14 +1,15 @@
 //! Whether this host can decide: the checks behind `/readyz`, each with since when it is as it is.
 //!
-//! While the store is away a host goes on deciding from memory (`feed.rs`): it is degraded, and still ready. It is
-//! unavailable once memory is too old, when it has no keys, or when the module does not run. Strangers may ask, so what is
+//! While the store is unavailable a host goes on deciding from memory (`feed.rs`): it is degraded, and still ready. It is
+//! unavailable once memory is too old, when it has no keys, or when the module does not run. It needs no token, so what is
 //! answered says nothing of servers, folders or addresses; the log does, once each way.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Serialize, Serializer};
 
 use crate::clock::{Clock, Timestamp};
@@ -93,7 +94,7 @@ pub struct Found {
     /// Since when.
     #[serde(serialize_with = "as_text")]
     pub since: Timestamp,
-    /// Why, in words that anyone may read.
+    /// Why, in words that tell nothing of the inside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<&'static str>,
 }
@@ -114,7 +115,7 @@ fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&at.to_millis_text())
 }
 
-/// How a part is that does not work as it should, and why, in words that anyone may read.
+/// How a part is that does not work as it should, and why, in words that tell nothing of the inside.
 type Check = Box<dyn Fn() -> Option<(State, &'static str)> + Send + Sync>;
 
 /// How old memory is that decisions rest on.
@@ -173,7 +174,7 @@ impl Readiness {
         lock(&self.checks).push((part, Box::new(check)));
     }
 
-    /// Decisions rest on this memory, which may be `max_stale` old while the store is away.
+    /// Decisions rest on this memory, which may be `max_stale` old while the store is unavailable.
     pub fn rests_on(
         &self,
         max_stale: Duration,
@@ -252,7 +253,7 @@ impl Readiness {
         (found, is_young, Some(cause))
     }
 
-    /// Looks from time to time whether something has changed, and logs it, for as long as anyone holds it.
+    /// Looks from time to time whether something has changed, and logs it, for as long as it is in use.
     pub fn watch(self: &Arc<Self>) {
         let weak = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -276,7 +277,7 @@ fn found(fault: Option<(State, &'static str)>) -> Found {
     }
 }
 
-/// Says once each way that the store is away, and that this host cannot decide.
+/// Says once each way that the store is unavailable, and that this host cannot decide.
 fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
     let cause = cause.unwrap_or_default();
     let before = last.checks.get(STORE);
@@ -286,7 +287,7 @@ fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
         (false, true) => {
             tracing::error!(
                 cause,
-                "the store is away: writes are refused, decisions go on from memory"
+                "the store is unavailable: writes are refused, decisions go on from memory"
             );
         }
         (true, false) => {
@@ -309,5 +310,5 @@ fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

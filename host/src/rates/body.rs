@@ -1,16 +1,19 @@
-//! Request bodies, read strictly: every fault is named by its path. Unknown members are ignored. Numbers are taken from
-//! their text, never through a float.
+//! The bodies of exchange rates: what they must have beside what all bodies have in common (`crate::body`). Numbers are
+//! taken from their text, never through a float.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use tillgate_engine::json::{Document, Faults, Node};
+use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, RateKey, RateType};
 
+use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
-use super::units::set_rate::NewRate;
-use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType, pair_markup};
-use crate::error::{Error, Result};
-use crate::identity::{TENANT_RULE, TenantId};
+use super::units::set_rates::NewRate;
+use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType};
+use crate::body::{optional, or_fault, parsed, read, required, tenant};
+use crate::error::Result;
+use crate::identity::TenantId;
 
 /// The most characters of a unit's name.
 const MAX_NAME: usize = 256;
@@ -21,26 +24,12 @@ const MAX_MARKUPS: usize = 1_000;
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
 
-/// A rate of a body, and where it stands.
-#[derive(Clone, Debug)]
-pub(super) struct Placed<T> {
-    pub(super) value: T,
-    pub(super) path: String,
-}
-
-/// Rates to set and to delete together.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Bulk {
-    pub(super) set: Vec<Placed<NewRate>>,
-    pub(super) delete: Vec<Placed<RateKey>>,
-}
-
 /// Reads `{ type, parentId?, name?, markupPercentage?, markups? }`.
 pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
     read(body, |root, faults| {
-        let unit_type = faults.required(root, "type").and_then(|node| {
-            let found = node.text().and_then(|text| UnitType::parse(text));
-            or_fault(faults, node, found, "must be COMPANY, GROUP or STORE")
+        let unit_type = required(root, "type", faults, |node, faults| {
+            let rule = "must be COMPANY, GROUP or STORE";
+            parsed(node, faults, UnitType::parse, rule)
         });
         let parent = optional(root, "parentId", faults, unit_id);
         match (
@@ -60,12 +49,10 @@ pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
             _ => {}
         }
         let name = optional(root, "name", faults, |node, faults| {
-            faults
-                .name(node, MAX_NAME)
-                .map(std::borrow::Cow::into_owned)
+            faults.name(node, MAX_NAME).map(Cow::into_owned)
         });
         let markup = optional(root, "markupPercentage", faults, |node, faults| {
-            number(node, Percentage::parse, faults)
+            number(node, faults, Percentage::parse)
         });
         let markups = optional(root, "markups", faults, pair_markups);
         Some(UnitSettings {
@@ -101,7 +88,11 @@ fn pair_markups(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<PairMarku
             );
         }
         if let Some(markup) = markup {
-            markups.push(pair_markup(key, markup));
+            let markup_percentage = markup.value().to_string();
+            markups.push(PairMarkup {
+                key,
+                markup_percentage,
+            });
         }
     }
     Some(markups)
@@ -119,19 +110,20 @@ pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
     read(body, |root, faults| {
         let mut seen = BTreeSet::new();
         let set = optional(root, "set", faults, |list, faults| {
-            placed(list, faults, |node, faults| {
+            objects(list, faults, |node, faults| {
                 let key = rate_key(node, faults);
                 let rate = required_number(node, "rateValue", Rate::parse, faults);
-                let key = distinct(node, key?, &mut seen, faults);
-                Some(NewRate {
-                    key,
+                let value = NewRate {
+                    key: distinct(node, key?, &mut seen, faults),
                     rate: rate?,
                     reference: None,
-                })
+                };
+                let path = node.path();
+                Some(Placed { value, path })
             })
         });
         let delete = optional(root, "delete", faults, |list, faults| {
-            placed(list, faults, |node, faults| {
+            objects(list, faults, |node, faults| {
                 let key = rate_key(node, faults)?;
                 Some(distinct(node, key, &mut seen, faults))
             })
@@ -169,20 +161,17 @@ fn distinct(
     key
 }
 
-/// The objects of a list that could be read, with their paths.
-fn placed<T>(
+/// The objects of a list that could be read.
+fn objects<T>(
     list: Node<'_, '_>,
     faults: &mut Faults,
     mut read: impl FnMut(Node<'_, '_>, &mut Faults) -> Option<T>,
-) -> Option<Vec<Placed<T>>> {
+) -> Option<Vec<T>> {
     let list = faults.array(list)?;
     let mut objects = Vec::new();
     for node in list.children().take(MAX_BULK + 1) {
         let object = faults.object(node);
-        if let Some(value) = object.and_then(|object| read(object, faults)) {
-            let path = node.path();
-            objects.push(Placed { value, path });
-        }
+        objects.extend(object.and_then(|object| read(object, faults)));
     }
     Some(objects)
 }
@@ -190,12 +179,10 @@ fn placed<T>(
 /// Reads `{ businessUnitId, exchangeRateType, from, to, amount, withMarkup? }`.
 pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
     read(body, |root, faults| {
-        let unit = faults
-            .required(root, "businessUnitId")
-            .and_then(|node| unit_id(node, faults));
-        let rate_type = parsed(root, "exchangeRateType", RateType::parse, faults);
-        let from = parsed(root, "from", Currency::parse, faults);
-        let to = parsed(root, "to", Currency::parse, faults);
+        let unit = required(root, "businessUnitId", faults, unit_id);
+        let rate_type = required_text(root, "exchangeRateType", RateType::parse, faults);
+        let from = required_text(root, "from", Currency::parse, faults);
+        let to = required_text(root, "to", Currency::parse, faults);
         let amount = required_number(root, "amount", Amount::parse, faults);
         let with_markup = optional(root, "withMarkup", faults, |node, faults| {
             faults.boolean(node)
@@ -222,114 +209,66 @@ pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
 /// Reads `{ tenantId, businessUnitId? }`.
 pub(super) fn initial_state(body: &[u8]) -> Result<(TenantId, Option<UnitId>)> {
     read(body, |root, faults| {
-        let tenant = faults.required(root, "tenantId").and_then(|node| {
-            let tenant = node.text().and_then(|text| TenantId::new(text));
-            or_fault(faults, node, tenant, TENANT_RULE)
-        });
+        let tenant = required(root, "tenantId", faults, tenant);
         let unit = optional(root, "businessUnitId", faults, unit_id);
         Some((tenant?, unit?))
     })
 }
 
-/// Reads a body with `read`, which answers `None` where there is a fault.
-fn read<T>(
-    body: &[u8],
-    read: impl for<'d> FnOnce(Node<'d, 'd>, &mut Faults) -> Option<T>,
-) -> Result<T> {
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root());
-    let value = root.and_then(|root| read(root, &mut faults));
-    faults.none_or_error()?;
-    value.ok_or_else(|| Error::Bug("a body was refused without a fault".to_owned()))
-}
-
-fn or_fault<T>(
-    faults: &mut Faults,
-    node: Node<'_, '_>,
-    found: Option<T>,
-    rule: &'static str,
-) -> Option<T> {
-    if found.is_none() {
-        faults.add(node, rule);
-    }
-    found
-}
-
-/// An optional member: `Some(None)` if it is missing or null.
-fn optional<'d, T>(
-    object: Node<'d, 'd>,
-    member: &str,
-    faults: &mut Faults,
-    read: impl FnOnce(Node<'d, 'd>, &mut Faults) -> Option<T>,
-) -> Option<Option<T>> {
-    match object.member(member).filter(|node| !node.is_null()) {
-        Some(node) => read(node, faults).map(Some),
-        None => Some(None),
-    }
-}
-
 fn unit_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<UnitId> {
-    let id = node.text().and_then(|text| UnitId::new(text));
-    or_fault(faults, node, id, ID_RULE)
+    parsed(node, faults, UnitId::new, ID_RULE)
 }
 
 /// The members `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
 fn rate_key(object: Node<'_, '_>, faults: &mut Faults) -> Option<RateKey> {
-    let rate_type = parsed(object, "exchangeRateType", RateType::parse, faults);
-    let from = parsed(object, "currencyIdFrom", Currency::parse, faults);
-    let to = parsed(object, "currencyIdTo", Currency::parse, faults);
-    match Pair::new(from?, to?) {
-        Ok(pair) => Some(RateKey {
-            rate_type: rate_type?,
-            pair,
-        }),
-        Err(invalid) => {
-            let node = object.member("currencyIdTo").unwrap_or(object);
-            faults.add(node, invalid.as_str());
-            None
-        }
-    }
+    let rate_type = required_text(object, "exchangeRateType", RateType::parse, faults);
+    let from = required_text(object, "currencyIdFrom", Currency::parse, faults);
+    let to = required_text(object, "currencyIdTo", Currency::parse, faults);
+    let pair = Pair::new(from?, to?);
+    let node = object.member("currencyIdTo").unwrap_or(object);
+    Some(RateKey {
+        pair: valid(node, faults, pair)?,
+        rate_type: rate_type?,
+    })
 }
 
-/// A required string of a form.
-fn parsed<T>(
+/// A required string, as the engine parses it.
+fn required_text<T>(
     object: Node<'_, '_>,
     member: &str,
     parse: fn(&str) -> Result<T, Invalid>,
     faults: &mut Faults,
 ) -> Option<T> {
-    let node = faults.required(object, member)?;
-    let Some(text) = node.text() else {
-        faults.add(node, "must be a string");
-        return None;
-    };
-    parse(text)
-        .map_err(|invalid| faults.add(node, invalid.as_str()))
-        .ok()
+    required(object, member, faults, |node, faults| {
+        let text = or_fault(faults, node, node.text(), "must be a string")?;
+        valid(node, faults, parse(text))
+    })
 }
 
+/// A required number, as the engine parses it.
 fn required_number<T>(
     object: Node<'_, '_>,
     member: &str,
     parse: fn(&str) -> Result<T, Invalid>,
     faults: &mut Faults,
 ) -> Option<T> {
-    let node = faults.required(object, member)?;
-    number(node, parse, faults)
+    required(object, member, faults, |node, faults| {
+        number(node, faults, parse)
+    })
 }
 
-/// A number, parsed from its text.
+/// A number, as the engine parses its text.
 fn number<T>(
     node: Node<'_, '_>,
-    parse: fn(&str) -> Result<T, Invalid>,
     faults: &mut Faults,
+    parse: fn(&str) -> Result<T, Invalid>,
 ) -> Option<T> {
-    let Some(text) = node.number() else {
-        faults.add(node, "must be a number");
-        return None;
-    };
-    parse(&text)
-        .map_err(|invalid| faults.add(node, invalid.as_str()))
+    let text = or_fault(faults, node, node.number(), "must be a number")?;
+    valid(node, faults, parse(&text))
+}
+
+/// What the engine has parsed; its refusal is noted as a fault of the node.
+fn valid<T>(node: Node<'_, '_>, faults: &mut Faults, read: Result<T, Invalid>) -> Option<T> {
+    read.map_err(|invalid| faults.add(node, invalid.as_str()))
         .ok()
 }

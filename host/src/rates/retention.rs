@@ -1,7 +1,7 @@
 //! What is removed in time: messages, the lists that they share, changes, history, and rates that no shop uses any more.
 //!
-//! A job of each tenant that changes anything looks once an hour, and once a day while there is something to keep
-//! (`rates.md`, "The topic": 7 days or 10 million messages).
+//! A job of each tenant that changes anything runs at the end of that hour, and once a day while there is something that
+//! will be old one day (`rates.md`, "The topic": 7 days or 10 million messages).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::change::progress::{CHANGES, Progress};
 use super::shop::history::{HISTORY, time_of};
-use super::shop::published::SHARED;
+use super::shop::used_record::SHARED;
 use super::topic::{SHARED_LISTS, TOPIC};
 use super::units::unit::{Unit, units_prefix};
 use crate::app::App;
@@ -27,7 +27,7 @@ const TRIMMED_AT_ONCE: usize = 1_000;
 /// Removes what is old.
 ///
 /// # Errors
-/// When the store is away.
+/// [`Error::Unavailable`](crate::error::Error::Unavailable).
 pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     let records = app.records(work.partition.clone());
     let (now, settings) = (app.clock.now(), &app.config.rates);
@@ -57,7 +57,7 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     .await?;
     remove_unused(&records).await?;
     let mut change = Change::default();
-    if is_anything_kept(&records).await? {
+    if will_anything_be_old(&records).await? {
         work.settle_until(&mut change, now.plus(DAY).plus(CLOCK_SKEW));
     } else {
         work.settle(&mut change);
@@ -66,29 +66,29 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is anything that is old one day.
-async fn is_anything_kept(records: &Records) -> Result<bool> {
+/// Whether there is anything that will be old one day.
+async fn will_anything_be_old(records: &Records) -> Result<bool> {
     let (store, partition) = (records.store(), records.partition());
     let log = store.read(partition, TOPIC, Position::default(), 0).await?;
-    let mut is_kept = log.trimmed < log.last;
+    let mut is_any = log.trimmed < log.last;
     for prefix in [CHANGES, HISTORY] {
-        is_kept = is_kept || !records.scan(prefix, None, 1).await?.entries.is_empty();
+        is_any = is_any || !records.scan(prefix, None, 1).await?.entries.is_empty();
     }
-    Ok(is_kept)
+    Ok(is_any)
 }
 
-/// When the change was made before which there are more messages than are kept.
+/// When the change was made before which there are more messages than are retained.
 async fn newest_first(records: &Records, max_messages: u64) -> Result<Option<Timestamp>> {
     let mut changes: Vec<(u64, u64)> = Vec::new();
     for (_, change) in records.all::<Progress>(CHANGES).await? {
         changes.push((change.made_at, change.published));
     }
     changes.sort_unstable_by(|a, b| b.cmp(a));
-    let mut kept: u64 = 0;
+    let mut newer: u64 = 0;
     for (made_at, published) in changes {
-        kept = kept.saturating_add(published);
-        if kept > max_messages {
-            // The messages of this change are the first that are too many; those of later ones are all kept.
+        newer = newer.saturating_add(published);
+        if newer > max_messages {
+            // The messages of this change are the first that are too many; those of later ones are all retained.
             return Ok(Some(Timestamp(made_at)));
         }
     }
@@ -122,8 +122,8 @@ async fn remove(
     }
 }
 
-/// Removes shared rates that no shop uses. Whoever refers to them writes them again, so those that were not written since
-/// they were read here are in use only if a unit says so.
+/// Removes shared rates that no shop uses. A commit that refers to them writes them again, so those that were not written
+/// since they were read here are in use only if a unit says so.
 async fn remove_unused(records: &Records) -> Result<()> {
     let mut shared = Vec::new();
     let mut after: Option<String> = None;

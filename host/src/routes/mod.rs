@@ -32,7 +32,7 @@ impl Features {
     /// Starts every feature.
     ///
     /// # Errors
-    /// When the store is away, or a setting is wrong.
+    /// When the store is unavailable, or a setting is wrong.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
         Self::start_with(app, Arc::new(SystemNames)).await
     }
@@ -40,7 +40,7 @@ impl Features {
     /// The same, with another way to find the addresses of receivers.
     ///
     /// # Errors
-    /// When the store is away, or a setting is wrong.
+    /// When the store is unavailable, or a setting is wrong.
     pub async fn start_with(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Self> {
         Ok(Self {
             tokens: Arc::new(Tokens::start(app).await?),

@@ -44,7 +44,7 @@ fn probes() -> Vec<Route<Arc<App>>> {
     ]
 }
 
-/// The process answers. Whoever restarts a host over this must not do so because a store is away.
+/// The process answers. An orchestrator that restarts a host over this must not do so because a store is unavailable.
 async fn healthz(_: Arc<App>, _: Request) -> Result<Reply> {
     let up = Bytes::from_static(br#"{"status":"up"}"#);
     Ok(uncached(Reply::json(StatusCode::OK, up)))

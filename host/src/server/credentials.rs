@@ -1,8 +1,8 @@
-//! The file with the operator's credentials: readable for its owner alone, on disk before the client is stored.
+//! The file with the operator's credentials: readable only for its owner, and written before the client is stored.
 
 use std::path::{Path, PathBuf};
 
-use super::start::explain;
+use super::start::error_text;
 use crate::app::App;
 use crate::config::Config;
 use crate::routes::Features;
@@ -22,8 +22,8 @@ pub(crate) fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBu
     }
 }
 
-/// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored, so that a
-/// crash in between locks nobody out.
+/// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored: after a crash
+/// in between, the next start creates another.
 pub(crate) async fn write_operator(
     app: &App,
     features: &Features,
@@ -34,7 +34,7 @@ pub(crate) async fn write_operator(
     if made.map_err(|cause| {
         format!(
             "the operator's client could not be created: {}",
-            explain(cause)
+            error_text(cause)
         )
     })? {
         tracing::info!(file = %file.display(), "the operator's credentials were written");

@@ -1,7 +1,8 @@
-//! A host from its configuration to its end: sockets, store, app, features, signals.
+//! A host from its configuration to its end: `start.rs` (socket, store, app), `credentials.rs` (the operator's first
+//! credentials), `serving.rs` (until a signal comes), `outage.rs` (a start while the store is unavailable).
 #![expect(
     clippy::print_stdout,
-    reason = "the address is printed for those who start a host"
+    reason = "the address is printed for the operator"
 )]
 
 mod credentials;
@@ -12,7 +13,7 @@ mod start;
 use self::credentials::{operator_file_of, write_operator};
 pub(crate) use self::credentials::{write_credentials, write_private};
 pub use self::serving::Serving;
-pub(crate) use self::start::{bind, explain, listening, open_store, start_on};
+pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
 use crate::config::Config;
 use crate::store::StoreUrl;
 
@@ -27,23 +28,23 @@ pub async fn serve(config: Config) -> Result<(), String> {
     let config = listening(config, &listener)?;
     let store = match open_store(&config, &url).await {
         Ok(store) => store,
-        Err(why) => outage::snapshot(&config, &url, why)?,
+        Err(why) => outage::snapshot_of(&config, &url, why)?,
     };
-    let is_away = store.snapshot_of().is_some();
+    let is_snapshot = store.snapshot_of().is_some();
     let mut start_config = config.clone();
-    if is_away {
-        // Imports are for when the store is there.
+    if is_snapshot {
+        // Imports wait until the store is available.
         start_config.reference_rates.clear();
     }
     let (app, features) = start_on(start_config, store).await?;
-    if !is_away {
+    if !is_snapshot {
         write_operator(&app, &features, &operator_file).await?;
     }
     let serving = Serving::new(app, &features)?;
-    let mending = async {
-        if is_away {
-            outage::end(&serving, &config, &url, &operator_file).await;
+    let recovery = async {
+        if is_snapshot {
+            outage::recover(&serving, &config, &url, &operator_file).await;
         }
     };
-    serving.until_signal(listener, || (), mending).await
+    serving.until_signal(listener, || (), recovery).await
 }

@@ -1,4 +1,4 @@
-//! What serves until a signal comes, and how it ends: no new connections, then requests and jobs finish.
+//! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -8,25 +8,25 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::start::{bind, explain};
+use super::start::{bind, error_text};
 use crate::app::App;
 use crate::http::{ConnectionLimits, Current, Listener};
 use crate::routes::Features;
 
-/// What serves: an app, whose place another may take.
+/// The app that serves, which another may replace.
 pub struct Serving {
     app: watch::Sender<Arc<App>>,
     current: Current,
-    /// The same on the address that is for operators alone, if there is one.
+    /// The address for operators alone, and what is served on it, if there is one.
     operations: Option<(SocketAddr, Current)>,
 }
 
 impl Serving {
     pub(crate) fn new(app: Arc<App>, features: &Features) -> Result<Self, String> {
-        let server = features.server(&app).map_err(explain)?;
+        let server = features.server(&app).map_err(error_text)?;
         let operations = match app.config.metrics.address()? {
             Some(address) => {
-                let server = features.operations_server(&app).map_err(explain)?;
+                let server = features.operations_server(&app).map_err(error_text)?;
                 Some((address, server.into()))
             }
             None => None,
@@ -38,12 +38,12 @@ impl Serving {
         })
     }
 
-    /// Has another app serve from now on. The streams of the one before end, so that those who listen connect again.
+    /// Serves another app from now on. The event streams of the one before end, so that their clients connect again.
     pub(super) async fn replace(&self, app: Arc<App>, features: &Features) -> Result<(), String> {
-        let server = features.server(&app).map_err(explain)?;
+        let server = features.server(&app).map_err(error_text)?;
         self.current.replace(server);
         if let Some((_, operations)) = &self.operations {
-            operations.replace(features.operations_server(&app).map_err(explain)?);
+            operations.replace(features.operations_server(&app).map_err(error_text)?);
         }
         let before = self.app.send_replace(app);
         before.begin_stop();
@@ -51,16 +51,14 @@ impl Serving {
         Ok(())
     }
 
-    /// Prints the address, then whatever `print_more` prints, and serves until a signal comes; does `meanwhile` until then.
-    /// Signals are handled before the address is printed. At the end, requests and background jobs finish at the same
-    /// time.
+    /// Prints the address, calls `print_more`, and serves until a signal comes; runs `meanwhile` until then. Signals are
+    /// handled before the address is printed. At the end, requests and background jobs finish at the same time.
     pub(crate) async fn until_signal(
         &self,
         listener: Listener,
         print_more: impl FnOnce(),
         meanwhile: impl Future<Output = ()>,
     ) -> Result<(), String> {
-        let filter = crate::http::filter(self.current.clone());
         let config = &self.app.borrow().config.clone();
         let count = |number: NonZeroU32| usize::try_from(number.get()).unwrap_or(usize::MAX);
         let limits = ConnectionLimits {
@@ -89,7 +87,7 @@ impl Serving {
             self.app.borrow().begin_stop();
         };
         let jobs = async {
-            // What is done meanwhile may put another app in place: it ends first.
+            // `meanwhile` may replace the app, so it ends before the app is stopped.
             let meanwhile = async {
                 meanwhile.await;
                 std::future::pending::<()>().await;
@@ -101,8 +99,8 @@ impl Serving {
             let app = Arc::clone(&self.app.borrow());
             app.runner.stop().await;
         };
-        tokio::join!(listener.serve(filter, signalled), jobs);
-        // To the end: those who operate the host see it stop.
+        tokio::join!(listener.serve(self.current.clone(), signalled), jobs);
+        // Last, so that operators see the host stop.
         if let Some(operations) = operations {
             operations.abort();
         }
@@ -120,8 +118,7 @@ impl Serving {
         let listener = bind(*address).await?.limited(limits);
         let address = listener.address().map_err(|cause| cause.to_string())?;
         tracing::info!(%address, "metrics are served on an address of their own");
-        let filter = crate::http::filter(current.clone());
-        let serving = listener.serve(filter, std::future::pending());
+        let serving = listener.serve(current.clone(), std::future::pending());
         Ok(Some(tokio::spawn(serving)))
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of a start: a socket, the store, the app and its features. Errors are words for the operator.
+//! The steps of a start: a socket, the store, the app and its features. Errors are texts for the operator.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::http::Listener;
 use crate::routes::Features;
 use crate::store::{self, Store, StoreUrl};
 
-/// An error with its cause, which only the operator may see.
-pub(crate) fn explain(error: Error) -> String {
+/// An error with its cause, for the operator. Callers of the API must not see it.
+pub(crate) fn error_text(error: Error) -> String {
     match error {
         Error::Bug(cause) => cause,
         Error::Unavailable(cause) => cause.to_string(),
@@ -42,7 +42,7 @@ pub(crate) async fn start_on(
     store: Arc<dyn Store>,
 ) -> Result<(Arc<App>, Features), String> {
     let app = App::start(config, store, Arc::new(SystemClock)).await;
-    let app = app.map_err(explain)?;
-    let features = Features::start(&app).await.map_err(explain)?;
+    let app = app.map_err(error_text)?;
+    let features = Features::start(&app).await.map_err(error_text)?;
     Ok((app, features))
 }

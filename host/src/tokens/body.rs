@@ -1,16 +1,19 @@
-//! Request bodies, read strictly: every fault is named by its path. Unknown members are ignored.
+//! What the bodies of the token service's requests must have. How a body is read is the same for all features
+//! (`crate::body`).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tillgate_engine::json::{Document, Faults, Node};
+use tillgate_engine::json::{Faults, Node};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewStatement, NewTemplate, Registration};
+use crate::body::{self, or_fault, parsed, read, required, text_that};
 use crate::error::{Error, Result};
-use crate::identity::{self, TENANT_RULE, TenantId, is_name, is_permission};
+use crate::identity::{self, is_name, is_permission};
 
 /// The most characters of a tenant's or a template's name.
 const MAX_TITLE: usize = 100;
@@ -30,92 +33,54 @@ const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, tenantId, claims }` (`given.md` 2.7).
 pub(super) fn registration(body: &[u8]) -> Result<Registration> {
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
-    let software = software(root, &mut faults);
-    let using_global_template = faults.required(root, "usingGlobalTemplate");
-    let using_global_template = using_global_template.and_then(|node| faults.boolean(node));
-    let tenant = faults.required(root, "tenantId").and_then(|node| {
-        let tenant = node.text().and_then(|text| TenantId::new(text));
-        or_fault(&mut faults, node, tenant, TENANT_RULE)
-    });
-    let statement = root.member("softwareStatement").and_then(|node| {
-        let text = node.text().filter(|text| text.len() <= MAX_STATEMENT);
-        let text = text.map(|text| text.clone().into_owned());
-        or_fault(&mut faults, node, text, STATEMENT_RULE)
-    });
-    let claims = faults
-        .required(root, "claims")
-        .and_then(|node| claims(node, &mut faults));
-    let whole = (software, using_global_template, tenant, claims);
-    let (Some(software), Some(using_global_template), Some(tenant), Some(claims)) = whole else {
-        return Err(into_error(faults));
-    };
-    faults.none_or_error()?;
-    Ok(Registration {
-        software,
-        using_global_template,
-        tenant,
-        claims,
-        statement,
+    read(body, |root, faults| {
+        let software = software(root, faults);
+        let using_global_template = required(root, "usingGlobalTemplate", faults, boolean);
+        let tenant = required(root, "tenantId", faults, body::tenant);
+        let statement = optional(root, "softwareStatement", faults, |node, faults| {
+            text_that(
+                node,
+                faults,
+                |text| text.len() <= MAX_STATEMENT,
+                STATEMENT_RULE,
+            )
+        });
+        let claims = required(root, "claims", faults, claims);
+        Some(Registration {
+            software: software?,
+            using_global_template: using_global_template?,
+            tenant: tenant?,
+            claims: claims?,
+            statement: statement?,
+        })
     })
 }
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, claims?, autoApprove?, expiresIn? }`.
 pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
-    let software = software(root, &mut faults);
-    let using_global_template = faults.required(root, "usingGlobalTemplate");
-    let using_global_template = using_global_template.and_then(|node| faults.boolean(node));
-    let claims = match root.member("claims") {
-        Some(node) => claims(node, &mut faults),
-        None => Some(Claims::new()),
-    };
-    let auto_approve = match root.member("autoApprove") {
-        Some(node) => faults.boolean(node),
-        None => Some(false),
-    };
-    let lifetime = match root.member("expiresIn") {
-        Some(node) => {
-            let span = node
-                .text()
-                .and_then(|text| humantime::parse_duration(text).ok());
-            let span = span.filter(|span| !span.is_zero() && *span <= statement::MAX_LIFETIME);
-            or_fault(&mut faults, node, span, LIFETIME_RULE)
-        }
-        None => Some(statement::LIFETIME),
-    };
-    let whole = (
-        software,
-        using_global_template,
-        claims,
-        auto_approve,
-        lifetime,
-    );
-    let (
-        Some(software),
-        Some(using_global_template),
-        Some(claims),
-        Some(auto_approve),
-        Some(lifetime),
-    ) = whole
-    else {
-        return Err(into_error(faults));
-    };
-    faults.none_or_error()?;
-    Ok(NewStatement {
-        software,
-        using_global_template,
-        claims,
-        auto_approve,
-        lifetime,
+    read(body, |root, faults| {
+        let software = software(root, faults);
+        let using_global_template = required(root, "usingGlobalTemplate", faults, boolean);
+        let claims = optional(root, "claims", faults, claims);
+        let auto_approve = optional(root, "autoApprove", faults, boolean);
+        let lifetime = optional(root, "expiresIn", faults, |node, faults| {
+            parsed(node, faults, lifetime, LIFETIME_RULE)
+        });
+        Some(NewStatement {
+            software: software?,
+            using_global_template: using_global_template?,
+            claims: claims?.unwrap_or_default(),
+            auto_approve: auto_approve?.unwrap_or(false),
+            lifetime: lifetime?.unwrap_or(statement::LIFETIME),
+        })
     })
 }
 
-/// Reads `claims`.
+fn lifetime(text: &str) -> Option<Duration> {
+    let lifetime = humantime::parse_duration(text).ok()?;
+    (!lifetime.is_zero() && lifetime <= statement::MAX_LIFETIME).then_some(lifetime)
+}
+
 fn claims(node: Node<'_, '_>, faults: &mut Faults) -> Option<Claims> {
     let node = faults.object(node)?;
     if node.children().nth(MAX_CLAIMS).is_some() {
@@ -137,23 +102,13 @@ fn claims(node: Node<'_, '_>, faults: &mut Faults) -> Option<Claims> {
 
 /// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }] }`.
 pub(super) fn template(body: &[u8]) -> Result<NewTemplate> {
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
-    let software = software(root, &mut faults);
-    let name = faults
-        .required(root, "name")
-        .and_then(|node| faults.name(node, MAX_TITLE));
-    faults.required(root, "claimsSchema");
-    let roles = match root.member("roles") {
-        Some(node) => roles_of(node, &mut faults),
-        None => Some(Vec::new()),
-    };
-    let (Some(software), Some(name), Some(roles)) = (software, name, roles) else {
-        return Err(into_error(faults));
-    };
-    faults.none_or_error()?;
-    let name = name.into_owned();
+    let (software, name, roles) = read(body, |root, faults| {
+        let software = software(root, faults);
+        let name = required(root, "name", faults, title);
+        faults.required(root, "claimsSchema");
+        let roles = optional(root, "roles", faults, role_ids);
+        Some((software?, name?, roles?.unwrap_or_default()))
+    })?;
     Ok(NewTemplate {
         software,
         name,
@@ -176,20 +131,12 @@ fn raw_schema(body: &[u8]) -> Result<Box<RawValue>> {
 
 /// Reads `{ roles: [{ roleId }] }`.
 pub(super) fn roles(body: &[u8]) -> Result<Vec<String>> {
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
-    let roles = faults
-        .required(root, "roles")
-        .and_then(|node| roles_of(node, &mut faults));
-    let Some(roles) = roles else {
-        return Err(into_error(faults));
-    };
-    faults.none_or_error()?;
-    Ok(roles)
+    read(body, |root, faults| {
+        required(root, "roles", faults, role_ids)
+    })
 }
 
-fn roles_of(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
+fn role_ids(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
     let node = faults.array(node)?;
     if node.children().nth(MAX_ROLES).is_some() {
         faults.add(node, "must have at most 50 elements");
@@ -201,45 +148,38 @@ fn roles_of(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
         let Some(role) = faults.object(element) else {
             continue;
         };
-        let Some(id) = faults.required(role, "roleId") else {
+        let Some(member) = faults.required(role, "roleId") else {
             continue;
         };
-        let Some(text) = text_name(id, faults) else {
+        let Some(id) = name(member, faults) else {
             continue;
         };
-        if seen.insert(text.clone()) {
-            roles.push(text);
+        if seen.insert(id.clone()) {
+            roles.push(id);
         } else {
-            faults.add(id, "appears twice");
+            faults.add(member, "appears twice");
         }
     }
     Some(roles)
 }
 
-/// Reads `{ permissions: [name] }`. Any well-formed permission may be named: one that no route here asks for has no effect
+/// Reads `{ permissions: [name] }`. Any well-formed permission may be named: one that no route here requires has no effect
 /// (`tokens.md`, "Permissions").
 pub(super) fn role(body: &[u8]) -> Result<BTreeSet<String>> {
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
-    let list = faults
-        .required(root, "permissions")
-        .and_then(|node| faults.array(node));
-    let Some(list) = list else {
-        return Err(into_error(faults));
-    };
+    read(body, |root, faults| {
+        required(root, "permissions", faults, permissions)
+    })
+}
+
+fn permissions(node: Node<'_, '_>, faults: &mut Faults) -> Option<BTreeSet<String>> {
+    let list = faults.array(node)?;
     if list.children().nth(MAX_PERMISSIONS).is_some() {
         faults.add(list, "must have at most 1000 elements");
-        return Err(into_error(faults));
+        return None;
     }
-    let mut permissions = BTreeSet::new();
-    for element in list.children() {
-        let name = element.text().filter(|name| is_permission(name));
-        let name = name.map(|name| name.clone().into_owned());
-        permissions.extend(or_fault(&mut faults, element, name, PERMISSION_RULE));
-    }
-    faults.none_or_error()?;
-    Ok(permissions)
+    let names = list.children();
+    let names = names.filter_map(|name| text_that(name, faults, is_permission, PERMISSION_RULE));
+    Some(names.collect())
 }
 
 /// Reads `{ name? }`, or nothing.
@@ -247,61 +187,44 @@ pub(super) fn tenant(body: &[u8]) -> Result<Option<String>> {
     if body.is_empty() {
         return Ok(None);
     }
-    let document = Document::parse(body)?;
-    let mut faults = Faults::default();
-    let root = faults.object(document.root()).ok_or_else(not_an_object)?;
-    let name = root
-        .member("name")
-        .and_then(|node| faults.name(node, MAX_TITLE));
-    faults.none_or_error()?;
-    Ok(name.map(|name| name.into_owned()))
+    read(body, |root, faults| optional(root, "name", faults, title))
 }
 
 fn software(root: Node<'_, '_>, faults: &mut Faults) -> Option<Software> {
-    let mut name = |key| {
-        faults
-            .required(root, key)
-            .and_then(|node| text_name(node, faults))
-    };
-    let (id, version) = (name("softwareId"), name("softwareVersion"));
+    let id = required(root, "softwareId", faults, name);
+    let version = required(root, "softwareVersion", faults, name);
     Some(Software {
         id: id?,
         version: version?,
     })
 }
 
-fn text_name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let text = node
-        .text()
-        .filter(|text| is_name(text))
-        .map(|text| text.clone().into_owned());
-    or_fault(faults, node, text, identity::NAME_RULE)
+/// A text that may be part of a client id.
+fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    text_that(node, faults, is_name, identity::NAME_RULE)
 }
 
-/// What was read; without it, the rule is noted as a fault of the node.
-fn or_fault<T>(
+/// A text for people.
+fn title(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    faults.name(node, MAX_TITLE).map(Cow::into_owned)
+}
+
+fn boolean(node: Node<'_, '_>, faults: &mut Faults) -> Option<bool> {
+    faults.boolean(node)
+}
+
+/// An optional member that must not be null, unlike in the bodies of other features: `Some(None)` if it is missing,
+/// `None` if it has a fault.
+fn optional<'d, 'a, T>(
+    object: Node<'d, 'a>,
+    member: &str,
     faults: &mut Faults,
-    node: Node<'_, '_>,
-    read: Option<T>,
-    rule: &'static str,
-) -> Option<T> {
-    if read.is_none() {
-        faults.add(node, rule);
+    read: impl FnOnce(Node<'d, 'a>, &mut Faults) -> Option<T>,
+) -> Option<Option<T>> {
+    match object.member(member) {
+        Some(node) => read(node, faults).map(Some),
+        None => Some(None),
     }
-    read
-}
-
-fn not_an_object() -> Error {
-    Error::invalid("$", "must be an object")
-}
-
-/// The faults as an error.
-fn into_error(faults: Faults) -> Error {
-    let error = faults.none_or_error().err();
-    error.map_or_else(
-        || Error::Bug("a fault was not recorded".to_owned()),
-        Error::from,
-    )
 }
 
 /// Reads how long a replaced secret stays valid, such as `0s`, `24h` or `2 days`.

@@ -24,7 +24,7 @@ pub const MAX_SECRETS: usize = 5;
 /// Whether a client may obtain tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Status {
-    /// It has registered itself, and nobody has authorized or revoked it yet.
+    /// It has registered itself, and no administrator has authorized or revoked it yet.
     Pending,
     /// It may obtain tokens.
     Authorized,
@@ -97,7 +97,7 @@ pub struct Client {
     pub registered: Timestamp,
     /// When it is removed unless it was authorized or revoked before.
     pub pending_until: Option<Timestamp>,
-    /// What the address counts as that it was registered from, while it is pending.
+    /// While it is pending: the address that it was registered from; of IPv6 the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_from: Option<IpAddr>,
     /// Its secrets, the newest last.
@@ -197,7 +197,7 @@ pub struct HashedSecret {
     until: Option<Timestamp>,
 }
 
-/// The key that secrets are hashed with. Versioned in the store, beside no secret.
+/// The key that secrets are hashed with. It has a record of its own in the store.
 pub struct Pepper(hmac::Key);
 
 impl fmt::Debug for Pepper {
@@ -227,13 +227,13 @@ impl Pepper {
     #[must_use]
     pub fn matches(&self, secrets: &[HashedSecret], presented: &str, now: Timestamp) -> bool {
         let presented = self.hash(presented);
-        let nothing = HashedSecret {
+        let padding = HashedSecret {
             hash: "0".repeat(64),
             until: Some(Timestamp(0)),
         };
         let padded = secrets
             .iter()
-            .chain(std::iter::repeat(&nothing))
+            .chain(std::iter::repeat(&padding))
             .take(MAX_SECRETS);
         let matched = padded.fold(Choice::from(0), |matched, secret| {
             let is_valid = u8::from(secret.until.is_none_or(|until| now < until));

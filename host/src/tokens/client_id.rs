@@ -1,8 +1,8 @@
 //! Client ids: the claims of a client, its software and its tenant, as a text in which no line can be forged.
 //!
 //! Unpadded base64url of a YAML mapping, keys sorted, one `key: value` a line (`tokens.md`, "client_id"). A string is
-//! plain unless YAML 1.2 would read it as something else; then it is in double quotes. Nothing ever decodes an id: a
-//! client's tenant comes from its record. Pure.
+//! plain unless YAML 1.2 would read it as something else; then it is in double quotes. An id is never decoded: a client's
+//! tenant comes from its record. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What administrators do with clients: list them, authorize, revoke and delete them, renew their secrets, set their roles.
+//! What administrators do with clients: list, authorize, revoke and delete them, renew their secrets, set their roles.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ const MAX_PAGES: usize = 20;
 pub struct ListPage {
     /// Each of them, by id.
     pub items: Vec<Box<RawValue>>,
-    /// The cursor of the next page, when there may be one. A page may be shorter than was asked for, even empty.
+    /// The cursor of the next page, when there may be one. A page may be shorter than the limit, even empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
 /// A client's entry in its tenant's list.
 #[derive(Debug, Deserialize, Serialize)]
-struct Listed {
+struct ListEntry {
     status: Status,
 }
 
@@ -42,12 +42,12 @@ fn list_prefix(tenant: &TenantId) -> String {
 pub(super) fn put(change: &mut Change, client: &Client) -> Result<()> {
     let key = client_key(&client.id);
     change.put(&key, client)?;
-    let listed = Listed {
+    let entry = ListEntry {
         status: client.status,
     };
     change.put(
         &format!("{}{}", list_prefix(&client.tenant), client.id),
-        &listed,
+        &entry,
     )?;
     change.notify(&key);
     Ok(())
@@ -65,23 +65,22 @@ pub(super) async fn plan_removal(
     change.delete(&key);
     change.delete(&format!("{}{id}", list_prefix(tenant)));
     change.notify(&key);
-    let fewer = counted(&client.record).fewer();
-    counts::plan(records, change, Some(tenant), fewer).await?;
-    plan_settled(records, change, &client.record).await
+    counts::plan(records, change, Some(tenant), -counted(&client.record)).await?;
+    plan_not_pending(records, change, &client.record).await
 }
 
-/// What counts of a client: for its tenant, and for the address that it was registered from.
+/// What a client adds to the counts of its tenant.
 pub(super) const fn counted(client: &Client) -> Counts {
     match client.status {
-        Status::Pending => Counts::CLIENT.and(Counts::PENDING),
+        Status::Pending => Counts::PENDING_CLIENT,
         Status::Authorized | Status::Revoked => Counts::CLIENT,
     }
 }
 
-/// Plans that one fewer of an address's clients is pending.
-async fn plan_settled(records: &Records, change: &mut Change, client: &Client) -> Result<()> {
+/// Plans to count one pending client fewer for its address, if it is pending.
+async fn plan_not_pending(records: &Records, change: &mut Change, client: &Client) -> Result<()> {
     if let (Status::Pending, Some(from)) = (client.status, client.pending_from) {
-        counts::plan_from(records, change, &client.tenant, (from, -1)).await?;
+        counts::plan_pending_from(records, change, &client.tenant, (from, -1)).await?;
     }
     Ok(())
 }
@@ -93,6 +92,10 @@ pub(super) fn audit(action: &str, client: &str, tenant: &TenantId, by: &str) {
 
 pub(super) fn already_exists() -> Error {
     Error::Conflict("a client with these claims already exists".to_owned())
+}
+
+fn is_revoked() -> Error {
+    Error::Conflict("a revoked client cannot be changed back".to_owned())
 }
 
 impl Tokens {
@@ -113,29 +116,29 @@ impl Tokens {
         let mut after = cursor.map(|id| format!("{prefix}{id}"));
         let mut items = Vec::new();
         for _ in 0..MAX_PAGES {
-            // With a status, most entries may have another one: read many at once.
+            // A page that is filtered by status may have few matches: many entries are read at once.
             let wanted = limit.saturating_sub(items.len());
-            let most = if status.is_some() {
+            let count = if status.is_some() {
                 PAGE
             } else {
                 wanted.min(PAGE)
             };
-            let page = self.records.scan(&prefix, after.as_deref(), most).await?;
+            let page = self.records.scan(&prefix, after.as_deref(), count).await?;
             let mut ids = Vec::new();
-            let mut looked_at = 0;
+            let mut visited = 0;
             for (key, entry) in &page.entries {
                 if ids.len() == wanted {
                     break;
                 }
-                looked_at += 1;
+                visited += 1;
                 after = Some(key.clone());
-                let listed = decode_entry::<Listed>(key, entry)?.record;
+                let listed = decode_entry::<ListEntry>(key, entry)?.record;
                 if status.is_none_or(|status| status == listed.status) {
                     ids.push(client_key(key.strip_prefix(&prefix).unwrap_or(key)));
                 }
             }
             items.extend(self.as_json(&ids).await?);
-            if !page.more && looked_at == page.entries.len() {
+            if !page.more && visited == page.entries.len() {
                 return Ok(ListPage { items, next: None });
             }
             if items.len() >= limit {
@@ -146,22 +149,22 @@ impl Tokens {
         Ok(ListPage { items, next })
     }
 
-    /// Those of these clients that exist, as administrators see them.
+    /// The clients with these keys, as administrators see them; those that do not exist any more are left out.
     async fn as_json(&self, keys: &[String]) -> Result<Vec<Box<RawValue>>> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
         let now = self.clock.now();
-        let mut seen = Vec::with_capacity(keys.len());
+        let mut clients = Vec::with_capacity(keys.len());
         for (key, entry) in keys.iter().zip(self.records.entries(keys).await?) {
             let client = entry
                 .map(|entry| decode_entry::<Client>(key, &entry))
                 .transpose()?;
             if let Some(client) = client.filter(|client| client.record.exists(now)) {
-                seen.push(client.record.to_json()?);
+                clients.push(client.record.to_json()?);
             }
         }
-        Ok(seen)
+        Ok(clients)
     }
 
     /// One client.
@@ -188,19 +191,16 @@ impl Tokens {
         let plan = async || {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
-            self.require_power_over(caller, &read.record)?;
+            self.require_grantable(caller, &read.record)?;
             let was = read.record.status;
-            let status = was.after(wanted).ok_or_else(|| {
-                Error::Conflict("a revoked client cannot be changed back".to_owned())
-            })?;
+            let status = was.after(wanted).ok_or_else(is_revoked)?;
             if status == was {
                 return Ok((change, (false, read.record)));
             }
             change.expect(&client_key(id), Some(&read));
             if was == Status::Pending {
-                let fewer = Counts::PENDING.fewer();
-                counts::plan(&self.records, &mut change, Some(tenant), fewer).await?;
-                plan_settled(&self.records, &mut change, &read.record).await?;
+                counts::plan(&self.records, &mut change, Some(tenant), -Counts::PENDING).await?;
+                plan_not_pending(&self.records, &mut change, &read.record).await?;
             }
             let client = Client {
                 status,
@@ -238,7 +238,7 @@ impl Tokens {
         let plan = async || {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
-            self.require_power_over(caller, &read.record)?;
+            self.require_grantable(caller, &read.record)?;
             preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
             plan_removal(&self.records, &mut change, &read).await?;
             Ok((change, ()))
@@ -265,11 +265,9 @@ impl Tokens {
         let plan = async || {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
-            self.require_power_over(caller, &read.record)?;
+            self.require_grantable(caller, &read.record)?;
             if read.record.status == Status::Revoked {
-                return Err(Error::Conflict(
-                    "a revoked client cannot be changed back".to_owned(),
-                ));
+                return Err(is_revoked());
             }
             change.expect(&client_key(id), Some(&read));
             let (mut client, now) = (read.record, self.clock.now());
@@ -302,7 +300,7 @@ impl Tokens {
         let plan = async || {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
-            self.require_power_over(caller, &read.record)?;
+            self.require_grantable(caller, &read.record)?;
             preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
             change.expect(&client_key(id), Some(&read));
             let client = Client {
@@ -332,9 +330,9 @@ impl Tokens {
         read.ok_or_else(|| Error::NotFound("no client has this id".to_owned()))
     }
 
-    /// Succeeds when the caller may change this client. Whoever can renew a client's secret can do what it can, so the
-    /// caller must be able to grant that.
-    fn require_power_over(&self, caller: &Caller, client: &Client) -> Result<()> {
+    /// Succeeds when the caller may change this client. A caller that renews a client's secret can act as the client, so
+    /// the caller must be able to grant the client's permissions.
+    fn require_grantable(&self, caller: &Caller, client: &Client) -> Result<()> {
         caller.require_grantable(self.registry.permissions_of(client))
     }
 }

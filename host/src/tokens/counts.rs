@@ -1,6 +1,7 @@
-//! How many clients and templates each tenant has, in the commits that change that: what quotas are compared with.
+//! How many clients and templates each tenant has, for quotas. Counted in the commits that add or remove one.
 
 use std::net::IpAddr;
+use std::ops::{Add, Neg, Sub};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use crate::data::records::{Change, Records, Versioned};
 use crate::error::Result;
 use crate::identity::{NO_TENANT, TenantId};
 
-/// How many there are. Also by how many there will be more or, below zero, fewer.
+/// How many there are, or a difference of that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(super) struct Counts {
     /// Clients, pending ones included.
@@ -36,20 +37,42 @@ impl Counts {
         templates: 1,
     };
 
-    pub(super) const fn and(self, other: Self) -> Self {
+    pub(super) const PENDING_CLIENT: Self = Self {
+        clients: 1,
+        pending: 1,
+        templates: 0,
+    };
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
         Self {
             clients: self.clients + other.clients,
             pending: self.pending + other.pending,
             templates: self.templates + other.templates,
         }
     }
+}
 
-    pub(super) const fn fewer(self) -> Self {
+impl Neg for Counts {
+    type Output = Self;
+
+    fn neg(self) -> Self {
         Self {
             clients: -self.clients,
             pending: -self.pending,
             templates: -self.templates,
         }
+    }
+}
+
+impl Sub for Counts {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + -other
     }
 }
 
@@ -74,13 +97,13 @@ pub(super) async fn plan(
     let read: Option<Versioned<Counts>> = records.get(&key).await?;
     change.expect(&key, read.as_ref());
     let before = read.map(|read| read.record).unwrap_or_default();
-    let counts = before.and(difference);
+    let counts = before + difference;
     change.put(&key, &counts)?;
     Ok(counts)
 }
 
 /// Plans to change how many pending clients of a tenant an address has registered; answers how many there will be.
-pub(super) async fn plan_from(
+pub(super) async fn plan_pending_from(
     records: &Records,
     change: &mut Change,
     tenant: &TenantId,

@@ -1,7 +1,7 @@
 //! The background jobs of the token service: clients that were pending for too long, statements that have expired, and
 //! signing keys that were replaced are removed when they are due.
 //!
-//! What is removed, and how, stands with each of them: `registration.rs`, `statements.rs`, `keys/`.
+//! How each is removed is in `registration.rs`, `statements.rs` and `keys/`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::keys::Keys;
 /// The queue of clients that are removed when they have been pending for too long. A job is the id of a client.
 pub(super) const PENDING: &str = "pending";
 
-/// The queue of statements that expire. A job is the end of a statement's key.
+/// The queue of statements that expire. A job is `{tenantId}/{jti}`.
 pub(super) const STATEMENTS: &str = "statements";
 
 /// What the jobs need.
@@ -43,7 +43,7 @@ impl Expiry {
         })
     }
 
-    /// Has the jobs done from now on.
+    /// Registers the handlers of the queues.
     pub(super) fn register(self: &Arc<Self>, runner: &Runner) {
         for name in [PENDING, STATEMENTS, self.keys.queue()] {
             let queue = Queue::new(name, Scope::Partition(self.records.partition().clone()));
@@ -55,7 +55,7 @@ impl Expiry {
         }
     }
 
-    /// Removes what a job is about; what this host removes it sees at once.
+    /// Does a job. This host's caches see the change at once.
     async fn remove(&self, work: &Work) -> Result<()> {
         match work.queue {
             PENDING => self.remove_pending(work).await,

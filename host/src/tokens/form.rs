@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode;
 
-use super::refusal::Refusal;
+use super::token_error::TokenError;
 
 /// The credentials of an `Authorization` header.
 #[derive(Clone, Default)]
@@ -70,21 +70,21 @@ impl Form {
     /// Reads a form.
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] for what is not a form, a parameter without a value, and one that appears twice.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+    /// [`TokenError::Malformed`] for what is not a form, a parameter without a value, and one that appears twice.
+    pub(super) fn parse(body: &[u8]) -> Result<Self, TokenError> {
         if !is_form_encoded(body) {
-            return Err(Refusal::Malformed("the body is not a form".to_owned()));
+            return Err(TokenError::Malformed("the body is not a form".to_owned()));
         }
         let mut parameters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(body) {
             let shown = known_name(&name);
-            // An empty scope asks for no scope, which is allowed.
+            // An empty scope requests no scope, which is allowed.
             if value.is_empty() && name != "scope" {
-                return Err(Refusal::Malformed(format!("{shown} has no value")));
+                return Err(TokenError::Malformed(format!("{shown} has no value")));
             }
             let value = value.into_owned();
             if parameters.insert(name.into_owned(), value).is_some() {
-                return Err(Refusal::Malformed(format!("{shown} appears twice")));
+                return Err(TokenError::Malformed(format!("{shown} appears twice")));
             }
         }
         Ok(Self(parameters))
@@ -98,21 +98,21 @@ impl Form {
     /// accepted, and beside a header it is a second way, which RFC 6749 forbids.
     ///
     /// # Errors
-    /// [`Refusal::Malformed`].
+    /// [`TokenError::Malformed`].
     pub(super) fn check_authentication(
         &self,
         header: Option<BasicCredentials>,
-    ) -> Result<Option<BasicCredentials>, Refusal> {
+    ) -> Result<Option<BasicCredentials>, TokenError> {
         let Some(credentials) = &header else {
             return Ok(None);
         };
         if self.get("client_secret").is_some() {
             let detail = "the client must authenticate in one way";
-            return Err(Refusal::Malformed(detail.to_owned()));
+            return Err(TokenError::Malformed(detail.to_owned()));
         }
         if self.get("client_id").is_some_and(|id| id != credentials.id) {
             let detail = "client_id differs from the Authorization header";
-            return Err(Refusal::Malformed(detail.to_owned()));
+            return Err(TokenError::Malformed(detail.to_owned()));
         }
         Ok(header)
     }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::client::{Client, Pepper, Status, random_secret};
 use super::client_id::{Claim, MAX_ID, Software};
 use super::form::{BasicCredentials, Form};
-use super::refusal::Refusal;
+use super::token_error::TokenError;
 use super::{TOKEN_LIFETIME, Tokens, client_key};
 use crate::config::Config;
 use crate::data::feed::Subscriber;
@@ -53,45 +53,45 @@ impl Tokens {
     /// Answers a token request: its form, and the credentials of its header.
     ///
     /// # Errors
-    /// Why not.
+    /// Why there is no token.
     pub async fn issue(
         &self,
         credentials: Option<BasicCredentials>,
         form: &[u8],
         peer: IpAddr,
-    ) -> Result<Issued, Refusal> {
+    ) -> Result<Issued, TokenError> {
         let form = Form::parse(form)?;
         let credentials = form.check_authentication(credentials)?;
         let client = self.authenticate(credentials, peer).await?;
         match form.get("grant_type") {
             Some("client_credentials") => {}
-            Some(_) => return Err(Refusal::UnsupportedGrant),
-            None => return Err(Refusal::Malformed("grant_type is missing".to_owned())),
+            Some(_) => return Err(TokenError::UnsupportedGrant),
+            None => return Err(TokenError::Malformed("grant_type is missing".to_owned())),
         }
         if form.get("audience") != Some(&self.audience) {
-            return Err(Refusal::Audience(self.audience.clone()));
+            return Err(TokenError::Audience(self.audience.clone()));
         }
         if form.get("scope").is_some_and(|scope| !scope.is_empty()) {
-            return Err(Refusal::Scope);
+            return Err(TokenError::Scope);
         }
         Ok(self.token(&client).await?)
     }
 
-    /// The client that the credentials belong to, when it may have a token.
+    /// The client that the credentials belong to, if it may have a token.
     async fn authenticate(
         &self,
         credentials: Option<BasicCredentials>,
         peer: IpAddr,
-    ) -> Result<Client, Refusal> {
+    ) -> Result<Client, TokenError> {
         let now = self.clock.now();
         let is_counted = credentials.is_some();
         let BasicCredentials { id, secret } = credentials.unwrap_or_default();
         if is_counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
-            return Err(Refusal::TooMany(wait));
+            return Err(TokenError::TooMany(wait));
         }
-        // Who cannot be told from memory that is fresh gets no token, whatever a snapshot says.
+        // No tokens while the store is unavailable, even for clients that the snapshot has.
         self.registry.ensure_fresh(now).await?;
-        // A malformed id is looked up all the same, under a name that no client has.
+        // A malformed id costs the same look-up, of a key that no client has.
         let key = client_key(if is_id(&id) { &id } else { "." });
         let entry = self.records.entries(&[key]).await?.pop().flatten();
         let is_known = entry.is_some();
@@ -100,13 +100,13 @@ impl Tokens {
             .map_err(|cause| Error::Bug(format!("a client is damaged: {cause}")))?;
         let is_right = self.pepper.matches(&client.secrets, &secret, now) & is_known;
         if is_counted {
-            self.wrong_secrets.note(&id, peer, now, is_right);
+            self.wrong_secrets.record(&id, peer, now, is_right);
         }
         if is_right && client.status == Status::Authorized {
             return Ok(client);
         }
         tracing::debug!(client = id, %peer, "a token was refused");
-        Err(Refusal::UnknownClient)
+        Err(TokenError::UnknownClient)
     }
 
     async fn token(&self, client: &Client) -> Result<Issued> {

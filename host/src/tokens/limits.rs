@@ -1,13 +1,15 @@
-//! How often: registrations of a peer, and wrong secrets for a client from a peer.
+//! Rate limits: how often an address may register a client, and send a wrong secret for a client.
 //!
-//! Versioned in memory, each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
-//! Nobody can lock a client out: what is counted is the pair of client and address (`tokens.md`, "POST /oauth2/token").
+//! Counted in memory, by each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
+//! An attacker cannot lock a client out: wrong secrets are counted for the pair of client and address (`tokens.md`, "POST
+//! /oauth2/token").
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::clock::Timestamp;
 use crate::identity::network;
@@ -18,15 +20,15 @@ const MAX_COUNTED: usize = 50_000;
 /// The time window in which registrations are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many wrong secrets in a row are refused without a wait.
+/// How many wrong secrets in a row are answered without a wait.
 const FREE_FAILURES: u32 = 10;
 
-/// How long the client must wait after one more, and at most.
+/// How long the client must wait after the next wrong secret, and at most. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// How long a streak of wrong secrets is remembered.
-const FORGET: Duration = Duration::from_secs(60 * 60);
+/// How long wrong secrets are remembered after the last one.
+const STREAK_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// Counts the registrations from each address.
 #[derive(Debug)]
@@ -43,7 +45,7 @@ struct Window {
 
 impl Window {
     /// Whether a time is within it; a clock that was set back must not extend it.
-    fn holds(&self, now: Timestamp) -> bool {
+    fn contains(&self, now: Timestamp) -> bool {
         self.began <= now && now < self.began.plus(WINDOW)
     }
 }
@@ -56,15 +58,18 @@ impl Registrations {
         }
     }
 
-    /// Counts one more; when there are too many, answers how long to wait.
+    /// Counts a registration.
+    ///
+    /// # Errors
+    /// When there are too many: how long to wait.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
-        let mut windows = lock(&self.windows);
-        make_room(&mut windows, |window| window.holds(now));
+        let mut windows = self.windows.lock();
+        make_room(&mut windows, |window| window.contains(now));
         let window = windows.entry(network(peer)).or_insert(Window {
             began: now,
             count: 0,
         });
-        if !window.holds(now) {
+        if !window.contains(now) {
             *window = Window {
                 began: now,
                 count: 0,
@@ -94,7 +99,7 @@ struct Streak {
 
 impl Streak {
     fn is_recent(&self, now: Timestamp) -> bool {
-        self.last <= now && now < self.last.plus(FORGET)
+        self.last <= now && now < self.last.plus(STREAK_LIFETIME)
     }
 }
 
@@ -102,16 +107,16 @@ impl WrongSecrets {
     /// How long this client must wait at this address, if at all.
     pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
         let key = self.key(client, peer);
-        let streaks = lock(&self.streaks);
+        let streaks = self.streaks.lock();
         let streak = streaks.get(&key).filter(|streak| streak.is_recent(now))?;
         let left = streak.last.plus(streak.wait).since(now);
         (!left.is_zero()).then_some(left)
     }
 
     /// Records whether a secret was right.
-    pub(super) fn note(&self, client: &str, peer: IpAddr, now: Timestamp, is_right: bool) {
+    pub(super) fn record(&self, client: &str, peer: IpAddr, now: Timestamp, is_right: bool) {
         let key = self.key(client, peer);
-        let mut streaks = lock(&self.streaks);
+        let mut streaks = self.streaks.lock();
         if is_right {
             streaks.remove(&key);
             return;
@@ -148,15 +153,12 @@ fn wait_after(count: u32) -> Duration {
         .min(LONGEST_WAIT)
 }
 
-fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, matters: impl Fn(&V) -> bool) {
+/// Removes what no longer counts when the map is full; everything, if that is not enough.
+fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, still_counts: impl Fn(&V) -> bool) {
     if counted.len() >= MAX_COUNTED {
-        counted.retain(|_, value| matters(value));
+        counted.retain(|_, value| still_counts(value));
     }
     if counted.len() >= MAX_COUNTED {
         counted.clear();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

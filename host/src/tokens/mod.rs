@@ -1,8 +1,10 @@
 //! The token service: clients and their secrets, registration templates, roles, access tokens, and who holds one.
 //!
-//! This front page never sees warp. Read on in `client.rs` (what a client is), `registration.rs` and `clients.rs` (its
-//! life), `issue.rs` (from a secret to a token), `verify.rs` and `trusted/` (from a token to a caller). All records are in
-//! one partition, `iam`, so that what belongs together moves in one commit:
+//! Read it in this order: `client.rs` and `client_id.rs` (what a client is), `tenants.rs`, `templates.rs` with `schema.rs`,
+//! and `statements.rs` with `statement.rs` (what a client registers with), `registration.rs` and `clients.rs` (the life of a
+//! client), `issue.rs` (from a secret to a token), `verify.rs` with `registry.rs` and `trusted/` (from a token to a caller),
+//! `roles.rs`, `expiry.rs` (the background jobs). `http/` is the only part that knows HTTP. All records are in one
+//! partition, `iam`, so that records that belong together change in one commit:
 //!
 //! | key | record |
 //! |---|---|
@@ -18,8 +20,8 @@
 //! | `statement/{tenantId}/{jti}` | a software statement, without its text |
 //!
 //! Jobs (`expiry.rs`): in the queue `pending` the id of a client, due when it is removed unless it was authorized or
-//! revoked before; in `statements` the end of a statement's key, due when it expires; in `keys` one, due when something
-//! of a key that was replaced is to be removed.
+//! revoked before; in `statements` the tenant and id of a statement, due when it expires; in `keys` one, due when a part of
+//! a replaced key is to be removed.
 
 mod body;
 pub mod client;
@@ -33,17 +35,17 @@ mod issue;
 mod jws;
 mod limits;
 mod provision;
-mod refusal;
 mod registration;
 mod registry;
 mod roles;
+pub mod schema;
 mod statement;
 mod statements;
-pub mod template;
 mod templates;
 mod tenants;
+mod token_cache;
+mod token_error;
 mod trusted;
-mod verified;
 mod verify;
 
 use std::sync::Arc;
@@ -58,37 +60,39 @@ use self::expiry::Expiry;
 pub use self::form::BasicCredentials;
 pub use self::issue::{Issued, MAX_FORM};
 use self::limits::{Registrations, WrongSecrets};
-pub use self::refusal::Refusal;
 pub use self::registration::{Registered, Registration};
 use self::registry::Registry;
 pub use self::roles::Role;
+use self::schema::SchemaCache;
 pub use self::statement::NewStatement;
-use self::template::Schemas;
 pub use self::templates::{NewTemplate, Template};
 pub use self::tenants::Tenant;
+use self::token_cache::TokenCache;
+pub use self::token_error::TokenError;
 use self::trusted::TrustedIssuers;
-use self::verified::VerifiedTokens;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::clock::Clock;
 use crate::data::feed::{Subscriber, keep_fresh};
 use crate::data::quota::Usage;
-use crate::data::records::{Change, Records};
+use crate::data::records::Records;
 use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
-use crate::load::workers::Workers;
+use crate::load::Workers;
 use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
 use crate::observe::readiness::State;
 use crate::store::Partition;
 
 const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";
+const CLIENT: &str = "client/";
+const ROLE: &str = "role/";
 
-/// What a snapshot keeps: enough to tell who is asking, nothing that proves it.
-const KEPT: Contents = Contents {
+/// What the snapshot contains: enough to verify callers, nothing that could sign or authenticate.
+const SNAPSHOT: Contents = Contents {
     prefixes: &[KEYS.record, PEPPER, ROLE, CLIENT],
     redact: without_secrets,
 };
@@ -104,8 +108,6 @@ fn without_secrets(key: &str, record: Bytes) -> Bytes {
         record
     }
 }
-const CLIENT: &str = "client/";
-const ROLE: &str = "role/";
 
 /// How long an access token is valid: `expires_in`.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(3_599);
@@ -150,9 +152,9 @@ pub struct Tokens {
     pepper: Pepper,
     /// The record of a client that does not exist, so that an unknown id costs the same work as a known one.
     absent_client: bytes::Bytes,
-    schemas: Arc<Schemas>,
+    schemas: Arc<SchemaCache>,
     trusted: TrustedIssuers,
-    verified: Arc<VerifiedTokens>,
+    token_cache: Arc<TokenCache>,
     max_stale_callers: Duration,
     registrations: Registrations,
     wrong_secrets: WrongSecrets,
@@ -171,23 +173,23 @@ struct Limits {
 }
 
 impl Tokens {
-    /// Reads what is needed, generates signing key and pepper on an empty store, and keeps what is in memory fresh.
+    /// Starts the service: generates the signing key and the pepper on an empty store, and keeps its caches fresh.
     ///
     /// # Errors
-    /// When the store is away, or a trusted issuer's keys cannot be read from their file.
+    /// When the store is unavailable, or a trusted issuer's keys cannot be read from their file.
     pub async fn start(app: &App) -> Result<Self> {
         let config = &app.config;
         let platform = TenantId::new(&config.platform_tenant)
             .ok_or_else(|| Error::Bug("platform_tenant is not a tenant id".to_owned()))?;
         let records = app.records(Partition::named(PARTITION));
         let keys = Keys::open(records.clone(), Arc::clone(&app.clock), KEYS).await?;
-        let pepper = read_or_create_pepper(&records).await?;
+        let (pepper, _) = records.get_or_put(PEPPER, &random_secret()?).await?;
         let clock = Arc::clone(&app.clock);
         let registry = Registry::new(records.clone(), clock, platform.clone(), Arc::clone(&keys));
         let registry = Arc::new(registry);
         registry.catch_up().await?;
         keep_fresh(&registry);
-        app.keep_in_snapshot(Partition::named(PARTITION), KEPT);
+        app.keep_in_snapshot(Partition::named(PARTITION), SNAPSHOT);
         Expiry::new(&records, &app.clock, &registry, &keys).register(&app.runner);
 
         let trusted = TrustedIssuers::start(&config.trusted_issuers, &platform, &app.clock);
@@ -208,7 +210,7 @@ impl Tokens {
             pepper: Pepper::new(pepper.as_bytes()),
             schemas: Arc::default(),
             trusted,
-            verified: Arc::default(),
+            token_cache: Arc::default(),
             max_stale_callers: config.max_stale_callers,
             registrations: Registrations::new(limits.registrations_per_minute),
             wrong_secrets: WrongSecrets::default(),
@@ -226,7 +228,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Registers what is known of the keys and of what is in memory.
+    /// Registers the readiness checks and metrics of the keys and the caches.
     fn measure(&self, app: &App) {
         let (keys, clock) = (Arc::clone(&self.keys), Arc::clone(&self.clock));
         app.readiness.check("keys", move || {
@@ -247,20 +249,20 @@ impl Tokens {
         let (registry, clock) = (Arc::downgrade(&self.registry), Arc::clone(&self.clock));
         app.metrics.collect(AGE_OF_MEMORY, move || {
             let registry = registry.upgrade();
-            let age = registry.and_then(|it| it.subscription().asked_age(clock.now()));
+            let age = registry.and_then(|it| it.subscription().age_if_used(clock.now()));
             let age = age.unwrap_or_default().as_secs_f64();
             vec![Sample::new([("kind", "callers")], age)]
         });
         let registry = Arc::downgrade(&self.registry);
-        let (verified, schemas) = (Arc::clone(&self.verified), Arc::clone(&self.schemas));
+        let (token_cache, schemas) = (Arc::clone(&self.token_cache), Arc::clone(&self.schemas));
         app.metrics.collect_memory(move || {
-            let (tokens, bytes) = verified.size();
-            let held = |kind, count, bytes| MemoryUse { kind, count, bytes };
+            let (tokens, bytes) = token_cache.size();
+            let used = |kind, count, bytes| MemoryUse { kind, count, bytes };
             let clients = registry.upgrade().map_or(0, |registry| registry.count());
             vec![
-                held("clients", clients, None),
-                held("verified_tokens", tokens, Some(bytes)),
-                held("schemas", schemas.count(), None),
+                used("clients", clients, None),
+                used("verified_tokens", tokens, Some(bytes)),
+                used("schemas", schemas.count(), None),
             ]
         });
     }
@@ -282,7 +284,7 @@ impl Tokens {
     /// How many clients and templates a tenant has.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn usage(&self, tenant: &TenantId) -> Result<Provisions> {
         let counts = counts::of(&self.records, Some(tenant)).await?;
         let usage = |used: i64, quota: i64| {
@@ -298,7 +300,7 @@ impl Tokens {
     /// The signing keys, the newest last.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn keys(&self) -> Result<Vec<KeyState>> {
         self.keys.states().await
     }
@@ -317,19 +319,4 @@ impl Tokens {
 /// The key of a client.
 fn client_key(id: &str) -> String {
     format!("{CLIENT}{id}")
-}
-
-/// The stored pepper. Several hosts may start at once on an empty store: one of them creates it, the others take it.
-async fn read_or_create_pepper(records: &Records) -> Result<String> {
-    let new = random_secret()?;
-    let plan = async || {
-        let mut change = Change::default();
-        if let Some(stored) = records.get::<String>(PEPPER).await? {
-            return Ok((change, stored.record));
-        }
-        change.expect::<String>(PEPPER, None);
-        change.put(PEPPER, &new)?;
-        Ok((change, new.clone()))
-    };
-    records.change(plan).await
 }

@@ -20,14 +20,14 @@ const MAX_PROVISIONED: u32 = 1_000;
 
 impl Tokens {
     /// Creates the platform's tenant and the operator's client on a store that has neither; answers whether it did.
-    /// `keep` writes the credentials to where the operator finds them, before they can be used: a crash in between locks
-    /// nobody out.
+    /// `save` writes the credentials to where the operator finds them, before they are valid: after a crash in between, the
+    /// next start creates new ones.
     ///
     /// # Errors
     /// [`Error::Conflict`] when another host was faster: the credentials written here are of no use then.
     pub async fn ensure_operator(
         &self,
-        keep: impl Fn(&Credentials) -> io::Result<()>,
+        save: impl Fn(&Credentials) -> io::Result<()>,
     ) -> Result<bool> {
         let key = tenants::key(&self.platform);
         if self.records.get::<StoredTenant>(&key).await?.is_some() {
@@ -35,7 +35,7 @@ impl Tokens {
         }
         let roles = vec![OPERATOR.to_owned()];
         let (client, credentials) = self.new_client(&self.platform, OPERATOR_SOFTWARE, 1, roles)?;
-        keep(&credentials).map_err(not_written)?;
+        save(&credentials).map_err(not_written)?;
         if self.put_authorized(&client, true).await? {
             return Ok(true);
         }
@@ -43,14 +43,14 @@ impl Tokens {
         Err(Error::Conflict(detail.to_owned()))
     }
 
-    /// Creates one more client for the operator: the way back when the credentials of all others are lost. `keep` writes
-    /// its credentials, before they can be used.
+    /// Creates one more client for the operator: for when the credentials of all others are lost. `save` writes its
+    /// credentials before they are valid.
     ///
     /// # Errors
     /// [`Error::NotFound`] on a store that has never had an operator: the first start creates one.
     pub async fn further_operator(
         &self,
-        keep: impl Fn(&Credentials) -> io::Result<()>,
+        save: impl Fn(&Credentials) -> io::Result<()>,
     ) -> Result<Credentials> {
         let key = tenants::key(&self.platform);
         if self.records.get::<StoredTenant>(&key).await?.is_none() {
@@ -66,7 +66,7 @@ impl Tokens {
             if existing.is_some() {
                 continue;
             }
-            keep(&credentials).map_err(not_written)?;
+            save(&credentials).map_err(not_written)?;
             if self.put_authorized(&client, false).await? {
                 return Ok(credentials);
             }
@@ -77,7 +77,7 @@ impl Tokens {
     /// Creates a tenant, if it does not exist, with one more authorized client with these roles.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn provision(
         &self,
         tenant: &TenantId,
@@ -130,7 +130,7 @@ impl Tokens {
         ))
     }
 
-    /// Stores a client that nobody needs to authorize, unless it exists already or, with `new_tenant`, its tenant does;
+    /// Stores a client that is authorized already, unless it exists or, with `new_tenant`, its tenant does;
     /// answers whether it did.
     async fn put_authorized(&self, client: &Client, new_tenant: bool) -> Result<bool> {
         let tenant_key = tenants::key(&client.tenant);
@@ -147,7 +147,7 @@ impl Tokens {
             if tenant.is_none() {
                 change.put(&tenant_key, &StoredTenant::new(None, client.registered))?;
             }
-            // The operator's own hands are not bound by quotas.
+            // Quotas do not apply to the operator.
             let tenant = Some(&client.tenant);
             counts::plan(&self.records, &mut change, tenant, Counts::CLIENT).await?;
             clients::put(&mut change, client)?;

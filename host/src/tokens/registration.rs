@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
-use tillgate_engine::Fault;
 use tracing::field::display;
 
 use super::client::{Client, Status, random_secret};
 use super::client_id::{self, Claims, Software};
 use super::clients;
 use super::expiry::{Expiry, PENDING};
-use super::templates::{self, Template};
-use super::tenants::{self, StoredTenant};
 use super::{Tokens, client_key, counts};
 use crate::data::feed::Subscriber;
-use crate::data::records::{Change, Versioned};
+use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::identity::network;
@@ -32,7 +29,7 @@ pub struct Registration {
     pub software: Software,
     /// Whether the global template of that software is used, or the tenant's.
     pub using_global_template: bool,
-    /// The tenant it wants to belong to.
+    /// The tenant that it registers for.
     pub tenant: TenantId,
     /// Its claims.
     pub claims: Claims,
@@ -82,14 +79,12 @@ impl Tokens {
                 Some(found) => found.record.merge_claims(&found.tenant, &registration)?,
                 None => registration.claims.clone(),
             };
-            let roles = self
-                .plan_template(&mut change, &registration, &claims)
-                .await?;
+            let roles = self.plan_roles(&mut change, &registration, &claims).await?;
             let mut client = self.pending(&registration, claims, roles, &secret)?;
             client.pending_from = Some(network(peer));
-            let held = self.registry.permissions_of(&client);
+            let permissions = self.registry.permissions_of(&client);
             if let Some(found) = &statement
-                && found.record.approves(held)?
+                && found.record.approves(permissions)?
             {
                 client.status = Status::Authorized;
                 client.pending_until = None;
@@ -118,7 +113,7 @@ impl Tokens {
     }
 
     /// Plans to expect the tenant and the template, and checks the claims; answers the roles that the client gets.
-    async fn plan_template(
+    async fn plan_roles(
         &self,
         change: &mut Change,
         registration: &Registration,
@@ -130,19 +125,8 @@ impl Tokens {
             tenant,
             ..
         } = registration;
-        let key = tenants::key(tenant);
-        let existing: Option<Versioned<StoredTenant>> = self.records.get(&key).await?;
-        if existing.is_none() {
-            return Err(unknown_tenant());
-        }
-        change.expect(&key, existing.as_ref());
-        let owner = (!using_global_template).then_some(tenant);
-        let key = templates::key(owner, software);
-        let template: Option<Versioned<Template>> = self.records.get(&key).await?;
-        let Some(template) = template else {
-            return Err(unknown_template(*using_global_template));
-        };
-        change.expect(&key, Some(&template));
+        let template = self.plan_template(change, tenant, *using_global_template, software);
+        let (key, template) = template.await?;
         let text = template.record.claims_schema.get();
         let schema = self
             .schemas
@@ -208,13 +192,13 @@ impl Tokens {
     ) -> Result<()> {
         let (records, limits, tenant) = (&self.records, &self.limits, &new.tenant);
         let before = old.map(clients::counted).unwrap_or_default();
-        let more = clients::counted(new).and(before.fewer());
-        let counts = counts::plan(records, change, Some(tenant), more).await?;
-        if more.clients > 0 && counts.clients > limits.clients {
-            let most = usize::try_from(limits.clients).unwrap_or_default();
-            return Err(Error::quota("clients", most));
+        let difference = clients::counted(new) - before;
+        let counts = counts::plan(records, change, Some(tenant), difference).await?;
+        if difference.clients > 0 && counts.clients > limits.clients {
+            let quota = usize::try_from(limits.clients).unwrap_or_default();
+            return Err(Error::quota("clients", quota));
         }
-        if more.pending > 0 && counts.pending > limits.pending_clients {
+        if difference.pending > 0 && counts.pending > limits.pending_clients {
             return Err(too_many_pending(
                 "too many clients of this tenant are pending",
             ));
@@ -224,10 +208,10 @@ impl Tokens {
             return Ok(());
         }
         if let Some(from) = gone {
-            counts::plan_from(records, change, tenant, (from, -1)).await?;
+            counts::plan_pending_from(records, change, tenant, (from, -1)).await?;
         }
         if let Some(from) = new.pending_from {
-            let count = counts::plan_from(records, change, tenant, (from, 1)).await?;
+            let count = counts::plan_pending_from(records, change, tenant, (from, 1)).await?;
             if count > limits.pending_clients_per_address {
                 let detail = "too many clients of this tenant are pending that were registered from this address";
                 return Err(too_many_pending(detail));
@@ -242,23 +226,6 @@ fn too_many_pending(detail: &str) -> Error {
         detail: detail.to_owned(),
         retry_after: PENDING_RETRY,
     }
-}
-
-pub(super) fn unknown_tenant() -> Error {
-    Error::invalid("$.tenantId", "is not the id of a tenant")
-}
-
-pub(super) fn unknown_template(global: bool) -> Error {
-    let whose = if global {
-        "global template"
-    } else {
-        "template of the tenant"
-    };
-    let message = format!("no {whose} exists for this softwareId and softwareVersion");
-    Error::Invalid(vec![Fault {
-        path: "$".to_owned(),
-        message: message.into(),
-    }])
 }
 
 impl Expiry {

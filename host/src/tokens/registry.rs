@@ -1,13 +1,14 @@
-//! What every request needs to know, in memory and as fresh as the store: roles, and what clients may do.
+//! The cache of what every request needs, as fresh as the store: roles, and what clients may do.
 //!
-//! A client is read when it is first needed and kept in an [`AccessCell`] from then on; the change feed keeps cells, roles
-//! and signing keys as they are in the store (`feed.rs`). A token that was verified holds the cell of its client, so that
-//! verifying it again costs no look-up and revoking the client works at once. Unknown ids leave nothing behind.
+//! A client is read when it is first needed and cached in an [`AccessCell`] from then on; the change feed updates cells,
+//! roles and signing keys (`data/feed.rs`). A verified token in the token cache refers to the cell of its client, so that
+//! verifying it again costs no look-up, and revoking the client takes effect at once. Unknown ids are not cached.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use super::client::{Client, Status};
@@ -23,7 +24,7 @@ use crate::store::Entry;
 /// A role that is not built in, as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct StoredRole {
-    /// The names of its permissions, also of such that no route here asks for.
+    /// The names of its permissions, including those that no route here requires.
     pub(super) permissions: Vec<String>,
 }
 
@@ -63,13 +64,13 @@ impl Roles {
     /// whatever its roles have become since it got them (`tokens.md`, "Permissions").
     pub(super) fn of(&self, roles: &[String], platform: bool) -> Permissions {
         let own = roles.iter().filter(|role| platform || *role != OPERATOR);
-        let held = own
+        let permissions = own
             .filter_map(|role| self.get(role))
             .fold(Permissions::default(), Permissions::union);
         if platform {
-            held
+            permissions
         } else {
-            held.without_platform_only()
+            permissions.without_platform_only()
         }
     }
 }
@@ -101,7 +102,7 @@ pub(super) struct Registry {
 #[derive(Debug, Default)]
 struct Clients {
     cells: HashMap<Arc<str>, Arc<AccessCell>>,
-    /// Counts what was applied: what was read before may be stale.
+    /// Incremented by each change: a record that was read before it may be stale.
     generation: u64,
 }
 
@@ -145,7 +146,7 @@ impl Registry {
     pub(super) async fn cell(&self, id: &str) -> Result<Option<Arc<AccessCell>>> {
         loop {
             let generation = {
-                let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
+                let clients = self.clients.read();
                 if let Some(cell) = clients.cells.get(id) {
                     return Ok(Some(Arc::clone(cell)));
                 }
@@ -155,7 +156,7 @@ impl Registry {
                 return Ok(None);
             };
             let access = self.access(client.record);
-            let mut clients = self.write();
+            let mut clients = self.clients.write();
             // Something changed while this was read: it may have been this client.
             if clients.generation == generation {
                 let new = || Arc::new(AccessCell::from_pointee(access));
@@ -165,10 +166,9 @@ impl Registry {
         }
     }
 
-    /// How many clients are in memory.
+    /// How many clients are cached.
     pub(super) fn count(&self) -> usize {
-        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
-        clients.cells.len()
+        self.clients.read().cells.len()
     }
 
     fn access(&self, client: Client) -> ClientAccess {
@@ -193,8 +193,8 @@ impl Registry {
             (role, (stored, permissions))
         });
         let roles = Roles(roles.collect());
-        let mut clients = self.write();
-        // A client that is being read right now would get what the old roles hold: it must be read again.
+        let mut clients = self.clients.write();
+        // A client that is being read right now would get the permissions of the old roles: it must be read again.
         clients.generation = clients.generation.wrapping_add(1);
         for cell in clients.cells.values() {
             if let Some(access) = cell.load_full() {
@@ -207,7 +207,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Reads again those of these clients that are in memory.
+    /// Reads these clients again.
     async fn apply_clients(&self, ids: &[Arc<str>]) -> Result<()> {
         for ids in ids.chunks(PAGE) {
             let keys: Vec<String> = ids.iter().map(|id| client_key(id)).collect();
@@ -220,7 +220,7 @@ impl Registry {
     }
 
     fn put(&self, id: &Arc<str>, entry: Option<Entry>) -> Result<()> {
-        // A client that cannot be read is refused, and does not keep the others from being read.
+        // A client whose record is damaged is refused; the others are still read.
         let client = entry.and_then(|entry| match decode_entry::<Client>(id, &entry) {
             Ok(client) => Some(client),
             Err(cause) => {
@@ -229,7 +229,7 @@ impl Registry {
             }
         });
         let access = client.map(|client| Arc::new(self.access(client.record)));
-        let mut clients = self.write();
+        let mut clients = self.clients.write();
         let Some(cell) = clients.cells.get(id) else {
             return Ok(());
         };
@@ -244,23 +244,19 @@ impl Registry {
         Ok(())
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Clients> {
-        self.clients.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn mark_stale(&self) {
-        let mut clients = self.write();
+        let mut clients = self.clients.write();
         clients.generation = clients.generation.wrapping_add(1);
     }
 
-    /// Those of these clients that are in memory; all that are, without a selection.
-    fn known(&self, ids: Option<&BTreeSet<&str>>) -> Vec<Arc<str>> {
-        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
+    /// Those of these clients that are cached; without ids, all that are.
+    fn cached(&self, ids: Option<&BTreeSet<&str>>) -> Vec<Arc<str>> {
+        let clients = self.clients.read();
         match ids {
             None => clients.cells.keys().cloned().collect(),
             Some(ids) => {
-                let known = ids.iter().filter_map(|id| clients.cells.get_key_value(*id));
-                known.map(|(id, _)| Arc::clone(id)).collect()
+                let cached = ids.iter().filter_map(|id| clients.cells.get_key_value(*id));
+                cached.map(|(id, _)| Arc::clone(id)).collect()
             }
         }
     }
@@ -286,13 +282,13 @@ impl Subscriber for Registry {
     }
 
     async fn apply(&self, changed: Changed) -> Result<()> {
-        // What is being read right now may be stale; what is read from here on is not.
+        // A record that is being read right now may be stale; one that is read from here on is not.
         self.mark_stale();
         match changed {
             Changed::Everything => {
                 self.keys.reload().await?;
                 self.apply_roles().await?;
-                self.apply_clients(&self.known(None)).await
+                self.apply_clients(&self.cached(None)).await
             }
             Changed::Keys(keys) => {
                 if keys.iter().any(|key| key == self.keys.record()) {
@@ -302,7 +298,7 @@ impl Subscriber for Registry {
                     self.apply_roles().await?;
                 }
                 let ids = keys.iter().filter_map(|key| key.strip_prefix(CLIENT));
-                self.apply_clients(&self.known(Some(&ids.collect()))).await
+                self.apply_clients(&self.cached(Some(&ids.collect()))).await
             }
         }
     }

@@ -62,7 +62,7 @@ impl Tokens {
         Role::built_in(id).or(stored).ok_or_else(unknown_role)
     }
 
-    /// Creates or replaces a role. Permissions that no route here asks for are kept and have no effect.
+    /// Creates or replaces a role. Permissions that no route here requires are stored and have no effect.
     ///
     /// # Errors
     /// [`Error::Conflict`] for a role that is built in; [`Error::Denied`] for more than the caller can grant;
@@ -149,10 +149,10 @@ impl Tokens {
     ) -> Result<()> {
         let known = self.registry.roles();
         let mut unknown = Vec::new();
-        let mut held = Permissions::default();
+        let mut all = Permissions::default();
         for (index, role) in roles.iter().enumerate() {
             match known.get(role) {
-                Some(permissions) => held = held.union(permissions),
+                Some(permissions) => all = all.union(permissions),
                 None => unknown.push(Fault {
                     path: format!("$.roles[{index}].roleId"),
                     message: format!("is not the id of a role: {role}").into(),
@@ -166,13 +166,13 @@ impl Tokens {
         let reserved = |role: &&String| {
             known
                 .get(role)
-                .is_some_and(|held| held != held.without_platform_only())
+                .is_some_and(|permissions| permissions != permissions.without_platform_only())
         };
         if !platform && let Some(role) = roles.iter().find(reserved) {
             let detail = format!("the role {role} is for the platform's own clients");
             return Err(Error::Denied(detail));
         }
-        caller.require_grantable(held)
+        caller.require_grantable(all)
     }
 }
 

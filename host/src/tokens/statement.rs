@@ -3,7 +3,7 @@
 //! A statement is a JWT that a client presents when it registers. What counts is its record: the text must be, byte for
 //! byte, the text that this service signed and stored the SHA-256 of. That says all that the signature says, costs less,
 //! ends when the statement is withdrawn, and outlives the key that signed it, which is removed an hour after the next one
-//! signs. Anyone else can verify its signature with the JWKS for as long as its key is published. Pure.
+//! signs. Other services can verify its signature with the JWKS for as long as its key is published. Pure.
 
 use std::time::Duration;
 
@@ -84,10 +84,10 @@ pub(super) struct StatementClaims<'a> {
     pub(super) auto_approve: bool,
 }
 
-/// The names of those permissions that only the platform's own clients may hold.
-pub(super) fn platform_only(held: Permissions) -> impl Iterator<Item = &'static str> {
-    let held = held.iter().filter(|held| held.platform_only());
-    held.map(Permission::as_str)
+/// The names of those permissions that only the platform's own clients may have.
+pub(super) fn platform_only(permissions: Permissions) -> impl Iterator<Item = &'static str> {
+    let reserved = permissions.iter().filter(|one| one.platform_only());
+    reserved.map(Permission::as_str)
 }
 
 /// The digest of a statement's text, as it is stored.
@@ -96,21 +96,21 @@ pub(super) fn digest(text: &str) -> String {
 }
 
 /// The tenant and the id that a text claims to have. Nothing of it is trusted before it is compared with the record.
-pub(super) fn name_of(text: &str) -> Option<(TenantId, Uuid)> {
+pub(super) fn claimed_id(text: &str) -> Option<(TenantId, Uuid)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Named {
+    struct UnverifiedClaims {
         tenant_id: String,
         jti: String,
     }
     let payload = text.split('.').nth(1)?;
     let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
-    let named: Named = serde_json::from_slice(&payload).ok()?;
-    let jti = Uuid::try_parse(&named.jti).ok()?;
-    Some((TenantId::new(&named.tenant_id)?, jti))
+    let claims: UnverifiedClaims = serde_json::from_slice(&payload).ok()?;
+    let jti = Uuid::try_parse(&claims.jti).ok()?;
+    Some((TenantId::new(&claims.tenant_id)?, jti))
 }
 
-/// One error for everything that is not a valid statement, so that it tells nothing about others.
+/// One error for everything that is not a valid statement, so that it does not reveal which statements exist.
 pub(super) fn unknown_statement() -> Error {
     let rule = "is not a statement of this service, was withdrawn, or has expired";
     Error::invalid(PATH, rule)
@@ -159,16 +159,16 @@ impl Statement {
         Err(Error::Invalid(paths.into_iter().map(fault).collect()))
     }
 
-    /// Whether a client that would hold these permissions is authorized at once.
+    /// Whether a client that would get these permissions is authorized at once.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it would hold more of the platform's permissions than the statement approves: the template or
+    /// [`Error::Invalid`] when it would get more of the platform's permissions than the statement approves: the template or
     /// a role has changed since.
-    pub(super) fn approves(&self, held: Permissions) -> Result<bool> {
+    pub(super) fn approves(&self, permissions: Permissions) -> Result<bool> {
         let Some(approved) = &self.approves else {
             return Ok(false);
         };
-        if platform_only(held).all(|name| approved.iter().any(|approved| approved == name)) {
+        if platform_only(permissions).all(|name| approved.iter().any(|approved| approved == name)) {
             return Ok(true);
         }
         let rule = "approves less than the template gives now: make a new one";

@@ -1,5 +1,5 @@
 //! Software statements (`tokens.md`, "Life of a client", 2): creating them, withdrawing them, and finding the one that a
-//! client presents. What a statement says stands in `statement.rs`.
+//! client presents. What a statement is, is in `statement.rs`.
 //!
 //! A statement serves any number of clients until it expires or is withdrawn: one is enough for a fleet of tills.
 //! Withdrawing it stops no client that has registered with it.
@@ -9,13 +9,10 @@ use uuid::Uuid;
 
 use super::client_id;
 use super::expiry::{Expiry, STATEMENTS};
-use super::registration::{unknown_template, unknown_tenant};
 use super::statement::{
-    NewStatement, Statement, StatementClaims, TYPE, digest, name_of, platform_only,
+    NewStatement, Statement, StatementClaims, TYPE, claimed_id, digest, platform_only,
     unknown_statement,
 };
-use super::templates::{self, Template};
-use super::tenants::{self, StoredTenant};
 use super::{ListPage, Tokens};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Versioned, decode_entry};
@@ -38,9 +35,13 @@ fn audit(action: &str, tenant: &TenantId, jti: Uuid, by: &str) {
     tracing::info!(target: "audit", action, statement = %jti, %tenant, by);
 }
 
+pub(super) fn unknown_id() -> Error {
+    Error::NotFound("no software statement has this id".to_owned())
+}
+
 /// The statement that a client presents.
 #[derive(Debug)]
-pub(super) struct FoundStatement {
+pub(super) struct PresentedStatement {
     pub(super) tenant: TenantId,
     pub(super) jti: Uuid,
     pub(super) record: Statement,
@@ -112,26 +113,17 @@ impl Tokens {
         tenant: &TenantId,
         new: &NewStatement,
     ) -> Result<Option<Vec<String>>> {
-        let tenant_key = tenants::key(tenant);
-        let existing: Option<Versioned<StoredTenant>> = self.records.get(&tenant_key).await?;
-        if existing.is_none() {
-            return Err(unknown_tenant());
-        }
-        change.expect(&tenant_key, existing.as_ref());
-        let owner = (!new.using_global_template).then_some(tenant);
-        let key = templates::key(owner, &new.software);
-        let template: Option<Versioned<Template>> = self.records.get(&key).await?;
-        let Some(template) = template else {
-            return Err(unknown_template(new.using_global_template));
-        };
-        change.expect(&key, Some(&template));
+        let template = self.plan_template(change, tenant, new.using_global_template, &new.software);
+        let (_, template) = template.await?;
         if !new.auto_approve {
             return Ok(None);
         }
         let roles: Vec<String> = template.record.roles().map(str::to_owned).collect();
-        let held = self.registry.permissions(&roles, tenant);
-        caller.require_grantable(held)?;
-        Ok(Some(platform_only(held).map(str::to_owned).collect()))
+        let permissions = self.registry.permissions(&roles, tenant);
+        caller.require_grantable(permissions)?;
+        Ok(Some(
+            platform_only(permissions).map(str::to_owned).collect(),
+        ))
     }
 
     /// Statements of a tenant, by id, after the one that `cursor` names.
@@ -180,8 +172,7 @@ impl Tokens {
             let now = self.clock.now();
             let read = read.filter(|read| read.record.is_valid(now));
             if read.is_none() {
-                let detail = "no software statement has this id";
-                return Err(Error::NotFound(detail.to_owned()));
+                return Err(unknown_id());
             }
             change.expect(&key, read.as_ref());
             change.delete(&key);
@@ -200,8 +191,8 @@ impl Tokens {
         &self,
         change: &mut Change,
         text: &str,
-    ) -> Result<FoundStatement> {
-        let (tenant, jti) = name_of(text).ok_or_else(unknown_statement)?;
+    ) -> Result<PresentedStatement> {
+        let (tenant, jti) = claimed_id(text).ok_or_else(unknown_statement)?;
         let key = key(&tenant, jti);
         let read: Option<Versioned<Statement>> = self.records.get(&key).await?;
         let now = self.clock.now();
@@ -210,7 +201,7 @@ impl Tokens {
         };
         let read = read.filter(ours).ok_or_else(unknown_statement)?;
         change.expect(&key, Some(&read));
-        Ok(FoundStatement {
+        Ok(PresentedStatement {
             tenant,
             jti,
             record: read.record,

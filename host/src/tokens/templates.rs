@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::Tokens;
 use super::client_id::Software;
 use super::counts::{self, Counts};
-use super::template::Schema;
+use super::schema::Schema;
+use super::{Tokens, tenants};
 use crate::data::etag::{self, Preconditions};
 use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
@@ -73,7 +73,7 @@ fn prefix(tenant: Option<&TenantId>) -> String {
 }
 
 /// The key of a template.
-pub(super) fn key(tenant: Option<&TenantId>, software: &Software) -> String {
+fn key(tenant: Option<&TenantId>, software: &Software) -> String {
     format!("{}{}/{}", prefix(tenant), software.id, software.version)
 }
 
@@ -106,8 +106,8 @@ impl Tokens {
             }
             let counts = counts::plan(&self.records, &mut change, tenant, Counts::TEMPLATE).await?;
             if tenant.is_some() && counts.templates > self.limits.templates {
-                let most = usize::try_from(self.limits.templates).unwrap_or_default();
-                return Err(Error::quota("templates", most));
+                let quota = usize::try_from(self.limits.templates).unwrap_or_default();
+                return Err(Error::quota("templates", quota));
             }
             change.expect(&key, read.as_ref());
             change.put(&key, &template)?;
@@ -173,13 +173,38 @@ impl Tokens {
             preconditions.check(Some(&etag::of_json(&read.record)?))?;
             change.expect(&key, Some(&read));
             change.delete(&key);
-            let fewer = Counts::TEMPLATE.fewer();
-            counts::plan(&self.records, &mut change, tenant, fewer).await?;
+            counts::plan(&self.records, &mut change, tenant, -Counts::TEMPLATE).await?;
             Ok((change, ()))
         };
         self.records.change(plan).await?;
         tracing::info!(target: "audit", action = "template.deleted", key, by = &*caller.subject);
         Ok(())
+    }
+
+    /// Plans to expect a tenant, and the template that its clients of a software register with; answers the template and
+    /// its key.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when one of them does not exist.
+    pub(super) async fn plan_template(
+        &self,
+        change: &mut Change,
+        tenant: &TenantId,
+        using_global_template: bool,
+        software: &Software,
+    ) -> Result<(String, Versioned<Template>)> {
+        tenants::plan_existing(&self.records, change, tenant).await?;
+        let key = key((!using_global_template).then_some(tenant), software);
+        let Some(template) = self.records.get::<Template>(&key).await? else {
+            let whose = match using_global_template {
+                true => "global template",
+                false => "template of the tenant",
+            };
+            let message = format!("no {whose} exists for this softwareId and softwareVersion");
+            return Err(Error::invalid("$", message));
+        };
+        change.expect(&key, Some(&template));
+        Ok((key, template))
     }
 }
 

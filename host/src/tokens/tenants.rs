@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Tokens;
 use crate::clock::Timestamp;
 use crate::data::etag::{self, Preconditions, Written};
-use crate::data::records::{Change, Versioned};
+use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, Permission, TenantId};
 
@@ -27,6 +27,23 @@ impl StoredTenant {
     pub(super) const fn new(name: Option<String>, created: Timestamp) -> Self {
         Self { name, created }
     }
+}
+
+/// Plans to expect a tenant.
+///
+/// # Errors
+/// [`Error::Invalid`] when it does not exist.
+pub(super) async fn plan_existing(
+    records: &Records,
+    change: &mut Change,
+    tenant: &TenantId,
+) -> Result<()> {
+    let key = key(tenant);
+    let Some(read) = records.get::<StoredTenant>(&key).await? else {
+        return Err(Error::invalid("$.tenantId", "is not the id of a tenant"));
+    };
+    change.expect(&key, Some(&read));
+    Ok(())
 }
 
 /// A tenant as it is answered.
@@ -96,7 +113,7 @@ impl Tokens {
     /// Every tenant, by id.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn tenants(&self) -> Result<Vec<Tenant>> {
         let tenants = self.records.all::<StoredTenant>(TENANT).await?;
         Ok(tenants

@@ -1,8 +1,8 @@
 //! From a token to its caller: the checks of `tokens.md`, "Verifying a caller", in that order.
 //!
 //! A token that was verified is cached with the access cell of its client until it expires. What the client may do is
-//! read from the cell every time, so revoking works at once. A token of a trusted issuer is checked in `trusted/` from its
-//! `alg` on; what the roles of its user hold is looked up every time as well.
+//! read from the cell every time, so revoking takes effect at once. A token of a trusted issuer is checked in `trusted/` from
+//! its `alg` on; the permissions of its user's roles are looked up every time as well.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::data::feed::{Staleness, Subscriber};
 use crate::error::Result;
 use crate::identity::Caller;
 
-/// The claims that decide. Types are strict: an `exp` that is a string or a fraction is malformed.
+/// The claims that are checked. Types are strict: an `exp` that is a string or a fraction is malformed.
 #[derive(Deserialize)]
 struct TokenClaims {
     iss: String,
@@ -70,11 +70,11 @@ fn caller(access: Option<&ClientAccess>) -> Result<Arc<Caller>> {
 }
 
 impl Tokens {
-    /// The caller that a token names, and how old that is in memory.
+    /// The caller that a token names, and how old the answer from memory is.
     ///
     /// # Errors
     /// [`Unauthenticated`](crate::error::Error::Unauthenticated) saying why it names none;
-    /// [`Unavailable`](crate::error::Error::Unavailable) when the store is away and the client is not in memory, or what
+    /// [`Unavailable`](crate::error::Error::Unavailable) when the store is unavailable and the client is not in memory, or what
     /// is in memory is older than `max_stale_callers`.
     pub async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Staleness)> {
         let now = self.clock.now();
@@ -82,7 +82,7 @@ impl Tokens {
             .registry
             .ensure_within(now, self.max_stale_callers)
             .await?;
-        let known = self.verified.find(token, |verified| {
+        let known = self.token_cache.find(token, |verified| {
             let is_current = now < verified.until;
             is_current.then(|| verified.caller(&self.registry, now))
         });
@@ -91,7 +91,7 @@ impl Tokens {
         }
         let verified = Box::pin(self.check(token, now)).await?;
         let caller = verified.caller(&self.registry, now)?;
-        self.verified.insert(token, verified, now);
+        self.token_cache.insert(token, verified, now);
         Ok((caller, staleness))
     }
 

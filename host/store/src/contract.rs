@@ -327,11 +327,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Hints about every partition, for a reader that serves all of them.
     fn partition_hints(&self) -> PartitionHints;
 
-    /// Until when hints are complete: whatever was acknowledged before this moment, on any host, has reached its listeners
-    /// here. `None` while that is not known. Whoever has taken in the hints that came so far is as fresh as this.
+    /// Until when hints are complete: the hint of every commit that was acknowledged before this moment, on any host, has
+    /// reached its listeners here. `None` while that is not known. A reader that has acted on all hints so far is as fresh as
+    /// this.
     fn hints_as_of(&self) -> Option<Timestamp>;
 
-    /// The moment of everything that it answers, of a store that does not change any more; `None` of all others.
+    /// The time of the snapshot, for a store that answers from one; `None` for all others.
     fn snapshot_of(&self) -> Option<Timestamp> {
         None
     }

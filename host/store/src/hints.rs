@@ -1,11 +1,12 @@
 //! Hints about partitions that changed: the part of [`Store::hints`](super::contract::Store::hints) and
 //! [`Store::partition_hints`](super::contract::Store::partition_hints) that every store shares.
 //!
-//! A partition costs memory only while somebody listens to it.
+//! A partition takes memory only while it has listeners.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 
 use super::partition::Partition;
@@ -77,9 +78,7 @@ impl Changes {
     }
 
     fn lock(&self) -> MutexGuard<'_, ChangedPartitions> {
-        self.partitions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.partitions.lock()
     }
 }
 
@@ -147,6 +146,6 @@ impl Listeners {
     }
 
     fn lock(&self) -> MutexGuard<'_, Channels> {
-        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.channels.lock()
     }
 }

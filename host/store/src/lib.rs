@@ -1,4 +1,4 @@
-//! The store: what the product keeps, and the guarantees it keeps it with.
+//! The store: the product's data, and the guarantees for it.
 //!
 //! A store is a set of **partitions**. A partition has keys with revisions, append-only logs and queues of jobs with
 //! due times. A [`Commit`] is atomic within one partition and nothing spans two; state, messages and jobs that belong

@@ -23,8 +23,8 @@ pub trait Portable: Store {
         max: usize,
     ) -> Result<Vec<QueuedJob>, Unavailable>;
 
-    /// Imports a part of another store's partition unchanged. This is not a commit: it has no revision and notifies
-    /// nobody. A repeat changes nothing. The partition is not listed before its [`Part::Counters`] are imported.
+    /// Imports a part of another store's partition unchanged. This is not a commit: it has no revision and causes no
+    /// hints. A repeat changes nothing. The partition is not listed before its [`Part::Counters`] are imported.
     async fn restore(&self, partition: &Partition, part: Part) -> Result<(), Unavailable>;
 }
 

@@ -1,10 +1,10 @@
 //! Threads whose work can wait, unlike requests.
 
-/// The nice value of work that follows requests, such as deliveries: what serves goes first, and it keeps its share on a
-/// machine that is busy with other things too.
+/// The nice value of work that follows requests, such as deliveries: requests go first, and the work still gets a share of
+/// a busy machine.
 pub const BACKGROUND: i32 = 5;
 
-/// The nice value of upkeep, which has time.
+/// The nice value of maintenance, such as checkpoints and backups, which is not urgent.
 pub const UPKEEP: i32 = 10;
 
 /// Lowers the priority of the thread that runs this.

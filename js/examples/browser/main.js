@@ -1,6 +1,6 @@
 // Decides in a page without a build step. Works under `script-src 'self' 'wasm-unsafe-eval'`.
 
-import { Catalog, describe, init } from "./tillgate/src/browser.js";
+import { Catalog, describe, init } from "./tillgate/src/runtime/browser.js";
 
 await init();
 

@@ -81,7 +81,7 @@ impl Hosts {
 
     /// Waits until the store is known to be away, whose hints are complete no further than until `gone`.
     pub async fn is_away(&self, gone: Timestamp) {
-        until("the store is away", || {
+        until("the store is unavailable", || {
             assert!(self.as_of() <= gone, "it has not answered since");
             matches!(self.shared.reader.health(), Health::Away { .. })
         })

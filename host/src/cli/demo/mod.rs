@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::http::Listener;
 use crate::identity::TenantId;
 use crate::routes::Features;
-use crate::server::{Serving, bind, explain as explain_error, listening, open_store, start_on};
+use crate::server::{Serving, bind, error_text, listening, open_store, start_on};
 use crate::store::StoreUrl;
 use crate::tokens::Credentials;
 
@@ -93,20 +93,20 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     let (app, features) = start_on(config, store).await?;
     let receivers = Receivers::bind().await?;
     let receivers_url = receivers.url.clone();
-    let lines = receivers.serve(&app, &features).map_err(explain_error)?;
+    let lines = receivers.serve(&app, &features).map_err(error_text)?;
     let filled = fill(&app, &features, &receivers_url).await;
-    let credentials = filled.map_err(explain_error)?;
+    let credentials = filled.map_err(error_text)?;
     let env_file = env_file.map(|file| {
         let beside = folder.path().join("credentials.json");
         EnvFile::write(file, &app.config, &credentials, &receivers_url, &beside)
     });
     let _env_file = env_file.transpose()?;
-    let explain = || {
-        explain(&app, &credentials, &receivers_url);
+    let print = || {
+        print_instructions(&app, &credentials, &receivers_url);
         lines.print();
     };
     let serving = Serving::new(Arc::clone(&app), &features)?;
-    serving.until_signal(listener, explain, async {}).await
+    serving.until_signal(listener, print, async {}).await
 }
 
 async fn bind_somewhere(wanted: SocketAddr) -> Result<Listener, String> {
@@ -159,7 +159,7 @@ async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Cre
     Ok(credentials)
 }
 
-fn explain(app: &App, credentials: &Credentials, receivers_url: &str) {
+fn print_instructions(app: &App, credentials: &Credentials, receivers_url: &str) {
     let url = app.config.public_url();
     let Credentials {
         client_id,

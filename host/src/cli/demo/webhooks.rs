@@ -91,8 +91,7 @@ impl Receivers {
             app.metrics.requests(),
         )?;
         let server = Server::new(table, features.tokens.clone(), app);
-        let filter = crate::http::filter(server);
-        tokio::spawn(self.socket.serve(filter, std::future::pending()));
+        tokio::spawn(self.socket.serve(server, std::future::pending()));
         Ok(Lines(lines))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use backon::Retryable;
 use reqwest::header::{
     CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
@@ -22,10 +23,10 @@ const LIMITS: Limits = Limits {
     destinations: Destinations::Local,
 };
 
-/// How much of an answer is reported: more than the journal shows, for the host must recognise secrets in it.
-const REPORTED: usize = 5 << 10;
+/// How much of an answer is reported: more than the journal stores, because the host must recognise secrets in it.
+const MAX_REPORTED: usize = 5 << 10;
 
-/// The pauses between reports that the host does not take.
+/// The pauses before an outcome is reported again.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -39,14 +40,14 @@ pub(super) struct Forwarder {
     json: bool,
 }
 
-/// What follows a delivery.
+/// The result of forwarding a delivery.
 pub(super) enum Forwarded {
-    /// The next one.
-    Shown,
-    /// Nothing: the reader of its output is gone.
-    Unread,
-    /// Nothing: the receiver wants no more.
-    Gone,
+    /// It was reported and printed.
+    Reported,
+    /// Stdout is closed.
+    StdoutClosed,
+    /// The receiver answered 410, which disables the webhook.
+    ReceiverGone,
 }
 
 /// A delivery as the host sends it.
@@ -92,21 +93,21 @@ impl Forwarder {
             "{webhook}/deliveries/{}/outcome",
             segment(&delivery.delivery_id)
         );
-        let reported = tell(session, &path, &report).await;
+        let reported = report_outcome(session, &path, &report).await;
         if let Err(cause) = &reported {
             let id = &delivery.delivery_id;
             eprintln!("tillgate: the outcome of the delivery {id} could not be reported: {cause}");
         }
         let after = reported.unwrap_or_default();
         let line = match self.json {
-            true => in_json(&delivery, &report, &after).to_string(),
-            false => in_words(&delivery, &answered, millis, &after),
+            true => as_json(&delivery, &report, &after).to_string(),
+            false => describe(&delivery, &answered, millis, &after),
         };
         let is_gone = answered.is_ok_and(|head| head.status == reqwest::StatusCode::GONE);
         Ok(match print_on(&format!("{line}\n"))? {
-            _ if is_gone => Forwarded::Gone,
-            true => Forwarded::Shown,
-            false => Forwarded::Unread,
+            _ if is_gone => Forwarded::ReceiverGone,
+            true => Forwarded::Reported,
+            false => Forwarded::StdoutClosed,
         })
     }
 
@@ -124,12 +125,12 @@ impl Forwarder {
         let request = self.http.request(Method::POST, self.to.clone());
         let request = request.headers(headers).body(delivery.request.body.clone());
         let deadline = Duration::from_millis(delivery.deadline_ms).min(LIMITS.deadline);
-        let answered = timeout(deadline, self.http.send_for_head(request, REPORTED)).await;
+        let answered = timeout(deadline, self.http.send_for_head(request, MAX_REPORTED)).await;
         answered.unwrap_or(Err(EgressError::Deadline(deadline)))
     }
 }
 
-/// What the host is told.
+/// The outcome of a delivery, for the host.
 fn report(delivery: &Delivery, answered: &Result<Head, EgressError>, millis: u64) -> Value {
     let (name, value) = match answered {
         Ok(head) => {
@@ -154,7 +155,7 @@ fn report(delivery: &Delivery, answered: &Result<Head, EgressError>, millis: u64
     json!({ "receipt": delivery.receipt, "durationMs": millis, (name): value })
 }
 
-/// The kinds of the journal.
+/// The kind of an error, as the journal has it.
 const fn kind_of(cause: &EgressError) -> &'static str {
     match cause {
         EgressError::Refused(_) => "REFUSED_ADDRESS",
@@ -166,26 +167,27 @@ const fn kind_of(cause: &EgressError) -> &'static str {
     }
 }
 
-/// Reports an outcome, again if the host was away or the token has ended; answers the delivery as it is by then.
-async fn tell(mut session: Session, path: &str, report: &Value) -> Result<Value, Failure> {
+/// Reports an outcome, again if the host did not answer or the token has expired; answers the delivery as it is by then.
+async fn report_outcome(session: Session, path: &str, report: &Value) -> Result<Value, Failure> {
     let document = report.to_string().into_bytes();
-    let mut pauses = PAUSES.into_iter();
-    loop {
-        let told = session.post(path, "application/json", document.clone());
-        match (told.await, pauses.next()) {
-            (Ok(delivery), _) => return Ok(delivery.value),
-            (Err(cause), None) => return Err(cause),
-            (Err(_), Some(pause)) => {
-                tokio::time::sleep(pause).await;
-                // A host that is away still is when the report is tried again.
+    let mut is_first = true;
+    let post = || {
+        let (mut session, document) = (session.clone(), document.clone());
+        let renews = !std::mem::take(&mut is_first);
+        async move {
+            if renews {
+                // A host that does not answer will not take the report either.
                 let _ = session.renew().await;
             }
+            session.post(path, "application/json", document).await
         }
-    }
+    };
+    let reported = post.retry(PAUSES.into_iter()).sleep(tokio::time::sleep);
+    Ok(reported.await?.value)
 }
 
 /// A delivery on one line.
-fn in_words(
+fn describe(
     delivery: &Delivery,
     answered: &Result<Head, EgressError>,
     millis: u64,
@@ -210,7 +212,7 @@ fn in_words(
 }
 
 /// A delivery as JSON: what was answered, and what has become of it.
-fn in_json(delivery: &Delivery, report: &Value, after: &Value) -> Value {
+fn as_json(delivery: &Delivery, report: &Value, after: &Value) -> Value {
     let known = json!({
         "at": delivery.at,
         "eventType": delivery.event_type,

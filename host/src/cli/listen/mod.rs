@@ -9,7 +9,6 @@ mod forward;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use clap::Args;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
@@ -17,14 +16,14 @@ use tokio::task::JoinSet;
 
 use self::forward::{Forwarded, Forwarder};
 use super::output::{print_on, text};
+use super::reconnect::Reconnect;
 use super::session::{Failure, HostOptions, Session, segment};
 use super::signals::Signals;
 use crate::egress::EventStream;
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
 
-/// The pauses before it connects again: the first, and the longest. A listener that is away for longer is removed.
-const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause before it connects again: a listener that is disconnected for longer is removed.
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
 #[derive(Args, Debug)]
@@ -71,11 +70,11 @@ pub(super) async fn run(arguments: Listen) -> Result<(), String> {
 struct Listener {
     session: Session,
     forwarder: Arc<Forwarder>,
-    /// What creates the webhook: with the key that it had at first.
-    wanted: Value,
+    /// The request that creates the webhook; once it was created, with its key.
+    creation: Value,
     /// The webhook's path.
     path: String,
-    /// The deliveries that are in flight.
+    /// The deliveries that are being forwarded.
     running: JoinSet<Result<Forwarded, String>>,
 }
 
@@ -90,7 +89,7 @@ impl Listener {
             types.push("*".to_owned());
         }
         let mut listener = Self {
-            wanted: wanted(&types, &arguments.forward_to.text, None),
+            creation: creation(&types, &arguments.forward_to.text, None),
             forwarder: Arc::new(forwarder),
             session,
             path: String::new(),
@@ -106,30 +105,33 @@ impl Listener {
                 arguments.forward_to.text
             ),
         }
-        listener.wanted = wanted(&types, &arguments.forward_to.text, Some(&key));
+        listener.creation = creation(&types, &arguments.forward_to.text, Some(&key));
         Ok(listener)
     }
 
     async fn create_webhook(&mut self) -> Result<super::session::Json, Failure> {
         let path = format!("{WEBHOOKS}/listen");
-        let wanted = self.wanted.to_string().into_bytes();
-        let made = self.session.post(&path, "application/json", wanted).await?;
+        let creation = self.creation.to_string().into_bytes();
+        let made = self
+            .session
+            .post(&path, "application/json", creation)
+            .await?;
         self.path = format!("{WEBHOOKS}/{}", segment(text(&made.value, "id")));
         Ok(made)
     }
 
-    /// Forwards deliveries until a signal comes, the reader of its output is gone, or it cannot go on.
+    /// Forwards deliveries until a signal comes, stdout is closed, or it cannot go on.
     async fn listen(&mut self, signals: &mut Signals) -> Result<(), String> {
-        let mut pauses = pauses();
+        let mut reconnect = Reconnect::new(MAX_PAUSE);
         let mut stream = self.follow().await?;
         loop {
             let event = tokio::select! {
                 () = signals.next() => return Ok(()),
                 Some(done) = self.running.join_next() => {
                     match done.map_err(|cause| cause.to_string())?? {
-                        Forwarded::Shown => continue,
-                        Forwarded::Unread => return Ok(()),
-                        Forwarded::Gone => return Err(
+                        Forwarded::Reported => continue,
+                        Forwarded::StdoutClosed => return Ok(()),
+                        Forwarded::ReceiverGone => return Err(
                             "the receiver answered 410 Gone, which disables a webhook".to_owned(),
                         ),
                     }
@@ -149,11 +151,8 @@ impl Listener {
                 Ok(None) => {}
                 Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
             }
-            if stream.has_received() {
-                pauses = self::pauses();
-            }
             stream = tokio::select! {
-                stream = self.connect(&mut pauses) => stream?,
+                stream = reconnect.replace(&stream, async || self.connect().await) => stream?,
                 () = signals.next() => return Ok(()),
             };
         }
@@ -171,36 +170,24 @@ impl Listener {
         self.session.follow(&path, None).await
     }
 
-    /// Connects again, as soon as the host answers.
-    async fn connect(
-        &mut self,
-        pauses: &mut impl Iterator<Item = Duration>,
-    ) -> Result<EventStream, String> {
-        loop {
-            tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
-            match self.try_to_connect().await {
-                Ok(stream) => return Ok(stream),
-                Err(Failure::Final(message)) => return Err(message),
-                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
-            }
-        }
-    }
-
-    async fn try_to_connect(&mut self) -> Result<EventStream, Failure> {
+    /// Connects with a fresh token, to a new webhook when the host has removed the one before.
+    async fn connect(&mut self) -> Result<EventStream, Failure> {
         self.session.renew().await?;
         if self
             .session
-            .ask(Method::GET, &self.path)
+            .call(Method::GET, &self.path)
             .await?
             .is_missing()
         {
             self.create_webhook().await?;
-            eprintln!("tillgate: the host was away for too long: events of that time are missing");
+            eprintln!(
+                "tillgate: the host did not answer for too long: events of that time are missing"
+            );
         }
         self.follow().await
     }
 
-    /// Waits for the deliveries in flight, unless another signal comes, and removes the webhook.
+    /// Waits for the deliveries that are being forwarded, unless another signal comes, and removes the webhook.
     async fn end(mut self, signals: &mut Signals) {
         let rest = async { while self.running.join_next().await.is_some() {} };
         tokio::select! {
@@ -219,7 +206,7 @@ impl Listener {
     }
 
     async fn remove(&self) -> Result<(), Failure> {
-        let answer = self.session.ask(Method::DELETE, &self.path).await?;
+        let answer = self.session.call(Method::DELETE, &self.path).await?;
         match answer.is_missing() {
             true => Ok(()),
             false => answer.body().map(drop),
@@ -227,15 +214,7 @@ impl Listener {
     }
 }
 
-/// What creates a webhook.
-fn wanted(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
+/// The request that creates a webhook.
+fn creation(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
     json!({ "eventTypes": types, "forwardTo": forward_to, "sharedKey": key })
-}
-
-fn pauses() -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(MIN_PAUSE)
-        .with_max_delay(MAX_PAUSE)
-        .without_max_times()
-        .build()
 }

@@ -1,7 +1,7 @@
 //! The files of a snapshot: one for each partition, and one that says until when all of them are complete.
 //!
-//! A file is a line with the format and the SHA-256 of what follows, then JSON. It is written beside its place and renamed,
-//! readable by this user alone. A file that is damaged is named and left out.
+//! A file is a line with the format and the SHA-256 of what follows, then JSON. It is written to a temporary file and
+//! renamed, readable only for this user. A damaged file is logged and skipped.
 
 use std::fs;
 use std::io::{self, Write};
@@ -20,11 +20,11 @@ const FORMAT: &str = "tillgate-snapshot 1 ";
 /// The file that says until when the others are complete.
 const AS_OF: &str = "as-of.json";
 
-/// What a host had in memory of a partition.
+/// The records of a partition.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Saved {
     pub(crate) partition: String,
-    /// What the keys of all its records begin with: nothing is known of others.
+    /// What the keys of all its records begin with. Other records are not in the snapshot.
     pub(crate) prefixes: Vec<String>,
     records: Vec<Record>,
 }
@@ -74,7 +74,7 @@ impl Saved {
         })
     }
 
-    /// Writes it, in place of what was saved of the partition.
+    /// Writes the file of the partition.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         // Names of partitions may be longer than names of files.
         let digest = hex::encode(Sha256::digest(&self.partition));
@@ -101,7 +101,7 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Every partition that was saved, damaged ones left out.
+/// Every partition that was saved, except for damaged files.
 pub(crate) fn read_all(folder: &Path) -> io::Result<Vec<Saved>> {
     let mut all = Vec::new();
     for file in fs::read_dir(folder)? {

@@ -1,7 +1,6 @@
-//! The store of a host that starts while its own is away: answers with a snapshot, and takes nothing.
+//! The store of a host that starts while its own is unavailable: answers from a snapshot, and takes no writes.
 //!
-//! Whatever is not in the snapshot is unavailable rather than missing: a client or a tenant that it does not have may be
-//! there.
+//! What is not in the snapshot is unavailable, not missing: it may be in the store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -22,16 +21,16 @@ use crate::store::{
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct SnapshotStore {
-    partitions: HashMap<Partition, Kept>,
+    partitions: HashMap<Partition, SavedPartition>,
     as_of: Timestamp,
     /// Why the store itself could not be opened.
     why: String,
     never: watch::Sender<u64>,
 }
 
-/// What is in the snapshot of a partition.
+/// The records of a partition that the snapshot has.
 #[derive(Debug)]
-struct Kept {
+struct SavedPartition {
     prefixes: Vec<String>,
     entries: BTreeMap<String, Entry>,
 }
@@ -55,11 +54,11 @@ impl SnapshotStore {
         let saved = file::read_all(folder).map_err(|cause| cannot(cause.to_string()))?;
         let partitions = saved.into_iter().filter_map(|saved| {
             let partition = Partition::new(&saved.partition)?;
-            let kept = Kept {
+            let records = SavedPartition {
                 prefixes: saved.prefixes.clone(),
                 entries: saved.entries().collect(),
             };
-            Some((partition, kept))
+            Some((partition, records))
         });
         Ok(Self {
             partitions: partitions.collect(),
@@ -73,9 +72,9 @@ impl SnapshotStore {
         Unavailable(self.why.clone())
     }
 
-    fn of(&self, partition: &Partition) -> Result<&Kept, Unavailable> {
-        let kept = self.partitions.get(partition);
-        kept.ok_or_else(|| self.unavailable())
+    fn of(&self, partition: &Partition) -> Result<&SavedPartition, Unavailable> {
+        let records = self.partitions.get(partition);
+        records.ok_or_else(|| self.unavailable())
     }
 }
 
@@ -107,11 +106,15 @@ impl Store for SnapshotStore {
             Some(after) if after >= prefix => Bound::Excluded(after),
             _ => Bound::Included(prefix),
         };
-        let kept = self.of(partition)?;
-        if !kept.prefixes.iter().any(|known| prefix.starts_with(known)) {
+        let records = self.of(partition)?;
+        if !records
+            .prefixes
+            .iter()
+            .any(|known| prefix.starts_with(known))
+        {
             return Err(self.unavailable());
         }
-        let mut found = kept
+        let mut found = records
             .entries
             .range::<str, _>((from, Bound::Unbounded))
             .take_while(|(key, _)| key.starts_with(prefix));

@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
 use crate::http::MAX_BODY;
-use crate::identity::Requester;
+use crate::load::Requester;
 use crate::load::budget::{Budget, Limit, Reservation, counted};
 
 /// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
@@ -49,16 +49,11 @@ impl Bodies {
     }
 
     /// Takes more for a requester, and waits for that unless too many do; whether there was so much.
-    async fn grow(
-        &self,
-        reservation: &mut Reservation<Requester>,
-        requester: &Requester,
-        more: usize,
-    ) -> bool {
+    async fn grow(&self, reservation: &mut Reservation<Requester>, more: usize) -> bool {
         if reservation.grow(more) {
             return true;
         }
-        let Some(_place) = self.waiting.reserve(Some(requester.clone()), 1) else {
+        let Some(_place) = self.waiting.reserve(Some(Requester::current()), 1) else {
             return false;
         };
         reservation.grow_within(more, PATIENCE).await
@@ -135,7 +130,7 @@ pub(in crate::http) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    budget: (&Bodies, &Requester),
+    bodies: &Bodies,
 ) -> Result<Bytes, NoBody> {
     if announced.is_some_and(|length| length > limit) {
         return Err(NoBody::TooLarge);
@@ -149,7 +144,7 @@ pub(in crate::http) async fn read<B: Buf>(
         let whole = tokio::time::timeout(BODY_DEADLINE, whole);
         return whole.await.unwrap_or(Err(NoBody::TooSlow));
     }
-    Box::pin(read_counted(body, limit, announced, budget)).await
+    Box::pin(read_counted(body, limit, announced, bodies)).await
 }
 
 /// Reads a body that is counted.
@@ -157,12 +152,12 @@ async fn read_counted<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    (bodies, requester): (&Bodies, &Requester),
+    bodies: &Bodies,
 ) -> Result<Bytes, NoBody> {
-    let mut reservation = bodies.bytes.empty(Some(requester.clone()));
+    let mut reservation = bodies.bytes.empty(Some(Requester::current()));
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {
-        if !bodies.grow(&mut reservation, requester, length).await {
+        if !bodies.grow(&mut reservation, length).await {
             return Err(NoBody::Overloaded);
         }
         taken = length;
@@ -171,7 +166,6 @@ async fn read_counted<B: Buf>(
     let deadline = BODY_DEADLINE * u32::try_from(mebibytes).unwrap_or(u32::MAX);
     let growing = Growing {
         bodies,
-        requester,
         reservation: &mut reservation,
         taken,
     };
@@ -187,7 +181,6 @@ async fn read_counted<B: Buf>(
 /// What is reserved for a body that is read.
 struct Growing<'a> {
     bodies: &'a Bodies,
-    requester: &'a Requester,
     reservation: &'a mut Reservation<Requester>,
     /// How many bytes may be read before it must grow.
     taken: usize,
@@ -225,10 +218,7 @@ async fn collect<B: Buf>(
             && whole.len() + size > growing.taken
         {
             let more = size.max(growing.taken);
-            let Growing {
-                bodies, requester, ..
-            } = *growing;
-            if !bodies.grow(growing.reservation, requester, more).await {
+            if !growing.bodies.grow(growing.reservation, more).await {
                 return Err(NoBody::Overloaded);
             }
             growing.taken += more;
@@ -246,12 +236,12 @@ mod tests {
         let bodies = Arc::new(Bodies::new(2 << 10));
         let requester = Requester::Platform;
         let mut first = bodies.bytes.empty(Some(requester.clone()));
-        assert!(bodies.grow(&mut first, &requester, 1 << 10).await);
+        assert!(bodies.grow(&mut first, 1 << 10).await);
         let wait = || {
             let (bodies, requester) = (Arc::clone(&bodies), requester.clone());
             tokio::spawn(async move {
                 let mut reservation = bodies.bytes.empty(Some(requester.clone()));
-                bodies.grow(&mut reservation, &requester, 1).await
+                bodies.grow(&mut reservation, 1).await
             })
         };
         let waiting: Vec<_> = (0..MAX_WAITING.each).map(|_| wait()).collect();

@@ -1,7 +1,7 @@
 //! Connections that are sent bulk: large answers, or ones without end.
 //!
 //! They are served by threads of lower priority until their next request: thousands of them would stand in line with
-//! small requests otherwise, whatever turns they take (`fair.rs`, which finds them).
+//! small requests otherwise.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -23,37 +23,40 @@ impl Bulk {
     }
 
     pub(in crate::http) fn set(&self, is_bulk: bool) {
-        self.0.store(is_bulk, Ordering::Relaxed);
+        // What is not written moves between no caches.
+        if self.get() != is_bulk {
+            self.0.store(is_bulk, Ordering::Relaxed);
+        }
     }
 }
 
-/// The threads that serve connections.
-#[derive(Debug)]
-pub(in crate::http) struct Threads {
-    pub(in crate::http) requests: Handle,
-    pub(in crate::http) bulk: Handle,
+/// The threads that serve connections. Those of lower priority may be replaced.
+pub(super) struct Threads<F> {
+    pub(super) serving: Handle,
+    pub(super) low_priority: F,
 }
 
 /// A connection, until it ends.
-pub(in crate::http) struct Connection<C> {
-    pub(in crate::http) inner: Pin<Box<C>>,
-    pub(in crate::http) bulk: Bulk,
-    pub(in crate::http) threads: Arc<Threads>,
-    pub(in crate::http) admitted: Admitted,
+pub(super) struct Connection<C, F> {
+    pub(super) inner: Pin<Box<C>>,
+    pub(super) bulk: Bulk,
+    pub(super) threads: Arc<Threads<F>>,
+    pub(super) admitted: Admitted,
 }
 
-impl<C> Connection<C>
+impl<C, F> Connection<C, F>
 where
     C: Future<Output = hyper::Result<()>> + Send + 'static,
+    F: Fn() -> Handle + Send + Sync + 'static,
 {
     /// Serves it on the threads for what it is sent, and has others go on when that changes.
-    pub(in crate::http) fn serve(mut self) {
+    pub(super) fn serve(mut self) {
         let is_bulk = self.bulk.get();
         let threads = match is_bulk {
-            true => &self.threads.bulk,
-            false => &self.threads.requests,
+            true => (self.threads.low_priority)(),
+            false => self.threads.serving.clone(),
         };
-        threads.clone().spawn(async move {
+        threads.spawn(async move {
             let ended = poll_fn(|context| match self.inner.as_mut().poll(context) {
                 Poll::Ready(ended) => Poll::Ready(Some(ended)),
                 Poll::Pending if self.bulk.get() != is_bulk => Poll::Ready(None),
@@ -77,8 +80,8 @@ mod tests {
 
     use tokio::runtime::{Builder, Runtime};
 
+    use super::super::admission::{ConnectionLimits, Connections};
     use super::*;
-    use crate::http::connection::admission::{ConnectionLimits, Connections};
 
     fn threads(name: &str) -> Runtime {
         let threads = Builder::new_multi_thread()
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_served_by_other_threads_while_it_is_sent_bulk() {
-        let (requests, sender) = (threads("requests"), threads("bulk"));
+        let (serving, low_priority) = (threads("serving"), threads("low priority"));
         let limits = ConnectionLimits {
             all: 1,
             per_address: 1,
@@ -112,18 +115,22 @@ mod tests {
                 Ok(())
             }
         };
+        let handle = low_priority.handle().clone();
         let connection = Connection {
             inner: Box::pin(inner),
             bulk,
             threads: Arc::new(Threads {
-                requests: requests.handle().clone(),
-                bulk: sender.handle().clone(),
+                serving: serving.handle().clone(),
+                low_priority: move || handle.clone(),
             }),
             admitted: admitted.unwrap_or_else(|| unreachable!()),
         };
         connection.serve();
         assert_eq!(ended.recv(), Ok(()));
         let seen = seen.lock().unwrap_or_else(|_| unreachable!());
-        assert_eq!(*seen, ["requests", "bulk", "bulk", "requests"]);
+        assert_eq!(
+            *seen,
+            ["serving", "low priority", "low priority", "serving"]
+        );
     }
 }

@@ -2,15 +2,12 @@
 
 pub(super) mod admission;
 pub(super) mod body;
-mod bulk;
-mod fair;
+pub(super) mod bulk;
 
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use http::header::HOST;
@@ -25,8 +22,7 @@ use warp::Filter;
 
 use self::admission::{Admitted, ConnectionLimits, Connections};
 use self::bulk::{Bulk, Connection, Threads};
-use self::fair::Fair;
-use crate::load::background::Background;
+use super::{Current, filter};
 
 /// How long a request's head may take to arrive, and how long a connection may be idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
@@ -42,7 +38,7 @@ const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How many bytes of an answer the system takes before they are read, about. By default it takes megabytes, which readers
 /// that do not read would make it keep for each of them.
-const SEND_BUFFER: usize = 128 << 10;
+const SEND_BUFFER: usize = 64 << 10;
 
 /// A request without its body, as it arrived. The filters hand it on as one.
 #[derive(Debug)]
@@ -54,6 +50,8 @@ pub(super) struct Head {
     pub(super) peer: IpAddr,
     /// Whether it names one host, as it must (RFC 9112, section 3.2).
     pub(super) names_host: bool,
+    /// Whether its connection is sent bulk.
+    pub(super) bulk: Bulk,
 }
 
 /// A socket that is open and not served yet.
@@ -61,8 +59,6 @@ pub(super) struct Head {
 pub struct Listener {
     socket: TcpListener,
     limits: ConnectionLimits,
-    /// The threads that send bulk, on all processors but one.
-    bulk: Background,
 }
 
 impl Listener {
@@ -79,13 +75,7 @@ impl Listener {
             per_address: usize::MAX,
             exempt: Vec::new(),
         };
-        let others = NonZeroUsize::new(available_parallelism()?.get() - 1);
-        let bulk = Background::start("bulk", others.unwrap_or(NonZeroUsize::MIN));
-        Ok(Self {
-            socket,
-            limits,
-            bulk: bulk.map_err(io::Error::other)?,
-        })
+        Ok(Self { socket, limits })
     }
 
     /// The same socket, on which only so many connections are open at once.
@@ -102,20 +92,15 @@ impl Listener {
         self.socket.local_addr()
     }
 
-    /// Serves until `end` is there, then lets requests that have begun finish.
-    pub async fn serve<F>(self, filter: F, end: impl Future<Output = ()>)
-    where
-        F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-    {
+    /// Has a server answer until `end` is there, then lets requests that have begun finish.
+    pub async fn serve(self, server: impl Into<Current>, end: impl Future<Output = ()>) {
+        let server = server.into();
+        let filter = filter(server.clone());
         let connections = GracefulShutdown::new();
         let open = Connections::new(self.limits);
         let threads = Arc::new(Threads {
-            requests: Handle::current(),
-            bulk: self.bulk.handle(),
+            serving: Handle::current(),
+            low_priority: move || server.workers(),
         });
         let mut end = std::pin::pin!(end);
         loop {
@@ -151,12 +136,13 @@ impl Listener {
     }
 }
 
-fn connect<F>(
+fn connect<F, L>(
     filter: &F,
     socket: TcpStream,
     (peer, admitted): (IpAddr, Admitted),
-    (connections, threads): (&GracefulShutdown, &Arc<Threads>),
+    (connections, threads): (&GracefulShutdown, &Arc<Threads<L>>),
 ) where
+    L: Fn() -> Handle + Send + Sync + 'static,
     F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
         + Clone
         + Send
@@ -167,6 +153,7 @@ fn connect<F>(
     let service = Service {
         inner: warp::service(filter.clone()),
         peer,
+        bulk: bulk.clone(),
     };
     let mut socket = TimeoutWriter::new(socket);
     socket.set_timeout(Some(WRITE_DEADLINE));
@@ -175,10 +162,7 @@ fn connect<F>(
         .header_read_timeout(HEAD_DEADLINE)
         .max_buf_size(MAX_HEAD)
         .half_close(true)
-        .serve_connection(
-            TokioIo::new(Fair::new(Box::pin(socket), bulk.clone())),
-            service,
-        );
+        .serve_connection(TokioIo::new(Box::pin(socket)), service);
     let connection = Connection {
         inner: Box::pin(connections.watch(connection)),
         bulk,
@@ -192,6 +176,7 @@ fn connect<F>(
 struct Service<S> {
     inner: S,
     peer: IpAddr,
+    bulk: Bulk,
 }
 
 impl<S, A, B> hyper::service::Service<http::Request<A>> for Service<S>
@@ -204,6 +189,7 @@ where
     type Future = S::Future;
 
     fn call(&self, request: http::Request<A>) -> Self::Future {
+        self.bulk.set(false);
         let (parts, body) = request.into_parts();
         let hosts = parts.headers.get_all(HOST).iter().count();
         let head = Head {
@@ -212,6 +198,7 @@ where
             uri: parts.uri,
             headers: parts.headers,
             peer: self.peer,
+            bulk: self.bulk.clone(),
         };
         let mut request = http::Request::new(body);
         request.extensions_mut().insert(Arc::new(head));

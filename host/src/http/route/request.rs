@@ -21,7 +21,7 @@ use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::accepts_gzip;
 use crate::http::reply::Reply;
-use crate::identity::{Caller, Requester, TenantId};
+use crate::identity::{Caller, TenantId};
 
 /// A request that found its route, and whose caller may call it.
 #[derive(Debug)]
@@ -116,45 +116,41 @@ impl Request {
         tracing::info!(target: "audit", action, tenant, %id, before, after, by, %correlation);
     }
 
-    /// Answers with the events of a stream, for as long as the caller may call this route. Everyone who asks for the
-    /// same `stream` hears the same source: `updates` is called when nobody has been listening to it.
+    /// Answers with the events of a stream, for as long as the caller may call this route. All who ask for the
+    /// same `stream` get the events of one source: `updates` is called for the first of them.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the tenant has too many listeners.
+    /// [`Error::Conflict`] when the tenant has too many subscribers.
     pub fn subscribe<U>(&self, stream: &str, updates: impl FnOnce() -> U) -> Result<Reply>
     where
         U: Stream<Item = Event> + Send + 'static,
     {
         let streams = &self.server.streams;
-        let place = streams.place(self.requester())?;
-        Ok(streams.subscribe(stream, (self.authorization(), place), updates))
+        let slot = streams.slot()?;
+        Ok(streams.subscribe(stream, (self.authorization(), slot), updates))
     }
 
     /// Answers with events of the caller's own, for as long as the caller may call this route.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the tenant has too many listeners.
+    /// [`Error::Conflict`] when the tenant has too many subscribers.
     pub fn follow(&self, items: impl Stream<Item = Followed> + Send + 'static) -> Result<Reply> {
         let streams = &self.server.streams;
-        let place = streams.place(self.requester())?;
-        Ok(streams.follow((self.authorization(), place), items))
+        let slot = streams.slot()?;
+        Ok(streams.follow((self.authorization(), slot), items))
     }
 
-    /// How many streams of events a tenant listens to on this host.
+    /// How many streams of events a tenant subscribes to on this host.
     #[must_use]
     pub fn streams_of(&self, tenant: &TenantId) -> Usage {
         let streams = &self.server.streams;
-        streams.of(&Requester::Tenant(tenant.clone()))
-    }
-
-    fn requester(&self) -> Requester {
-        Requester::of(self.caller.as_deref(), self.peer)
+        streams.of(tenant)
     }
 
     /// Whether the caller may still call this route, whenever it is asked.
     fn authorization(&self) -> Authorization {
         let (server, access) = (&self.server, self.access);
-        // A listener may stay for days: nothing else of its request is kept.
+        // A subscriber may stay for days: nothing else of its request is kept.
         let mut headers = HeaderMap::new();
         for value in self.headers().get_all(AUTHORIZATION) {
             headers.append(AUTHORIZATION, value.clone());

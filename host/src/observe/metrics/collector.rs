@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -116,7 +116,7 @@ impl fmt::Debug for Collectors {
 
 impl Collectors {
     pub(crate) fn add(&self, family: MetricFamily, source: Source) {
-        let mut families = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut families = self.0.lock();
         let (_, sources) = families
             .entry(family.name)
             .or_insert_with(|| (family, Vec::new()));
@@ -126,7 +126,7 @@ impl Collectors {
 
 impl Collector for Collectors {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let families = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let families = self.0.lock();
         for (family, sources) in families.values() {
             let samples: Vec<Sample> = sources.iter().flat_map(|source| source()).collect();
             encode(&mut encoder, family, &samples)?;

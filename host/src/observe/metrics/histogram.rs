@@ -1,5 +1,4 @@
-//! A histogram of durations: recording one is two atomic operations that no other thread waits for. The library's own takes
-//! a lock.
+//! A histogram of durations: recording one is two atomic operations, while the library's own takes a lock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +7,6 @@ use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::{MetricType, TypedMetric};
-
-use super::striped::Striped;
 
 const fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
@@ -53,11 +50,6 @@ pub struct Histogram(Arc<Recorded>);
 #[derive(Debug)]
 struct Recorded {
     bounds: &'static [Duration],
-    durations: Striped<Durations>,
-}
-
-#[derive(Debug)]
-struct Durations {
     /// How many were at most each bound and above the one before; the last are above all.
     counts: Box<[AtomicU64]>,
     sum_ns: AtomicU64,
@@ -79,17 +71,18 @@ impl Histogram {
     fn new(bounds: &'static [Duration]) -> Self {
         Self(Arc::new(Recorded {
             bounds,
-            durations: Striped::new(|| Durations {
-                counts: (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect(),
-                sum_ns: AtomicU64::new(0),
-            }),
+            counts: (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect(),
+            sum_ns: AtomicU64::new(0),
         }))
     }
 
     /// Records a duration.
     pub fn record(&self, took: Duration) {
-        let Recorded { bounds, durations } = &*self.0;
-        let Durations { counts, sum_ns } = durations.own();
+        let Recorded {
+            bounds,
+            counts,
+            sum_ns,
+        } = &*self.0;
         let bucket = bounds.iter().take_while(|bound| **bound < took).count();
         if let Some(count) = counts.get(bucket) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -107,16 +100,10 @@ impl EncodeMetric for Histogram {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         let bounds = self.0.bounds.iter().map(Duration::as_secs_f64);
         let bounds = bounds.chain([f64::INFINITY]);
-        let mut counts = vec![0; self.0.bounds.len() + 1];
-        let mut sum_ns = 0;
-        for durations in self.0.durations.all() {
-            for (sum, count) in counts.iter_mut().zip(&durations.counts) {
-                *sum += count.load(Ordering::Relaxed);
-            }
-            sum_ns += durations.sum_ns.load(Ordering::Relaxed);
-        }
+        let counts = self.0.counts.iter();
+        let counts = counts.map(|count| count.load(Ordering::Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
-        let sum = Duration::from_nanos(sum_ns).as_secs_f64();
+        let sum = Duration::from_nanos(self.0.sum_ns.load(Ordering::Relaxed)).as_secs_f64();
         let count = buckets.iter().map(|(_, count)| count).sum();
         encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
     }

@@ -1,8 +1,8 @@
 //! What is held in memory, by kind, and how old it is.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
@@ -51,14 +51,14 @@ impl fmt::Debug for Memory {
 
 impl Memory {
     pub(crate) fn add(&self, source: MemorySource) {
-        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.0.lock();
         sources.push(source);
     }
 }
 
 impl Collector for Memory {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.0.lock();
         let held: Vec<MemoryUse> = sources.iter().flat_map(|source| source()).collect();
         let sample = |kind, number| Sample::count([("kind", kind)], number);
         let counts = held.iter().map(|held| sample(held.kind, held.count));

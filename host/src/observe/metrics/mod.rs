@@ -12,14 +12,14 @@ mod memory;
 mod process;
 mod requests;
 mod store;
-mod striped;
 mod tenants;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
@@ -35,7 +35,7 @@ pub use self::tenants::{MAX_TENANTS, Tenants};
 use crate::error::{Error, Result};
 
 /// A number that only increases; recording is an atomic operation that no other thread waits for.
-pub type Counter = prometheus_client::metrics::counter::Counter<u64, self::striped::Striped>;
+pub type Counter = prometheus_client::metrics::counter::Counter;
 
 /// The media type of a scrape: OpenMetrics, which Prometheus asks for.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text";
@@ -43,7 +43,7 @@ pub const MEDIA_TYPE: &str = "application/openmetrics-text";
 /// The same with its version.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Anyone may scrape: a text is handed out again for this many times as long as it took to write, so that scraping takes a
+/// Scraping needs no token: a text is handed out again for this many times as long as it took to write, so that scraping takes a
 /// twentieth of a processor at most.
 const REUSED: u32 = 20;
 
@@ -231,5 +231,5 @@ fn histograms<const N: usize>(
 }
 
 fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
-    registry.lock().unwrap_or_else(PoisonError::into_inner)
+    registry.lock()
 }

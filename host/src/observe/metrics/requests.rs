@@ -3,9 +3,10 @@
 //! A route is its template, and a path that is none counts with all others that are none, so no request makes a label. What
 //! a route has never answered takes no place.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
 use super::{Counter, Counters, Histogram, Histograms, counters, histograms};

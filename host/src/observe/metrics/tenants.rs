@@ -2,8 +2,9 @@
 //! others together.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, RwLock};
 use prometheus_client::registry::Registry;
 use tillgate_engine::decision::Decision;
 
@@ -72,7 +73,7 @@ impl Tenants {
 
     fn of(&self, tenant: &str) -> Arc<Tenant> {
         let known = {
-            let named = self.named.read().unwrap_or_else(PoisonError::into_inner);
+            let named = self.named.read();
             match named.get(tenant) {
                 Some(known) => Some(known),
                 None if named.len() >= MAX_TENANTS => Some(&self.others),
@@ -81,7 +82,7 @@ impl Tenants {
             .cloned()
         };
         known.unwrap_or_else(|| {
-            let mut named = self.named.write().unwrap_or_else(PoisonError::into_inner);
+            let mut named = self.named.write();
             if named.len() >= MAX_TENANTS && !named.contains_key(tenant) {
                 return Arc::clone(&self.others);
             }

@@ -1,22 +1,22 @@
 //! Dry runs: what a change would publish, found by planning it for every shop that it reaches (`rates.md`, "Setting
 //! rates").
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tillgate_engine::rate::RateKey;
 
-use super::fan_out::walk_of;
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::Result;
+use crate::rates::shop::differences::{Differences, ShopDifference};
 use crate::rates::shop::math;
-use crate::rates::shop::published::{Differences, Outcome};
-use crate::rates::units::set_rate::KeyText;
 use crate::rates::units::tree::{Node, Tree};
 use crate::rates::units::unit::{UnitId, UnitType};
+use crate::rates::units::walk::Walk;
 
 /// How many shops are planned at once.
 const PAGE: usize = 100;
@@ -24,23 +24,24 @@ const PAGE: usize = 100;
 /// How many shops a dry run shows.
 const SAMPLE: usize = 20;
 
-/// What a change would publish.
+/// What a change would publish: `{ businessUnits: { total, affected, shielded }, sample: [{ businessUnitId, createdRates?,
+/// updatedRates?, deletedRates? }] }`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
-    business_units: Counts,
+    business_units: ShopCounts,
     sample: Vec<Sample>,
 }
 
 /// Shops at or below the unit that would be changed.
 #[derive(Debug, Default, Serialize)]
-pub(in crate::rates) struct Counts {
+struct ShopCounts {
     /// All of them.
-    pub total: usize,
+    total: usize,
     /// Those that would get a message.
-    pub affected: usize,
+    affected: usize,
     /// Those that would not, because a rate that is set nearer to them decides.
-    pub shielded: usize,
+    shielded: usize,
 }
 
 /// A shop that would get a message, with its lists.
@@ -57,7 +58,7 @@ impl Serialize for Sample {
         struct Answer<'a> {
             business_unit_id: &'a UnitId,
             #[serde(flatten)]
-            lists: HashMap<&'a str, &'a RawValue>,
+            lists: BTreeMap<&'a str, &'a RawValue>,
         }
         let lists = serde_json::from_slice(&self.lists).map_err(serde::ser::Error::custom)?;
         let answer = Answer {
@@ -72,14 +73,14 @@ impl Serialize for Sample {
 pub(in crate::rates) async fn nothing(records: &Records, unit: Option<&Node>) -> Result<DryRun> {
     let mut total = 0;
     if let Some(unit) = unit {
-        let mut walk = walk_of(unit);
+        let mut walk = Walk::of(unit);
         while !walk.is_done() {
             total += walk.next(records, PAGE).await?.len();
         }
     }
-    let business_units = Counts {
+    let business_units = ShopCounts {
         total,
-        ..Counts::default()
+        ..ShopCounts::default()
     };
     Ok(DryRun {
         business_units,
@@ -93,34 +94,34 @@ pub(in crate::rates) async fn run(
     records: &Records,
     tree: &mut Tree<'_>,
     unit: &Arc<Node>,
-    changed: &[KeyText],
+    changed: &[RateKey],
 ) -> Result<DryRun> {
     let mut differences = Differences::new(app, records, app.clock.now());
     let mut shielding = Shielding::new(tree, unit, changed).await?;
     let mut dry = DryRun {
-        business_units: Counts::default(),
+        business_units: ShopCounts::default(),
         sample: Vec::new(),
     };
-    let mut walk = walk_of(unit);
+    let mut walk = Walk::of(unit);
     while !walk.is_done() {
         let ids = walk.next(records, PAGE).await?;
         let shops = match unit.unit().settings.unit_type {
             UnitType::Store => vec![Arc::clone(unit)],
             UnitType::Company | UnitType::Group => tree.shops(&ids).await?,
         };
-        for outcome in differences.of(tree, shops).await? {
+        for computed in differences.of(tree, shops).await? {
             dry.business_units.total += 1;
-            match &outcome.difference.lists {
+            match &computed.difference.lists {
                 Some(lists) => {
                     dry.business_units.affected += 1;
                     if dry.sample.len() < SAMPLE {
                         dry.sample.push(Sample {
-                            shop: outcome.shop.id.clone(),
+                            shop: computed.shop.id.clone(),
                             lists: lists.clone(),
                         });
                     }
                 }
-                None if shielding.covers(&outcome)? => dry.business_units.shielded += 1,
+                None if shielding.covers(&computed)? => dry.business_units.shielded += 1,
                 None => {}
             }
         }
@@ -128,46 +129,41 @@ pub(in crate::rates) async fn run(
     Ok(dry)
 }
 
-/// Which shops a rate that is set nearer to them keeps from a change.
+/// Which shops a change does not reach because a rate that is set nearer to them decides.
 struct Shielding<'c> {
-    changed: &'c [KeyText],
+    changed: &'c [RateKey],
     /// The unit that is changed, and those above it.
     above: HashSet<UnitId>,
-    /// Shops that stand alike have one answer.
-    known: Option<(Bytes, bool)>,
+    /// The answer for the shop before: shops that use the same have the same.
+    latest: Option<(Bytes, bool)>,
 }
 
 impl<'c> Shielding<'c> {
-    async fn new(tree: &mut Tree<'_>, unit: &Node, changed: &'c [KeyText]) -> Result<Self> {
+    async fn new(tree: &mut Tree<'_>, unit: &Node, changed: &'c [RateKey]) -> Result<Self> {
         let path = tree.above(unit.unit()).await?;
         let mut above: HashSet<_> = path.nodes.iter().map(|node| node.id.clone()).collect();
         above.insert(unit.id.clone());
         Ok(Self {
             changed,
             above,
-            known: None,
+            latest: None,
         })
     }
 
-    fn covers(&mut self, outcome: &Outcome) -> Result<bool> {
-        let used = &outcome.difference.rates;
-        if let Some((same, covers)) = &self.known
+    fn covers(&mut self, shop: &ShopDifference) -> Result<bool> {
+        let used = &shop.difference.rates;
+        if let Some((same, covers)) = &self.latest
             && same == used
         {
             return Ok(*covers);
         }
         let rates = math::read_rates(used)?;
         let covers = rates.iter().any(|rate| {
-            let is_nearer = rate.set_at.as_deref().and_then(UnitId::new);
-            let is_nearer = is_nearer.is_some_and(|id| !self.above.contains(&id));
-            is_nearer
-                && self.changed.iter().any(|key| {
-                    key.exchange_rate_type == rate.exchange_rate_type
-                        && key.currency_id_from == rate.currency_id_from
-                        && key.currency_id_to == rate.currency_id_to
-                })
+            let set_at = rate.set_at.as_deref().and_then(UnitId::new);
+            let is_nearer = set_at.is_some_and(|id| !self.above.contains(&id));
+            is_nearer && self.changed.iter().any(|key| rate.is_of(*key))
         });
-        self.known = Some((used.clone(), covers));
+        self.latest = Some((used.clone(), covers));
         Ok(covers)
     }
 }

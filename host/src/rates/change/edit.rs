@@ -1,46 +1,30 @@
-//! Changing a business unit: its settings, the rates that are set at it, its place in the tree, its removal.
+//! An edit of one business unit: its settings, the rates that are set at it, its place in the tree, its removal.
 //!
-//! A change is one commit: the unit, its rates and its history; for a shop also what it uses from then on and its
-//! message; for a unit above shops the job that visits them (`fan_out.rs`). A dry run plans the same change and tells
-//! what it would publish.
+//! An edit is one commit: the unit, its rates and its history; for a shop also what it uses from then on and its message;
+//! for a unit above shops the job that visits them (`fan_out.rs`). What is to become of the unit is planned (`plan.rs`),
+//! checked (`check.rs`, `place.rs`) and committed, and planned again when others have changed the unit meanwhile. A dry run
+//! goes the same way up to the commit.
 
 use std::sync::Arc;
 
-use uuid::Uuid;
-
+use super::audit::Line;
+use super::check;
 use super::dry_run::{self, DryRun};
-use super::fan_out::expect_above;
-use super::progress as change;
-use super::progress::Reach;
+use super::editor::Editor;
+use super::place::{self, Planned};
+use super::plan::After;
+use super::progress::{self, Reach};
 use crate::app::App;
 use crate::clock::Timestamp;
-use crate::data::etag::{self, Etag};
-use crate::data::records::{Change, Records, Versioned};
-use crate::error::{Error, Result};
-use crate::identity::TenantId;
+use crate::data::records::{Change, Records};
+use crate::error::Result;
+use crate::rates::shop::differences::Differences;
 use crate::rates::shop::history::{self, Entry};
-use crate::rates::shop::math;
-use crate::rates::shop::published::{Differences, Sender, Shared, read_used};
-use crate::rates::units::answers::{answer_of, list_of};
-use crate::rates::units::set_rate::SetRates;
-use crate::rates::units::tree::{self, Node, Path, Tree, child_entry};
-use crate::rates::units::unit::{
-    MAX_DEPTH, Unit, UnitId, UnitSettings, UnitType, child_key, children_prefix,
-};
-use crate::store::Revision;
-
-/// Who changes something, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct Editor<'a> {
-    /// The tenant.
-    pub tenant: &'a TenantId,
-    /// The client or user.
-    pub by: &'a str,
-    /// The id of the change.
-    pub correlation: Uuid,
-    /// Whether nothing is changed, and only told what would be published.
-    pub dry_run: bool,
-}
+use crate::rates::shop::math::{self, DifferenceCall};
+use crate::rates::shop::publishing::{Publisher, Shared, remove_used};
+use crate::rates::shop::used_record::read_used;
+use crate::rates::units::tree::{Node, Tree, expect_above};
+use crate::rates::units::unit::{UnitId, UnitType, no_unit};
 
 /// What an edit answers.
 #[derive(Debug)]
@@ -51,100 +35,64 @@ pub enum Edited<T> {
     Dry(DryRun),
 }
 
-/// What is to become of a unit.
-#[derive(Debug)]
-pub(in crate::rates) enum After {
-    /// It stays as it is.
-    Same,
-    /// This is set at it from now on.
-    Put(UnitSettings, SetRates),
-    /// It is removed, with all that is set at it.
-    Removed,
-}
-
-/// Edits of a tenant's units.
-#[derive(Clone, Copy, Debug)]
+/// Edits of a tenant's units by an editor.
+#[derive(Clone, Debug)]
 pub(in crate::rates) struct Edits<'a> {
     pub(in crate::rates) app: &'a Arc<App>,
-    pub(in crate::rates) records: &'a Records,
+    pub(in crate::rates) records: Records,
     pub(in crate::rates) editor: Editor<'a>,
 }
 
-/// A line in the audit log: what was done, and the entity tags of what there was before and after.
-struct Line {
-    action: &'static str,
-    before: Option<Etag>,
-    after: Option<Etag>,
-}
-
-/// An edit of one unit under way.
-struct Planned {
-    before: Option<Arc<Node>>,
-    after: Arc<Node>,
-    path: Arc<Path>,
-    now: Timestamp,
+/// What an edit does to a unit, once it is known that it may.
+enum Step {
+    Leave(Option<Arc<Node>>),
+    Put(Planned),
+    Remove(Arc<Node>),
 }
 
 impl Edits<'_> {
-    /// Changes a unit as `plan` says, which is given the unit as it is and the time in text. The plan is asked again when
-    /// others have changed the unit meanwhile.
-    pub(in crate::rates) async fn edit<T>(
+    /// Changes a unit as `plan` says, which is given the unit as it is and the time in text.
+    ///
+    /// # Errors
+    /// What the plan fails with; [`Invalid`](crate::error::Error::Invalid) for rates that cannot be set together;
+    /// [`Conflict`](crate::error::Error::Conflict) for a unit that may not stand there;
+    /// [`Busy`](crate::error::Error::Busy) when others keep changing it;
+    /// [`Unavailable`](crate::error::Error::Unavailable).
+    pub(in crate::rates) async fn edit<'r, T>(
         &self,
         id: &UnitId,
-        plan: impl Fn(Option<&Node>, &str) -> Result<(After, T)>,
+        plan: impl Fn(Option<&Node>, &str) -> Result<(After<'r>, T)>,
     ) -> Result<Edited<T>> {
         let attempt = async || {
-            let mut tree = Tree::new(self.records);
+            let mut tree = Tree::new(&self.records);
             let before = tree.node(id).await?;
             let now = self.now(before.as_deref());
             let (after, answer) = plan(before.as_deref(), &now.to_millis_text())?;
-            let line = match self.editor.dry_run {
-                true => None,
-                false => line(id, &after, before.as_deref())?,
-            };
+            let step = self.step(&mut tree, id, before, after, now).await?;
             let mut change = Change::default();
-            let dry = match (after, before) {
-                (After::Put(settings, rates), before) => {
-                    let planned = self.place(&mut tree, id, before, settings, &rates, now);
-                    let planned = planned.await?;
-                    if self.editor.dry_run {
-                        Some(
-                            dry_run::run(
-                                self.app,
-                                self.records,
-                                &mut tree,
-                                &planned.after,
-                                &changed(&planned)?,
-                            )
-                            .await?,
-                        )
-                    } else {
-                        self.put(&mut change, &mut tree, planned, &rates).await?;
-                        None
-                    }
-                }
-                (After::Removed, Some(unit)) => {
-                    self.remove(&mut change, &unit, now).await?;
-                    None
-                }
-                (After::Same | After::Removed, _) if self.editor.dry_run => {
-                    Some(dry_run::nothing(self.records, tree.node(id).await?.as_deref()).await?)
-                }
-                (After::Same | After::Removed, _) => {
+            if self.editor.dry_run {
+                let dry = self.dry_run(&mut tree, &step).await?;
+                return Ok((change, (Edited::Dry(dry), None)));
+            }
+            let line = match step {
+                Step::Leave(_) => {
                     self.record(&mut change, Reach::Nothing, now).await?;
                     None
                 }
+                Step::Put(planned) => {
+                    self.put(&mut change, &mut tree, &planned).await?;
+                    Some(Line::put(planned.before.as_deref(), &planned.after)?)
+                }
+                Step::Remove(unit) => {
+                    self.remove(&mut change, &unit, now).await?;
+                    Some(Line::deleted(&unit)?)
+                }
             };
-            let edited = dry.map_or_else(|| Edited::Made(answer), Edited::Dry);
-            Ok((change, (edited, line)))
+            Ok((change, (Edited::Made(answer), line)))
         };
         let (edited, line) = self.records.change(attempt).await?;
         if let Some(line) = line {
-            let (tenant, unit, by) = (self.editor.tenant, id.as_str(), self.editor.by);
-            let (before, after) = (line.before.as_ref(), line.after.as_ref());
-            let (before, after) = (before.map(etag::digest), after.map(etag::digest));
-            let (action, correlation) = (line.action, self.editor.correlation);
-            tracing::info!(target: "audit", action, %tenant, unit, before, after, by, %correlation);
+            line.write(&self.editor, id);
         }
         Ok(edited)
     }
@@ -157,143 +105,66 @@ impl Edits<'_> {
         })
     }
 
-    /// Puts a planned unit in its place in the tree, if it may stand there.
-    async fn place(
+    async fn step(
         &self,
         tree: &mut Tree<'_>,
         id: &UnitId,
         before: Option<Arc<Node>>,
-        settings: UnitSettings,
-        rates: &SetRates,
+        after: After<'_>,
         now: Timestamp,
-    ) -> Result<Planned> {
-        let old = before.as_ref().map(|before| before.unit());
-        if let Some(old) = old
-            && old.settings.unit_type != settings.unit_type
-        {
-            return Err(conflict("a business unit keeps its type"));
-        }
-        let unit = Unit {
-            has_rates: !rates.is_empty(),
-            used_rates: old.and_then(|old| old.used_rates.clone()),
-            changed_at: now.0,
-            settings,
-        };
-        let is_moved = old.is_none_or(|old| old.settings.parent_id != unit.settings.parent_id);
-        let path = match &unit.settings.parent_id {
-            Some(parent) if is_moved => {
-                let Some(parent) = tree.node(parent).await? else {
-                    return Err(conflict("parentId names no business unit"));
-                };
-                if parent.unit().settings.unit_type == UnitType::Store {
-                    return Err(conflict("parentId names a STORE, which is always a leaf"));
-                }
-                let path = tree.above(&unit).await?;
-                if path.nodes.iter().any(|above| above.id == *id) {
-                    return Err(conflict("a business unit cannot stand below itself"));
-                }
-                // The levels above it, its own, and those below it that move with it.
-                let below = match old {
-                    Some(_) => tree::depth_below(self.records, id).await?,
-                    None => 0,
-                };
-                if path.nodes.len() + 1 + below > MAX_DEPTH {
-                    return Err(conflict("the tree would be deeper than 16 levels"));
-                }
-                path
+    ) -> Result<Step> {
+        let (settings, rates) = match after {
+            After::Same => return Ok(Step::Leave(before)),
+            After::Removed => return Ok(Step::Remove(before.ok_or_else(no_unit)?)),
+            After::Settings(settings) => {
+                let rates = before.as_ref().map(|before| Arc::clone(&before.rates));
+                (settings, rates.unwrap_or_default())
             }
-            _ => tree.above(&unit).await?,
+            After::Rates(rates, places) => {
+                let unit = before.as_ref().ok_or_else(no_unit)?.unit();
+                let rates = check::together(self.app, rates, places)?;
+                (unit.settings.clone(), Arc::new(rates))
+            }
         };
-        let stored = Versioned {
-            revision: before
-                .as_ref()
-                .map_or(Revision::default(), |before| before.stored.revision),
-            record: unit,
-        };
-        let after = Arc::new(Node::new(id.clone(), stored, rates.record()?)?);
-        tree.plan(Arc::clone(&after));
-        Ok(Planned {
-            before,
-            after,
-            path,
-            now,
-        })
+        let planned = place::plan(&self.records, tree, id, before, settings, rates, now);
+        Ok(Step::Put(planned.await?))
+    }
+
+    async fn dry_run(&self, tree: &mut Tree<'_>, step: &Step) -> Result<DryRun> {
+        match step {
+            Step::Leave(unit) => dry_run::nothing(&self.records, unit.as_deref()).await,
+            // Not offered: a unit is removed only when no shop is below it.
+            Step::Remove(unit) => dry_run::nothing(&self.records, Some(unit)).await,
+            Step::Put(planned) => {
+                let entry = Entry::between(planned.before.as_deref(), Some(&planned.after));
+                let changed: Vec<_> = entry.rates.iter().map(|rate| rate.key).collect();
+                dry_run::run(self.app, &self.records, tree, &planned.after, &changed).await
+            }
+        }
     }
 
     /// Adds a planned unit to a change, with all that follows from it.
-    async fn put(
-        &self,
-        change: &mut Change,
-        tree: &mut Tree<'_>,
-        planned: Planned,
-        rates: &SetRates,
-    ) -> Result<()> {
-        let Planned {
-            before,
-            after,
-            path,
-            now,
-        } = &planned;
-        let id = &after.id;
-        change.expect(&id.key(), before.as_ref().map(|before| &before.stored));
-        expect_above(change, std::iter::once(path.as_ref()));
-        self.put_rates(change, before.as_deref(), after, rates);
-        self.put_place(change, &planned)?;
-        history::record(change, id, *now, &entry(&planned)?)?;
-        let unit_type = after.unit().settings.unit_type;
-        let reach = if unit_type == UnitType::Store {
-            let published = self.publish(change, tree, after, *now).await?;
-            Reach::Shop { published }
-        } else {
-            change.put(&id.key(), after.unit())?;
-            if before
-                .as_ref()
-                .is_some_and(|before| reaches_shops(before, after))
-            {
-                Reach::Below(id.clone(), unit_type)
-            } else {
-                Reach::Nothing
+    async fn put(&self, change: &mut Change, tree: &mut Tree<'_>, planned: &Planned) -> Result<()> {
+        let (before, after, now) = (planned.before.as_deref(), &planned.after, planned.now);
+        change.expect(&after.id.key(), before.map(|before| &before.stored));
+        expect_above(change, std::iter::once(planned.path.as_ref()));
+        put_rates(change, before, after);
+        place::put(change, planned)?;
+        let entry = Entry::between(before, Some(after));
+        history::record(change, &after.id, now, &entry)?;
+        let reach = match after.unit().settings.unit_type {
+            UnitType::Store => Reach::Shop {
+                published: self.publish(change, tree, after, now).await?,
+            },
+            above => {
+                change.put(&after.id.key(), after.unit())?;
+                match before.is_some_and(|before| reaches_shops(before, after)) {
+                    true => Reach::Below(after.id.clone(), above),
+                    false => Reach::Nothing,
+                }
             }
         };
-        self.record(change, reach, *now).await
-    }
-
-    fn put_rates(
-        &self,
-        change: &mut Change,
-        before: Option<&Node>,
-        after: &Node,
-        rates: &SetRates,
-    ) {
-        let key = after.id.rates_key();
-        match before {
-            Some(before) if before.rates == after.rates => {}
-            Some(_) if rates.is_empty() => change.delete(&key),
-            None if rates.is_empty() => {}
-            _ => change.put_bytes(&key, after.rates.clone()),
-        }
-    }
-
-    /// Adds to a change where a unit stands, if that is new.
-    fn put_place(&self, change: &mut Change, planned: &Planned) -> Result<()> {
-        let (id, settings) = (&planned.after.id, &planned.after.unit().settings);
-        let old = planned
-            .before
-            .as_ref()
-            .map(|before| &before.unit().settings);
-        if old.is_some_and(|old| old.parent_id == settings.parent_id) {
-            return Ok(());
-        }
-        if let Some(old) = old {
-            change.delete(&child_key(old.parent_id.as_ref(), id));
-        }
-        let key = child_key(settings.parent_id.as_ref(), id);
-        change.put_bytes(&key, child_entry(settings.unit_type));
-        // Written again, so that whoever is about to remove the parent sees that something has changed there.
-        if let Some(parent) = planned.path.nodes.first() {
-            change.put(&parent.id.key(), parent.unit())?;
-        }
-        Ok(())
+        self.record(change, reach, now).await
     }
 
     /// Adds to a change what a shop uses from now on; whether there is a message.
@@ -304,34 +175,24 @@ impl Edits<'_> {
         shop: &Arc<Node>,
         now: Timestamp,
     ) -> Result<bool> {
-        let mut differences = Differences::new(self.app, self.records, now);
-        let outcomes = differences.of(tree, vec![Arc::clone(shop)]).await?;
-        let outcome = outcomes.first();
-        let outcome = outcome.ok_or_else(|| Error::Bug("a shop was not computed".to_owned()))?;
-        let (unit, has_message) =
-            self.sender(now)
-                .publish(change, &mut Shared::default(), shop, &outcome.difference)?;
+        let mut differences = Differences::new(self.app, &self.records, now);
+        let computed = differences.of(tree, vec![Arc::clone(shop)]).await?.pop();
+        let computed = computed.ok_or_else(math::no_answer)?;
+        let shared = &mut Shared::default();
+        let publisher = self.publisher(now);
+        let (unit, has_message) = publisher.publish(change, shared, shop, &computed.difference);
         change.put(&shop.id.key(), unit.as_ref().unwrap_or(shop.unit()))?;
         Ok(has_message)
     }
 
     /// Adds to a change that a unit is removed.
     async fn remove(&self, change: &mut Change, unit: &Node, now: Timestamp) -> Result<()> {
-        let id = &unit.id;
-        let children = self
-            .records
-            .scan(&children_prefix(Some(id)), None, 1)
-            .await?;
-        if !children.entries.is_empty() {
-            return Err(conflict("the business unit has others below it"));
-        }
+        place::remove(&self.records, change, unit).await?;
         unit.expect(change);
-        change.delete(&id.key());
-        change.delete(&id.rates_key());
-        change.delete(&child_key(unit.unit().settings.parent_id.as_ref(), id));
-        let rates = unit.set_rates()?;
-        let entry = Entry::between(Some((&unit.unit().settings, &rates)), None);
-        history::record(change, id, now, &entry)?;
+        change.delete(&unit.id.key());
+        change.delete(&unit.id.rates_key());
+        let entry = Entry::between(Some(unit), None);
+        history::record(change, &unit.id, now, &entry)?;
         let reach = match unit.unit().settings.unit_type {
             UnitType::Store => Reach::Shop {
                 published: self.publish_removal(change, unit, now).await?,
@@ -348,28 +209,24 @@ impl Edits<'_> {
         shop: &Node,
         now: Timestamp,
     ) -> Result<bool> {
-        let used = &shop.unit().used_rates;
-        let before = read_used(self.records, used.as_deref()).await?;
-        let at = now.to_millis_text();
-        let call = math::difference_call(&before, "", &at);
+        let used = read_used(&self.records, shop.unit().used_rates.as_deref()).await?;
+        let call = DifferenceCall::new(used, "", &now.to_millis_text());
         let difference = math::differences(self.app, vec![call]).await?.pop();
-        if let Some(key) = used {
-            crate::rates::shop::published::forget(change, key);
-        }
-        let Some(lists) = difference.and_then(|difference| difference.lists) else {
+        remove_used(change, shop.unit());
+        let Some(lists) = difference.ok_or_else(math::no_answer)?.lists else {
             return Ok(false);
         };
-        self.sender(now)
-            .send(change, &mut Shared::default(), &shop.id, &lists);
+        let shared = &mut Shared::default();
+        self.publisher(now).send(change, shared, &shop.id, &lists);
         Ok(true)
     }
 
     async fn record(&self, change: &mut Change, reach: Reach, now: Timestamp) -> Result<()> {
-        change::record(self.records, change, self.editor.correlation, reach, now).await
+        progress::record(&self.records, change, self.editor.correlation, reach, now).await
     }
 
-    fn sender(&self, now: Timestamp) -> Sender<'_> {
-        Sender {
+    fn publisher(&self, now: Timestamp) -> Publisher<'_> {
+        Publisher {
             tenant: self.editor.tenant,
             correlation: self.editor.correlation,
             now,
@@ -377,65 +234,22 @@ impl Edits<'_> {
     }
 }
 
-/// What an edit is called in the audit log; `None` for one that changes nothing.
-fn line(id: &UnitId, after: &After, before: Option<&Node>) -> Result<Option<Line>> {
-    let unit = |settings: &UnitSettings| answer_of(id, settings).map(|json| etag::of_text(&json));
-    let list = |rates: &SetRates| list_of(rates).map(|json| etag::of_text(&json));
-    let unit_before = || before.map(|node| unit(&node.unit().settings)).transpose();
-    Ok(match after {
-        After::Same => None,
-        After::Removed => Some(Line {
-            action: "business_unit.deleted",
-            before: unit_before()?,
-            after: None,
-        }),
-        After::Put(settings, rates) => {
-            let old = before.map_or_else(|| Ok(SetRates::default()), Node::set_rates)?;
-            Some(if *rates == old {
-                Line {
-                    action: "business_unit.put",
-                    before: unit_before()?,
-                    after: Some(unit(settings)?),
-                }
-            } else {
-                Line {
-                    action: "rates.changed",
-                    before: Some(list(&old)?),
-                    after: Some(list(rates)?),
-                }
-            })
-        }
-    })
+/// Adds to a change the record of a unit's rates, if it is another.
+fn put_rates(change: &mut Change, before: Option<&Node>, after: &Node) {
+    let (key, rates) = (after.id.rates_key(), &after.rates);
+    match before {
+        Some(before) if before.rates.record == rates.record => {}
+        Some(_) if rates.rates.is_empty() => change.delete(&key),
+        None if rates.rates.is_empty() => {}
+        _ => change.put_bytes(&key, rates.record.clone()),
+    }
 }
 
 /// Whether a change of a unit may change what shops below it use.
 fn reaches_shops(before: &Node, after: &Node) -> bool {
     let (old, new) = (&before.unit().settings, &after.unit().settings);
-    before.rates != after.rates
+    before.rates.record != after.rates.record
         || old.parent_id != new.parent_id
         || old.markup_percentage != new.markup_percentage
         || old.markups != new.markups
-}
-
-/// What a planned change adds to the history of its unit.
-fn entry(planned: &Planned) -> Result<Entry> {
-    let before = match &planned.before {
-        Some(before) => Some((&before.unit().settings, before.set_rates()?)),
-        None => None,
-    };
-    let after = planned.after.set_rates()?;
-    Ok(Entry::between(
-        before.as_ref().map(|(settings, rates)| (*settings, rates)),
-        Some((&planned.after.unit().settings, &after)),
-    ))
-}
-
-/// The rates whose values a planned change changes.
-fn changed(planned: &Planned) -> Result<Vec<crate::rates::units::set_rate::KeyText>> {
-    let entry = entry(planned)?;
-    Ok(entry.rates.into_iter().map(|rate| rate.key).collect())
-}
-
-fn conflict(detail: &str) -> Error {
-    Error::Conflict(detail.to_owned())
 }

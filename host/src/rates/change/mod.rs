@@ -1,7 +1,16 @@
-//! Changes: an edit of one unit in one commit (`edit.rs`), or what it would do (`dry_run.rs`); what shops below it use
-//! follows in the background (`fan_out.rs`), whose way is kept (`progress.rs`).
+//! Changes. An edit of one unit is one commit (`edit.rs`): what the request makes of the unit (`plan.rs`), whether it may
+//! (`check.rs`, `place.rs`), its line in the audit log (`audit.rs`), or what it would publish (`dry_run.rs`). What shops
+//! below the unit use follows in the background: how far it has come (`progress.rs`), job by job (`fan_out.rs`), page by
+//! page (`page.rs`). So does sending all rates again (`initial_state.rs`).
 
+mod audit;
+mod check;
 pub(super) mod dry_run;
 pub(super) mod edit;
+pub(super) mod editor;
 pub(super) mod fan_out;
+pub(super) mod initial_state;
+pub(super) mod page;
+mod place;
+pub(super) mod plan;
 pub(super) mod progress;

@@ -1,7 +1,7 @@
 //! Changes, by their correlation id: which shops one still has to reach, and how many it has reached (`rates.md`, "The
 //! topic").
 //!
-//! The record of a change moves in the same commit as the messages of each page of shops, so that each shop is visited
+//! The record of a change is written in the same commit as the messages of each page of shops, so that each shop is visited
 //! once whichever host goes on with it. Several changes may have the same correlation id: the record is then of all of
 //! them.
 
@@ -15,8 +15,8 @@ use uuid::Uuid;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
-use crate::rates::units::tree::Walk;
 use crate::rates::units::unit::{UnitId, UnitType};
+use crate::rates::units::walk::Walk;
 
 /// The records of changes.
 pub(in crate::rates) const CHANGES: &str = "rates-change/";
@@ -28,13 +28,8 @@ pub(in crate::rates) const FAN_OUT: &str = "rates-fan-out";
 pub(in crate::rates) const RETENTION: &str = "rates-retention";
 const RETENTION_JOB: &str = "retention";
 
-/// How often that job looks while there are changes.
+/// How often that job runs while there are changes.
 const HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// The initial states of a tenant that are being sent, how many there may be, and when to ask again.
-const INITIAL_STATES: &str = "rates-initial-states";
-const MAX_INITIAL_STATES: usize = 16;
-const INITIAL_STATE_RETRY: Duration = Duration::from_secs(5);
 
 /// The key of a change's record.
 pub(in crate::rates) fn change_key(correlation: Uuid) -> String {
@@ -95,26 +90,10 @@ struct CountsAnswer {
     published: u64,
 }
 
-impl Progress {
-    pub(in crate::rates) fn answer(&self, correlation_id: Uuid) -> ChangeAnswer {
-        let is_done = self.passes.is_empty();
-        let is_counted = self.passes.iter().all(|pass| pass.counted_at.is_some());
-        ChangeAnswer {
-            correlation_id,
-            state: if is_done { "DONE" } else { "RUNNING" },
-            business_units: CountsAnswer {
-                total: is_counted.then_some(self.total),
-                done: self.done,
-                published: self.published,
-            },
-        }
-    }
-}
-
 /// What a change has to do with shops.
 #[derive(Debug)]
 pub(in crate::rates) enum Reach {
-    /// Nothing: what was asked for was so already.
+    /// Nothing: no shop uses other rates for it.
     Nothing,
     /// One shop, in the change's own commit; whether it has a message.
     Shop {
@@ -127,32 +106,29 @@ pub(in crate::rates) enum Reach {
     InitialState(Walk),
 }
 
-/// Plans to list an initial state among those of its tenant that are being sent.
+/// A change as it is answered: `{ correlationId, state, businessUnits: { total, done, published } }`.
 ///
 /// # Errors
-/// [`Error::TooMany`] when there are as many as there may be.
-pub(in crate::rates) async fn add_initial_state(
-    records: &Records,
-    change: &mut Change,
-    correlation: Uuid,
-) -> Result<()> {
-    let read: Option<Versioned<Vec<Uuid>>> = records.get(INITIAL_STATES).await?;
-    change.expect(INITIAL_STATES, read.as_ref());
-    let mut sent = Vec::new();
-    for earlier in read.map(|read| read.record).unwrap_or_default() {
-        let progress: Option<Versioned<Progress>> = records.get(&change_key(earlier)).await?;
-        if progress.is_some_and(|progress| !progress.record.passes.is_empty()) {
-            sent.push(earlier);
-        }
-    }
-    if sent.len() >= MAX_INITIAL_STATES {
-        return Err(Error::TooMany {
-            detail: format!("{MAX_INITIAL_STATES} initial states are being sent"),
-            retry_after: INITIAL_STATE_RETRY,
-        });
-    }
-    sent.push(correlation);
-    change.put(INITIAL_STATES, &sent)
+/// [`Error::NotFound`] for an unknown change; [`Error::Unavailable`].
+pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Result<ChangeAnswer> {
+    let read = records.get::<Progress>(&change_key(correlation)).await?;
+    let progress = read.ok_or_else(no_change)?.record;
+    let is_done = progress.passes.is_empty();
+    let is_counted = |pass: &Pass| pass.counted_at.is_some();
+    Ok(ChangeAnswer {
+        correlation_id: correlation,
+        state: if is_done { "DONE" } else { "RUNNING" },
+        business_units: CountsAnswer {
+            total: (progress.passes.iter().all(is_counted)).then_some(progress.total),
+            done: progress.done,
+            published: progress.published,
+        },
+    })
+}
+
+/// No change has the correlation id of a request.
+pub(in crate::rates) fn no_change() -> Error {
+    Error::NotFound("no change has this correlation id".to_owned())
 }
 
 /// Adds the record of a change to it, and the job that visits shops if there are more than one.
@@ -196,7 +172,7 @@ pub(in crate::rates) async fn record(
     change.put(&key, &progress)
 }
 
-/// Has the job of what is to be removed look at the end of the hour. Whoever changes something within an hour asks for the same.
+/// Has the job of what is to be removed run at the end of the hour. All changes of an hour schedule the same.
 pub(in crate::rates) fn schedule_retention(change: &mut Change, now: Timestamp) {
     let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
     let due = Timestamp((now.0 / hour + 1) * hour);

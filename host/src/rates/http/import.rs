@@ -12,12 +12,14 @@ use futures_util::stream;
 use multer::{Constraints, Multipart, SizeLimit};
 use tillgate_engine::rate::RateType;
 
-use super::{Faults, edited, editor, unit_id};
+use super::query::{Faults, unit_id};
+use super::{edited, editor};
 use crate::error::{Error, Result};
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::rates::reference::import::ECB;
 use crate::rates::reference::{Document, DocumentType};
-use crate::rates::{ECB, Import, Rates, UnitId};
+use crate::rates::{Import, Rates, UnitId};
 
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
 const MAX_DOCUMENT: usize = 16 << 20;
@@ -98,14 +100,14 @@ async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>
     Ok((fields, document))
 }
 
-/// What is asked for beside the document.
+/// What a request says beside the document.
 struct Settings {
     unit: UnitId,
     rate_types: Vec<RateType>,
     crosses: bool,
 }
 
-/// What is asked for; every fault is named.
+/// What the fields say; every fault is named.
 fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
     let mut faults = Faults::default();
     let field = |name: &str| fields.get(name).map_or("", String::as_str);

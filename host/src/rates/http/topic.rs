@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::error::{Error, Result};
 use crate::http::{Access, Followed, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
+use crate::rates::change::initial_state;
 use crate::rates::topic::{Cursor, Filter, Item};
 use crate::rates::units::unit::{ID_RULE, UnitId};
 use crate::rates::{Rates, body};
@@ -29,7 +30,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             "/api/v1/initial-state",
             Access::With(P::InitialStateCreate),
             Takes::Json(MAX_BODY),
-            initial_state,
+            send_initial_state,
         ),
     ]
 }
@@ -69,7 +70,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     }))
 }
 
-/// Where a subscriber begins: where it was when its connection ended, or where it asks to.
+/// Where a subscriber begins: where it was when its connection ended, or where its query says.
 fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
     let resumed = request.headers().get("last-event-id");
     let resumed = resumed.and_then(|value| Some(value.to_str().ok()?.to_owned()));
@@ -92,14 +93,13 @@ fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
     })
 }
 
-async fn initial_state(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
     let (tenant, unit) = body::initial_state(&request.body)?;
     caller.require_tenant(tenant.as_str())?;
+    let (records, correlation) = (rates.records(&tenant), request.correlation);
     let is_own = caller.tenant == tenant;
-    rates
-        .initial_state(&tenant, unit.as_ref(), request.correlation, is_own)
-        .await?;
-    let answer = json!({ "correlationId": request.correlation });
+    initial_state::send(&rates.app, &records, unit.as_ref(), correlation, is_own).await?;
+    let answer = json!({ "correlationId": correlation });
     Reply::of(StatusCode::OK, &answer)
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_engine::rate::RateKey;
 
-use super::{Faults, edited, editor, rate_key, tagged, unit_id, with_correlation};
+use super::query::{Faults, rate_key, unit_id};
+use super::{edited, editor, tagged, with_correlation};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::rates::units::answers;
 use crate::rates::{Rates, UnitId, body};
 
 const UNITS: &str = "/api/v1/business-units";
@@ -61,14 +63,14 @@ fn rate_of(request: &Request) -> Result<(UnitId, RateKey)> {
 }
 
 async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
-    let units = rates.units(&request.caller()?.tenant).await?;
-    Ok(tagged(&request, units))
+    let records = rates.records(&request.caller()?.tenant);
+    Ok(tagged(&request, answers::units(&records).await?))
 }
 
 async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
-    let unit = rates.unit(&request.caller()?.tenant, &id).await?;
-    Ok(tagged(&request, unit))
+    let records = rates.records(&request.caller()?.tenant);
+    Ok(tagged(&request, answers::unit(&records, &id).await?))
 }
 
 async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
@@ -84,27 +86,22 @@ async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
-    let editor = editor(&request)?;
-    if editor.dry_run {
-        let message =
-            "is not offered here: a business unit is removed only when it has none below it";
-        return Err(Error::invalid("$.dryRun", message));
-    }
-    rates
-        .delete_unit(editor, &id, &request.preconditions())
-        .await?;
+    let preconditions = request.preconditions();
+    let delete = rates.delete_unit(editor(&request)?, &id, &preconditions);
+    delete.await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
 async fn list_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
-    let set = rates.set_rates(&request.caller()?.tenant, &id).await?;
-    Ok(tagged(&request, set))
+    let records = rates.records(&request.caller()?.tenant);
+    Ok(tagged(&request, answers::set_rates(&records, &id).await?))
 }
 
 async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let (id, key) = rate_of(&request)?;
-    let set = rates.set_rate(&request.caller()?.tenant, &id, key).await?;
+    let records = rates.records(&request.caller()?.tenant);
+    let set = answers::set_rate(&records, &id, key).await?;
     Ok(tagged(&request, set))
 }
 

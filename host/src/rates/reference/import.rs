@@ -5,12 +5,10 @@
 //! of its directions, each the quotient of the two quotes, rounded once (Regulation (EC) 1103/97 forbids inverting
 //! derived rates).
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
 use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
 use uuid::Uuid;
 
@@ -19,15 +17,17 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
-use crate::rates::change::edit::{After, Edited, Editor, Edits};
-use crate::rates::shop::history::{self, Changed, ChangedRate, HISTORY};
+use crate::rates::change::edit::{Edited, Edits};
+use crate::rates::change::plan::{self, After, Places};
+use crate::rates::shop::history::{self, Changed, ChangedRate};
 use crate::rates::shop::math;
-use crate::rates::units::set_rate::{KeyText, NewRate, Outcome, Reference, SetRates};
+use crate::rates::units::rate_text::Reference;
+use crate::rates::units::set_rates::{NewRate, SetRates, SetResult};
+use crate::rates::units::tree::Node;
 use crate::rates::units::unit::{UnitId, no_unit};
-use crate::rates::{check_together, too_many_rates};
 
 /// The name of the European Central Bank in requests and answers.
-pub const ECB: &str = "ECB";
+pub(in crate::rates) const ECB: &str = "ECB";
 
 /// What its quotes are per one of.
 const EURO: &str = "EUR";
@@ -37,9 +37,6 @@ const PUBLISHED: &str = "T15:00:00Z";
 
 /// How many past days are written at once.
 const DAYS_AT_ONCE: usize = 200;
-
-/// The most calls in one request to the module.
-const CALLS_AT_ONCE: usize = 5_000;
 
 /// What is to be imported, and where.
 #[derive(Debug)]
@@ -54,13 +51,13 @@ pub struct Import {
     pub document: Document,
 }
 
-/// What an import did.
+/// What an import did: `{ correlationId, date, created, updated, unchanged, stale }`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     /// The id of the change.
     pub correlation_id: Uuid,
-    /// The newest day of the document.
+    /// The newest day of the document: `2026-11-20`.
     pub date: String,
     /// How many rates were set that were not there.
     pub created: usize,
@@ -68,7 +65,7 @@ pub struct Imported {
     pub updated: usize,
     /// How many have the value that they had.
     pub unchanged: usize,
-    /// Currencies that the unit has rates of which are not in the document any more.
+    /// Currencies that the unit has rates of which are not in the document any more, by code.
     pub stale: Vec<String>,
 }
 
@@ -76,63 +73,60 @@ pub struct Imported {
 ///
 /// # Errors
 /// [`Error::Invalid`] for a day in the future, or rates that cannot be set together; [`Error::NotFound`] for an unknown
-/// unit.
-pub(in crate::rates) async fn run(
-    app: &Arc<App>,
-    records: &Records,
-    editor: Editor<'_>,
-    import: &Import,
-) -> Result<Edited<Imported>> {
+/// unit; [`Error::Unavailable`].
+pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<Edited<Imported>> {
     let newest = import.document.newest();
-    let today = app.clock.now().to_millis_text();
+    let today = edits.app.clock.now().to_millis_text();
     if newest.date.to_string().as_str() > today.get(..10).unwrap_or_default() {
         let message = format!("is of {}, a day in the future", newest.date);
         return Err(Error::invalid("$.document", message));
     }
-    let new = new_rates(app, &import.rate_types, import.crosses, newest)?;
-    let edits = Edits {
-        app,
-        records,
-        editor,
-    };
-    let plan = |before: Option<&crate::rates::units::tree::Node>, at: &str| {
-        let before = before.ok_or_else(no_unit)?;
-        let old = before.set_rates()?;
-        let mut rates = old.clone();
+    let new = new_rates(edits.app, &import.rate_types, import.crosses, newest)?;
+    let (by, correlation_id) = (edits.editor.by, edits.editor.correlation);
+    let edit = edits.edit(&import.unit, |before, at| {
         let mut imported = Imported {
-            correlation_id: editor.correlation,
+            correlation_id,
             date: newest.date.to_string(),
             created: 0,
             updated: 0,
             unchanged: 0,
             stale: Vec::new(),
         };
-        if is_older(&old, &import.rate_types, &imported.date) {
-            imported.unchanged = new.len();
-            return Ok((After::Same, imported));
-        }
-        for rate in &new {
-            match rates.set(rate, editor.by, at) {
-                Outcome::Created => imported.created += 1,
-                Outcome::Updated => imported.updated += 1,
-                Outcome::Unchanged => imported.unchanged += 1,
-            }
-        }
-        rates.mark_stale(ECB, &import.rate_types, &imported.date);
-        imported.stale = stale(&rates, newest);
-        if rates == old {
-            return Ok((After::Same, imported));
-        }
-        too_many_rates(&rates, "$.document")?;
-        check_together(app, &rates, |_| Some("$.document".to_owned()))?;
-        let settings = before.unit().settings.clone();
-        Ok((After::Put(settings, rates), imported))
-    };
-    let edited = edits.edit(&import.unit, plan).await?;
+        let after = plan(before, import, &new, &mut imported, by, at)?;
+        Ok((after, imported))
+    });
+    let edited = edit.await?;
     if matches!(edited, Edited::Made(_)) {
-        backfill(app, records, import).await?;
+        backfill(edits.app, &edits.records, import).await?;
     }
     Ok(edited)
+}
+
+/// What becomes of a unit at which the newest day's rates are set; what that does is counted.
+fn plan(
+    before: Option<&Node>,
+    import: &Import,
+    new: &[NewRate],
+    imported: &mut Imported,
+    by: &str,
+    at: &str,
+) -> Result<After<'static>> {
+    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    if is_older(old, &import.rate_types, &imported.date) {
+        imported.unchanged = new.len();
+        return Ok(After::Same);
+    }
+    let mut rates = old.clone();
+    for rate in new {
+        match rates.set(rate, by, at) {
+            SetResult::Created => imported.created += 1,
+            SetResult::Updated => imported.updated += 1,
+            SetResult::Unchanged => imported.unchanged += 1,
+        }
+    }
+    rates.mark_stale(ECB, &import.rate_types, &imported.date);
+    imported.stale = stale(&rates, import.document.newest());
+    Ok(plan::after(old, rates, Places::Document))
 }
 
 /// Whether a later document was imported already.
@@ -203,54 +197,33 @@ fn euro() -> Result<Currency> {
 
 /// Both directions of every pair of quoted currencies: so many of the one are one of the other.
 fn crosses(app: &App, quotes: &[Quote]) -> Result<Vec<(Pair, Rate)>> {
-    #[derive(Deserialize)]
-    struct Answer {
-        answers: Vec<Cross>,
-    }
-    #[derive(Deserialize)]
-    struct Cross {
-        rate: String,
-    }
     let mut pairs = Vec::new();
-    let mut calls = Vec::new();
+    let mut rates = Vec::new();
     for from in quotes {
         for to in quotes {
             if let Ok(pair) = Pair::new(from.currency, to.currency) {
                 pairs.push(pair);
-                let [rate, per] = [from, to].map(|quote| quote.rate.value().to_string());
-                calls.push(json!({ "op": "cross", "rate": rate, "per": per }));
+                rates.push([from.rate, to.rate]);
             }
         }
     }
-    let mut rates = Vec::with_capacity(pairs.len());
-    for calls in calls.chunks(CALLS_AT_ONCE) {
-        let answer = math::ask(app, calls).map_err(|error| match Error::from(error) {
-            Error::Invalid(_) => Error::invalid(
-                "$.document",
-                "has quotes whose cross rate cannot be set: it rounds to 0.000000 or has too many digits",
-            ),
-            other => other,
-        })?;
-        let answer: Answer =
-            serde_json::from_slice(&answer).map_err(|cause| Error::Bug(cause.to_string()))?;
-        for cross in answer.answers {
-            rates.push(Rate::parse(&cross.rate).map_err(|cause| Error::Bug(cause.to_string()))?);
-        }
-    }
-    Ok(pairs.into_iter().zip(rates).collect())
+    let crosses = math::crosses(app, &rates).map_err(|error| match error {
+        Error::Invalid(_) => Error::invalid(
+            "$.document",
+            "has quotes whose cross rate cannot be set: it rounds to 0.000000 or has too many digits",
+        ),
+        other => other,
+    })?;
+    Ok(pairs.into_iter().zip(crosses).collect())
 }
 
 /// Adds the days of a document that are older than anything in the unit's history to it, so that charts reach back.
 async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
-    let oldest = records
-        .scan(&format!("{HISTORY}{}/", import.unit.as_str()), None, 1)
-        .await?;
-    let oldest = oldest.entries.first();
-    let Some(oldest) = oldest.and_then(|(key, _)| history::time_of(key)) else {
+    let Some(oldest) = history::oldest(records, &import.unit).await? else {
         return Ok(());
     };
     let since = app.clock.now().minus(app.config.rates.history_retention);
-    let mut values: std::collections::BTreeMap<RateKey, String> = std::collections::BTreeMap::new();
+    let mut values: BTreeMap<RateKey, String> = BTreeMap::new();
     let mut entries: Vec<(String, Bytes)> = Vec::new();
     // The newest day is set, not added to the past. Of the others the pairs that are quoted are enough.
     let mut days: Vec<&Day> = import.document.days().skip(1).collect();
@@ -265,7 +238,7 @@ async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
             let before = values.insert(new.key, after.clone());
             if before.as_ref() != Some(&after) {
                 rates.push(ChangedRate {
-                    key: KeyText::of(new.key),
+                    key: new.key,
                     value: Changed {
                         before,
                         after: Some(after),

@@ -22,7 +22,8 @@ use crate::data::records::Change;
 use crate::egress::{Client, Destinations, Limits};
 use crate::error::{Error, Result};
 use crate::jobs::{CLOCK_SKEW, Work};
-use crate::rates::change::edit::{Edited, Editor};
+use crate::rates::change::edit::{Edited, Edits};
+use crate::rates::change::editor::Editor;
 use crate::rates::units::unit::UnitId;
 
 /// The queue of imports.
@@ -46,7 +47,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Has the imports of the configuration done every day.
 ///
 /// # Errors
-/// When the store is away.
+/// [`Error::Unavailable`].
 pub(in crate::rates) async fn start(app: &Arc<App>) -> Result<()> {
     for table in &app.config.reference_rates {
         schedule(app, table).await?;
@@ -89,10 +90,10 @@ fn next_after(table: &ReferenceRates, now: Timestamp) -> Timestamp {
     if today > now { today } else { today.plus(DAY) }
 }
 
-/// Does the import of a table.
+/// Does the import of a table; one that fails is tried again until the next day's.
 ///
 /// # Errors
-/// When the store is away.
+/// [`Error::Unavailable`].
 pub(in crate::rates) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     let records = app.records(work.partition.clone());
     let mut tables = app.config.reference_rates.iter();
@@ -149,8 +150,12 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         correlation: Uuid::new_v4(),
         dry_run: false,
     };
-    let records = app.records(table.tenant.partition());
-    if let Edited::Made(imported) = import::run(app, &records, editor, &import).await? {
+    let edits = Edits {
+        app,
+        records: app.records(table.tenant.partition()),
+        editor,
+    };
+    if let Edited::Made(imported) = import::run(&edits, &import).await? {
         let (tenant, unit) = (&table.tenant, &table.business_unit);
         let import::Imported {
             correlation_id,
@@ -167,7 +172,7 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
 
 async fn fetch(url: &str) -> Result<Vec<u8>> {
     let parsed = Url::parse(url).map_err(|cause| failed(&format!("{url}: {cause}")))?;
-    // Only this machine may be asked without TLS.
+    // Only from this machine is a document fetched without TLS.
     let destinations = match parsed.scheme() {
         "https" => Destinations::Any,
         _ => Destinations::Loopback,

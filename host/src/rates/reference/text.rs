@@ -74,7 +74,7 @@ pub(super) fn shown(text: &str) -> String {
     shown
 }
 
-/// Counts lines, each byte once: the places that are asked for must not go backwards.
+/// Counts lines, each byte once: the places that are looked up must not go backwards.
 pub(super) struct Lines<'d> {
     document: &'d [u8],
     counted: usize,
@@ -116,8 +116,11 @@ mod tests {
     #[test]
     fn lines_are_counted_to_the_byte_that_is_asked_for() {
         let mut lines = Lines::of(b"a\r\n\r\nb\nc");
-        let asked = [0, 1, 3, 5, 6, 7, 99];
-        assert_eq!(asked.map(|byte| lines.line_at(byte)), [1, 1, 2, 3, 3, 4, 4]);
+        let places = [0, 1, 3, 5, 6, 7, 99];
+        assert_eq!(
+            places.map(|byte| lines.line_at(byte)),
+            [1, 1, 2, 3, 3, 4, 4]
+        );
         assert_eq!(Lines::of(b"a\r\n\r\nb").line_from(1), 3);
         assert_eq!(Lines::of(b"a\n").line_from(1), 2);
     }

@@ -1,7 +1,12 @@
-//! What shops use: computed by the module (`math.rs`), as it was last published (`published.rs`), as it is asked for
-//! (`used.rs`), and as it was at any time (`history.rs`).
+//! What shops use: computed by the module (`math.rs`), compared with what was published last (`differences.rs`,
+//! `used_record.rs`), published in one commit (`publishing.rs`), read (`used.rs`), and as it was at any time (`history.rs`,
+//! `timeline.rs`, `values.rs`).
 
+pub(super) mod differences;
 pub(super) mod history;
 pub(super) mod math;
-pub(super) mod published;
+pub(super) mod publishing;
+mod timeline;
 pub(super) mod used;
+pub(super) mod used_record;
+pub(super) mod values;

@@ -1,40 +1,45 @@
 //! The rates that a unit uses: reading them, and converting amounts with them.
 //!
-//! A shop uses what its messages have said, so that whoever reads them and whoever follows the topic sees the same. A
-//! COMPANY or GROUP is answered as a shop directly below it would see it (`rates.md`, "Which rates a shop uses").
+//! A shop uses what its messages have said, so that readers and subscribers of the topic see the same. A COMPANY or GROUP
+//! is answered as a shop directly below it would see it (`rates.md`, "Which rates a shop uses").
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::json;
-use serde_json::value::RawValue;
-use tillgate_engine::Code;
 use tillgate_engine::rate::RateKey;
 
-use super::math::{self, UsedRate};
-use super::published::read_used;
+use super::math;
+use super::used_record::read_used;
 use crate::app::App;
 use crate::data::records::Records;
-use crate::engine::EngineError;
 use crate::error::{Error, Result};
-use crate::rates::units::number::Exact;
-use crate::rates::units::set_rate::KeyText;
+use crate::rates::units::json::{number, to_json};
+use crate::rates::units::rate_text::{RateNumbers, RateText};
 use crate::rates::units::tree::{Node, Tree};
 use crate::rates::units::unit::{UnitId, UnitType, no_unit};
 
 /// How often a shop is read again whose rates have just changed.
 const MAX_ATTEMPTS: usize = 8;
 
-/// The rates that a unit uses, a list as the module writes it, with their dates.
+/// The rates that a unit uses: a list of `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue,
+/// rateValueWithMarkup, createdDate, createdBy?, lastModified?, setAt }`, by type, source and target.
 ///
 /// # Errors
-/// [`Error::NotFound`] for an unknown unit; when the store is away.
-pub(in crate::rates) async fn rates(
+/// [`Error::NotFound`] for an unknown unit; [`Error::Busy`] when its rates change all the time; [`Error::Unavailable`].
+pub(in crate::rates) async fn used_rates(
     app: &Arc<App>,
     records: &Records,
     id: &UnitId,
 ) -> Result<Bytes> {
+    let used = read(app, records, id).await?;
+    let rates = math::read_rates(&used)?;
+    let answer: Vec<_> = rates.iter().map(RateText::answered).collect();
+    to_json(&answer)
+}
+
+/// The rates that a unit uses, a list as the module writes it, with their dates.
+async fn read(app: &Arc<App>, records: &Records, id: &UnitId) -> Result<Bytes> {
     for _ in 0..MAX_ATTEMPTS {
         let mut tree = Tree::new(records);
         let node = tree.node(id).await?.ok_or_else(no_unit)?;
@@ -53,115 +58,68 @@ pub(in crate::rates) async fn rates(
 /// What a shop directly below a unit would use. Its dates are those of the rates as they are set.
 async fn seen_below(app: &Arc<App>, tree: &mut Tree<'_>, node: &Arc<Node>) -> Result<Bytes> {
     let path = tree.above(node.unit()).await?;
-    let nodes = std::iter::once(node).chain(&path.nodes);
-    let levels: Vec<&str> = nodes.clone().map(|node| node.level.as_str()).collect();
+    let nodes = || std::iter::once(node).chain(&path.nodes);
+    let levels: Vec<&str> = nodes().map(|node| node.level.as_str()).collect();
     let call = math::used_call(&levels.join(","));
     let used = math::used(app, vec![call]).await?.pop();
-    let used = used.ok_or_else(|| Error::Bug("the module did not answer".to_owned()))?;
+    let used = used.ok_or_else(math::no_answer)?;
     let mut rates = math::read_rates(&used)?;
-    let set: Vec<_> = nodes
-        .map(|node| Ok((node.id.as_str(), node.set_rates()?)))
-        .collect::<Result<_>>()?;
     for rate in &mut rates {
-        let at = set
-            .iter()
-            .find(|(id, _)| rate.set_at.as_deref() == Some(id));
-        let key = KeyText {
-            exchange_rate_type: rate.exchange_rate_type.to_owned(),
-            currency_id_from: rate.currency_id_from.to_owned(),
-            currency_id_to: rate.currency_id_to.to_owned(),
-        };
-        let key = key.key()?;
-        let found = at.and_then(|(_, set)| set.get(key).or_else(|| set.get(key.opposite())));
-        if let Some(found) = found {
-            rate.created_date = Some(&found.created_date);
-            rate.last_modified = found.last_modified.as_deref();
+        let key = rate.key()?;
+        let at = nodes().find(|node| rate.set_at.as_deref() == Some(node.id.as_str()));
+        let set = at.map(|node| &node.rates.rates);
+        if let Some(set) = set.and_then(|set| set.get(key).or_else(|| set.get(key.opposite()))) {
+            rate.created_date = Some(&set.created_date);
+            rate.last_modified = set.last_modified.as_deref();
         }
     }
-    math::write_rates(&rates)
-}
-
-/// The rates that a unit uses, as they are answered.
-pub(in crate::rates) fn answer(rates: &[u8]) -> Result<Bytes> {
-    let rates = math::read_rates(rates)?;
-    let answer = rates.iter().map(math::Rate::used);
-    let answer = answer.collect::<Result<Vec<_>>>()?;
-    let json = serde_json::to_vec(&answer).map_err(|cause| Error::Bug(cause.to_string()))?;
-    Ok(json.into())
+    to_json(&rates)
 }
 
 /// An amount that is to be converted.
 #[derive(Clone, Debug)]
-pub struct Conversion {
+pub(in crate::rates) struct Conversion {
     /// The unit whose rate applies.
-    pub unit: UnitId,
+    pub(in crate::rates) unit: UnitId,
     /// The rate: its target is the currency that is converted from, its source the one that is converted to.
-    pub key: RateKey,
+    pub(in crate::rates) key: RateKey,
     /// The amount, a decimal.
-    pub amount: String,
+    pub(in crate::rates) amount: String,
     /// Whether the rate with markup applies.
-    pub with_markup: bool,
+    pub(in crate::rates) with_markup: bool,
 }
 
-#[derive(Serialize)]
-struct Converted<'a> {
-    amount: &'a RawValue,
-    currency: &'a str,
-    rate: UsedRate<'a>,
-}
-
-/// Converts an amount with a rate that a unit uses.
+/// Converts an amount with a rate that a unit uses: `{ amount, currency, rate }`, the amount rounded to the minor unit of
+/// its currency.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown unit, or a rate that it does not use; [`Error::Invalid`] for an amount that becomes
-/// too large.
+/// too large; [`Error::Unavailable`].
 pub(in crate::rates) async fn convert(
     app: &Arc<App>,
     records: &Records,
     conversion: &Conversion,
 ) -> Result<Bytes> {
-    #[derive(serde::Deserialize)]
-    struct Answer {
-        answers: [Amount; 1],
-    }
-    #[derive(serde::Deserialize)]
-    struct Amount {
+    #[derive(Serialize)]
+    struct Converted<'a> {
+        #[serde(serialize_with = "number")]
         amount: String,
+        currency: &'a str,
+        rate: RateNumbers<'a, 'a>,
     }
-    let used = rates(app, records, &conversion.unit).await?;
+    let used = read(app, records, &conversion.unit).await?;
     let rates = math::read_rates(&used)?;
-    let key = KeyText::of(conversion.key);
-    let rate = rates.iter().find(|rate| {
-        rate.exchange_rate_type == key.exchange_rate_type
-            && rate.currency_id_from == key.currency_id_from
-            && rate.currency_id_to == key.currency_id_to
-    });
+    let rate = rates.iter().find(|rate| rate.is_of(conversion.key));
     let no_rate = || Error::NotFound("the business unit uses no such rate".to_owned());
     let rate = rate.ok_or_else(no_rate)?;
-    let value = if conversion.with_markup {
-        rate.rate_value_with_markup
-    } else {
-        rate.rate_value
-    };
+    let with_markup = rate.rate_value_with_markup;
+    let with_markup = with_markup.filter(|_| conversion.with_markup);
+    let value = with_markup.unwrap_or(rate.rate_value);
     let currency = rate.currency_id_from;
-    let amount = &conversion.amount;
-    let call = json!({ "op": "convert", "amount": amount, "rate": value, "currency": currency });
-    let answered = math::ask(app, &[call]).map_err(|error| match error {
-        EngineError::Refused(Code::Invalid, faults) => {
-            let fault = faults.into_iter().next();
-            let message = fault.map_or_else(String::new, |fault| fault.message.into_owned());
-            Error::invalid("$.amount", message)
-        }
-        other => other.into(),
-    })?;
-    let Answer {
-        answers: [Amount { amount }],
-    } = serde_json::from_slice(&answered).map_err(|cause| Error::Bug(cause.to_string()))?;
     let converted = Converted {
-        amount: amount.exact()?,
+        amount: math::convert(app, &conversion.amount, value, currency)?,
         currency,
-        rate: rate.used()?,
+        rate: rate.answered(),
     };
-    let json = serde_json::to_vec(&converted).map_err(|cause| Error::Bug(cause.to_string()))?;
-    Ok(json.into())
+    to_json(&converted)
 }

@@ -1,7 +1,7 @@
 //! Cursors: how far a subscriber has read, opaque to it.
 //!
 //! A cursor of a tenant's messages is a position in its log. One of all tenants' messages is a time: the logs of tenants
-//! have no common order, so a subscriber that resumes there receives the last minute again.
+//! have no common order, so a subscriber that resumes there receives some seconds again (`OVERLAP` in `all_tenants.rs`).
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ use crate::store::Position;
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
-    /// Before the oldest message that is kept.
+    /// Before the oldest message that is retained.
     Earliest,
     /// After the newest message that there is.
     Latest,

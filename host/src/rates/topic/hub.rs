@@ -1,8 +1,8 @@
 //! Live messages of a tenant: read from the log once, however many subscribers follow it.
 //!
 //! A hub finds the subscribers of a message by its shop, so that a subscriber costs nothing for messages that it does not
-//! want. A subscriber that does not keep up is let go: it goes on reading the log by itself, and joins again when it has
-//! caught up (`subscription.rs`). A hub ends when nobody follows it any more.
+//! want. A subscriber that does not keep up is dropped: it goes on reading the log by itself, and joins again when it has
+//! caught up (`subscription.rs`). A hub ends with its last subscriber.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,22 +10,23 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::{Reader, TOPIC, shop_of};
+use super::message::{TOPIC, shop_of};
+use super::reader::Reader;
 use crate::data::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::store::{Message, Position};
 
-/// How long a hub waits for a hint before it reads the log all the same, and looks whether anybody is left.
+/// How long a hub waits for a hint before it reads the log all the same, and looks whether a subscriber is left.
 const POLL: Duration = Duration::from_secs(30);
 
-/// How long it waits after the log could not be read.
-const PAUSE: Duration = Duration::from_millis(500);
+/// How long it waits after the log could not be read; subscribers do the same.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
 /// How many messages are read at once.
 pub(super) const PAGE: usize = 200;
 
-/// How many messages may wait for a subscriber before it is let go.
+/// How many messages may wait for a subscriber before it is dropped.
 const MAX_WAITING: usize = 256;
 
 /// A message as subscribers receive it.
@@ -35,7 +36,7 @@ pub(super) struct Live {
     pub(super) data: Arc<str>,
 }
 
-/// The hubs of the tenants that somebody follows.
+/// The hubs of the tenants that have subscribers.
 #[derive(Debug, Default)]
 pub(in crate::rates) struct Hubs(Mutex<HashMap<TenantId, Weak<Hub>>>);
 
@@ -94,7 +95,7 @@ impl Hub {
         self.lock().read
     }
 
-    /// Whether somebody wants a message. When nobody does, it counts as read at once: whoever joins next does so after it.
+    /// Whether a subscriber wants a message. When none does, it counts as read at once: the next to join begins after it.
     fn is_wanted(&self, shop: &str, at: Position) -> bool {
         let mut state = self.lock();
         let is_wanted = !state.everything.is_empty() || state.by_shop.contains_key(shop);
@@ -126,7 +127,7 @@ impl Hub {
     }
 }
 
-/// Reads the log for as long as somebody holds the hub.
+/// Reads the log for as long as the hub has subscribers.
 async fn run(hub: Weak<Hub>, mut reader: Reader) {
     let (store, partition) = (
         Arc::clone(reader.records.store()),
@@ -135,8 +136,8 @@ async fn run(hub: Weak<Hub>, mut reader: Reader) {
     let mut hints = store.hints(&partition);
     let mut failing = false;
     loop {
-        let Some(held) = hub.upgrade() else { return };
-        match read_on(&held, &mut reader).await {
+        let Some(hub) = hub.upgrade() else { return };
+        match read_on(&hub, &mut reader).await {
             Ok(true) => continue,
             Ok(false) => failing = false,
             Err(cause) => {
@@ -146,7 +147,7 @@ async fn run(hub: Weak<Hub>, mut reader: Reader) {
                 failing = true;
             }
         }
-        drop(held);
+        drop(hub);
         let wait = if failing { PAUSE } else { POLL };
         let hint = tokio::time::timeout(wait, hints.changed()).await;
         if matches!(hint, Ok(Err(_))) {
@@ -172,7 +173,7 @@ async fn read_on(hub: &Hub, reader: &mut Reader) -> Result<bool> {
 async fn send(hub: &Hub, reader: &mut Reader, message: &Message) -> Result<()> {
     let (shop, position) = (shop_of(message), message.position);
     if hub.is_wanted(shop, position) {
-        // Without data the message is damaged, and counts as read.
+        // A message without data is damaged, and counts as read.
         let data = reader.data(message).await?;
         hub.send(shop, position, data.as_ref());
     }

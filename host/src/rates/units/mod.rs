@@ -1,9 +1,13 @@
 //! Business units, and the rates that are set at them, as they are stored and answered.
 //!
-//! Read them in this order: `number`, `set_rate`, `unit`, `tree`, `answers`.
+//! Read them in this order: `json`, `rate_key`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `walk`, `answers`.
 
 pub(super) mod answers;
-pub(super) mod number;
-pub(super) mod set_rate;
+pub(super) mod json;
+pub(super) mod level;
+pub(super) mod rate_key;
+pub(super) mod rate_text;
+pub(super) mod set_rates;
 pub(super) mod tree;
 pub(super) mod unit;
+pub(super) mod walk;

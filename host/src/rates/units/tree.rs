@@ -1,53 +1,49 @@
-//! The tree of business units as one operation sees it: units with what is set at them, the way up from each, and the
-//! walk over the shops below one.
+//! The tree of business units as one operation sees it: units with what is set at them, and the way up from each.
 //!
 //! A [`Tree`] reads each unit once. What it has read may be out of date by the time of a commit, which therefore expects
 //! the versions of all units that it rests on. A planned change stands in place of what is stored, so that a dry run and
 //! the change itself see the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-use serde_json::value::RawValue;
-
-use super::set_rate::SetRates;
-use super::unit::{MAX_DEPTH, Unit, UnitId, UnitType, children_prefix};
+use super::level::level;
+use super::set_rates::StoredRates;
+use super::unit::{MAX_DEPTH, Unit, UnitId};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
-
-/// The list of no rates.
-const NO_RATES: Bytes = Bytes::from_static(b"[]");
-
-/// How many entries of children are read at once.
-const PAGE: usize = 500;
-
-/// How many times one page of a walk reads children, however few shops they have.
-const MAX_SCANS: usize = 200;
+use crate::store::Entry;
 
 /// A unit with the rates that are set at it.
 #[derive(Debug)]
 pub(in crate::rates) struct Node {
     pub(in crate::rates) id: UnitId,
     pub(in crate::rates) stored: Versioned<Unit>,
-    /// Its rates, a list as the module reads it.
-    pub(in crate::rates) rates: Bytes,
+    pub(in crate::rates) rates: Arc<StoredRates>,
     /// What is set at it, as a level for the module.
     pub(in crate::rates) level: String,
 }
 
 impl Node {
-    pub(in crate::rates) fn new(id: UnitId, stored: Versioned<Unit>, rates: Bytes) -> Result<Self> {
-        let level = level(&id, &stored.record, &rates)?;
+    pub(in crate::rates) fn new(
+        id: UnitId,
+        stored: Versioned<Unit>,
+        rates: Arc<StoredRates>,
+    ) -> Result<Self> {
+        let level = level(&id, &stored.record.settings, &rates.record)?;
         Ok(Self {
             id,
             stored,
             rates,
             level,
         })
+    }
+
+    fn read(id: &UnitId, stored: Versioned<Unit>, rates: Option<Entry>) -> Result<Self> {
+        let rates = rates.map(|entry| StoredRates::read(entry.value));
+        let rates = rates.transpose()?.unwrap_or_default();
+        Self::new(id.clone(), stored, Arc::new(rates))
     }
 
     pub(in crate::rates) fn unit(&self) -> &Unit {
@@ -59,36 +55,10 @@ impl Node {
         !self.unit().has_rates && !self.unit().settings.has_markups()
     }
 
-    pub(in crate::rates) fn set_rates(&self) -> Result<SetRates> {
-        SetRates::read(Some(&self.rates))
-    }
-
     /// A change takes effect only while the unit and its rates are as they were read.
     pub(in crate::rates) fn expect(&self, change: &mut Change) {
         change.expect(&self.id.key(), Some(&self.stored));
     }
-}
-
-/// What is set at a unit, as a level for the module.
-fn level(id: &UnitId, unit: &Unit, rates: &[u8]) -> Result<String> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Level<'a> {
-        business_unit_id: &'a UnitId,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        markup_percentage: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        markups: Option<serde_json::Value>,
-        rates: &'a RawValue,
-    }
-    let markups = &unit.settings.markups;
-    let level = Level {
-        business_unit_id: id,
-        markup_percentage: unit.settings.markup_percentage.as_deref(),
-        markups: (!markups.is_empty()).then(|| json!(markups)),
-        rates: serde_json::from_slice(rates).map_err(|cause| Error::Bug(cause.to_string()))?,
-    };
-    serde_json::to_string(&level).map_err(|cause| Error::Bug(cause.to_string()))
 }
 
 /// The units above a unit, the nearest first.
@@ -130,13 +100,13 @@ impl<'a> Tree<'a> {
         self.nodes.insert(node.id.clone(), node);
     }
 
-    /// Forgets what was read.
+    /// Drops what was read.
     pub(in crate::rates) fn clear(&mut self) {
         self.nodes.clear();
         self.paths.clear();
     }
 
-    /// A unit; kept, as many shops may stand below it.
+    /// A unit; cached, as many shops may stand below it.
     pub(in crate::rates) async fn node(&mut self, id: &UnitId) -> Result<Option<Arc<Node>>> {
         if let Some(node) = self.nodes.get(id) {
             return Ok(Some(Arc::clone(node)));
@@ -147,8 +117,7 @@ impl<'a> Tree<'a> {
             return Ok(None);
         };
         let unit = decode_entry::<Unit>(id.as_str(), &unit)?;
-        let rates = rates.map_or(NO_RATES, |entry| entry.value);
-        let node = Arc::new(Node::new(id.clone(), unit, rates)?);
+        let node = Arc::new(Node::read(id, unit, rates)?);
         self.nodes.insert(id.clone(), Arc::clone(&node));
         Ok(Some(node))
     }
@@ -195,135 +164,26 @@ impl<'a> Tree<'a> {
             }
             let Some(entry) = entry else { continue };
             let unit = decode_entry::<Unit>(id.as_str(), &entry)?;
-            if unit.record.has_rates {
-                // Read later than the unit: whoever commits expects the unit's version, and so that of these.
-                let rates = self.records.get_bytes(&id.rates_key()).await?;
-                let rates = rates.map_or(NO_RATES, |entry| entry.value);
-                shops.push(Arc::new(Node::new(id.clone(), unit, rates)?));
-            } else {
-                shops.push(Arc::new(Node::new(id.clone(), unit, NO_RATES)?));
-            }
-        }
-        Ok(shops)
-    }
-}
-
-/// How many levels stand below a unit.
-pub(in crate::rates) async fn depth_below(records: &Records, id: &UnitId) -> Result<usize> {
-    let mut deepest = 0;
-    let mut open = vec![(id.clone(), 0)];
-    while let Some((parent, depth)) = open.pop() {
-        deepest = deepest.max(depth);
-        let prefix = children_prefix(Some(&parent));
-        let mut after: Option<String> = None;
-        loop {
-            let page = records.scan(&prefix, after.as_deref(), PAGE).await?;
-            for (key, entry) in &page.entries {
-                deepest = deepest.max(depth + 1);
-                let child = UnitId::new(key.strip_prefix(&prefix).unwrap_or(key));
-                if entry.value.as_ref() != SHOP && depth < MAX_DEPTH {
-                    open.extend(child.map(|child| (child, depth + 1)));
-                }
-            }
-            after = page.entries.last().map(|(key, _)| key.clone());
-            if !page.more || after.is_none() {
-                break;
-            }
-        }
-    }
-    Ok(deepest)
-}
-
-/// How far a walk over the shops at or below a unit has come. Depth first, by id, so that it needs no more memory than
-/// the tree is deep and can be taken up again by another host.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(in crate::rates) struct Walk {
-    /// A shop that is the whole walk.
-    shop: Option<UnitId>,
-    /// The units whose children are visited, outermost first (`None` stands above the roots), and the last child that was.
-    stack: Vec<(Option<UnitId>, Option<UnitId>)>,
-}
-
-impl Walk {
-    /// The shops at or below a unit.
-    pub(in crate::rates) fn below(id: &UnitId, unit_type: UnitType) -> Self {
-        match unit_type {
-            UnitType::Store => Self {
-                shop: Some(id.clone()),
-                stack: Vec::new(),
-            },
-            UnitType::Company | UnitType::Group => Self {
-                shop: None,
-                stack: vec![(Some(id.clone()), None)],
-            },
-        }
-    }
-
-    /// All shops of a tenant.
-    pub(in crate::rates) fn everywhere() -> Self {
-        Self {
-            shop: None,
-            stack: vec![(None, None)],
-        }
-    }
-
-    /// Whether every shop was visited.
-    pub(in crate::rates) fn is_done(&self) -> bool {
-        self.shop.is_none() && self.stack.is_empty()
-    }
-
-    /// The next shops, `max` at most; fewer, or none, where a page has few: ask until the walk is done.
-    pub(in crate::rates) async fn next(
-        &mut self,
-        records: &Records,
-        max: usize,
-    ) -> Result<Vec<UnitId>> {
-        let mut shops: Vec<UnitId> = self.shop.take().into_iter().collect();
-        for _ in 0..MAX_SCANS {
-            let Some((parent, after)) = self.stack.last_mut() else {
-                break;
+            // Read later than the unit: a commit expects the unit's version, and so that of these.
+            let rates = match unit.record.has_rates {
+                true => self.records.get_bytes(&id.rates_key()).await?,
+                false => None,
             };
-            let wanted = max.saturating_sub(shops.len());
-            if wanted == 0 {
-                break;
-            }
-            let prefix = children_prefix(parent.as_ref());
-            let after_key = after
-                .as_ref()
-                .map(|child| format!("{prefix}{}", child.as_str()));
-            let page = records
-                .scan(&prefix, after_key.as_deref(), wanted.min(PAGE))
-                .await?;
-            let mut descend = None;
-            for (key, entry) in &page.entries {
-                let child = UnitId::new(key.strip_prefix(&prefix).unwrap_or(key));
-                let child = child.ok_or_else(|| Error::Bug(format!("{key} is not a unit")))?;
-                *after = Some(child.clone());
-                if entry.value.as_ref() == SHOP {
-                    shops.push(child);
-                } else {
-                    descend = Some(child);
-                    break;
-                }
-            }
-            match descend {
-                Some(child) => self.stack.push((Some(child), None)),
-                None if !page.more => drop(self.stack.pop()),
-                None => {}
-            }
+            shops.push(Arc::new(Node::read(id, unit, rates)?));
         }
         Ok(shops)
     }
 }
 
-/// What the entry of a child says: that it is a shop, or that there may be shops below it.
-const SHOP: &[u8] = b"STORE";
-const BRANCH: &[u8] = b"GROUP";
-
-/// The entry of a child.
-pub(in crate::rates) const fn child_entry(unit_type: UnitType) -> Bytes {
-    match unit_type {
-        UnitType::Store => Bytes::from_static(SHOP),
-        UnitType::Company | UnitType::Group => Bytes::from_static(BRANCH),
+/// A change takes effect only while the units above shops are as they were read.
+pub(in crate::rates) fn expect_above<'p>(
+    change: &mut Change,
+    paths: impl Iterator<Item = &'p Path>,
+) {
+    let mut expected = HashSet::new();
+    for node in paths.flat_map(|path| &path.nodes) {
+        if expected.insert(&node.id) {
+            node.expect(change);
+        }
     }
 }

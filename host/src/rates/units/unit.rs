@@ -1,15 +1,15 @@
 //! Business units: the tree that rates are set in, COMPANY above any number of GROUPs above STOREs (`rates.md`,
 //! "Business units").
 //!
-//! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: who
-//! expects the version of the one expects that of the other.
+//! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: a
+//! commit that expects the version of the one expects that of the other.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tillgate_engine::rate::{Percentage, RateKey};
+use tillgate_engine::rate::RateKey;
 
-use super::number::Exact;
-use super::set_rate::KeyText;
+use super::json::{exact, number};
+use super::rate_key;
 use crate::error::{Error, Result};
 
 /// The most levels of a tree, the company and the store included.
@@ -92,18 +92,18 @@ impl UnitType {
     }
 }
 
-/// A markup of a single pair, in both directions.
+/// A markup of a single pair, in both directions (`rates.md`, "Business units").
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PairMarkup {
     /// Type and currencies.
-    #[serde(flatten)]
-    pub key: KeyText,
-    /// Percent, a decimal.
+    #[serde(flatten, with = "rate_key")]
+    pub key: RateKey,
+    /// Percent, a decimal: 0 to less than 100, at most four decimals.
     pub markup_percentage: String,
 }
 
-/// What a PUT says of a business unit. Percentages are decimals in text.
+/// What a PUT says of a business unit. Percentages are decimals in text, 0 to less than 100, at most four decimals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitSettings {
@@ -167,18 +167,17 @@ pub(in crate::rates) struct UnitAnswer<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MarkupAnswer<'a> {
-    #[serde(flatten)]
-    key: &'a KeyText,
-    markup_percentage: &'a RawValue,
+    #[serde(flatten, with = "rate_key")]
+    key: RateKey,
+    #[serde(serialize_with = "number")]
+    markup_percentage: &'a str,
 }
 
 impl<'a> UnitAnswer<'a> {
     pub(in crate::rates) fn new(id: &'a UnitId, settings: &'a UnitSettings) -> Result<Self> {
-        let markups = settings.markups.iter().map(|markup| {
-            Ok(MarkupAnswer {
-                key: &markup.key,
-                markup_percentage: markup.markup_percentage.exact()?,
-            })
+        let markups = settings.markups.iter().map(|markup| MarkupAnswer {
+            key: markup.key,
+            markup_percentage: &markup.markup_percentage,
         });
         let markup = settings.markup_percentage.as_deref();
         Ok(Self {
@@ -186,21 +185,13 @@ impl<'a> UnitAnswer<'a> {
             unit_type: settings.unit_type,
             parent_id: settings.parent_id.as_ref(),
             name: settings.name.as_deref(),
-            markup_percentage: markup.map(Exact::exact).transpose()?,
-            markups: markups.collect::<Result<_>>()?,
+            markup_percentage: markup.map(exact).transpose()?,
+            markups: markups.collect(),
         })
     }
 }
 
-/// A pair's markup as it was read from a body.
-pub(in crate::rates) fn pair_markup(key: RateKey, markup: Percentage) -> PairMarkup {
-    PairMarkup {
-        key: KeyText::of(key),
-        markup_percentage: markup.value().to_string(),
-    }
-}
-
-/// No unit has the id that was asked for.
+/// No unit has the id of a request.
 pub(in crate::rates) fn no_unit() -> Error {
     Error::NotFound("no business unit has this id".to_owned())
 }

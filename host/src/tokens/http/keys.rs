@@ -1,10 +1,10 @@
-//! The signing keys, for operators. `tillgate keys` asks over HTTP, since only one process may open an embedded store.
+//! The signing keys, for operators. `tillgate keys` uses HTTP, because only one process may open an embedded store.
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
-use super::tagged;
+use super::read_reply;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -21,7 +21,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
 }
 
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    tagged(&request, &tokens.keys().await?)
+    read_reply(&request, &tokens.keys().await?)
 }
 
 async fn rotate_keys(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {

@@ -1,10 +1,14 @@
-//! The routes of the token service (`tokens.md`): its public ones here, administration in `admin.rs`, `statements.rs` and
-//! `keys.rs`, the token endpoint in `oauth.rs`.
+//! The routes of the token service (`tokens.md`): the public ones here and in `oauth.rs` (the token endpoint), those for
+//! administrators in a file for each resource. The domain says who may act on which tenant.
 
-mod admin;
+mod clients;
 mod keys;
 mod oauth;
+mod parameters;
+mod roles;
 mod statements;
+mod templates;
+mod tenants;
 
 use std::sync::Arc;
 
@@ -29,7 +33,7 @@ impl Authenticate for Tokens {
     }
 }
 
-/// The largest body of a registration: 64 KiB, since anyone may send one.
+/// The largest body of a registration: 64 KiB, because sending one needs no token.
 const MAX_REGISTRATION: usize = 64 << 10;
 
 /// The routes.
@@ -67,13 +71,16 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             register,
         ),
     ];
-    routes.extend(admin::routes());
+    routes.extend(tenants::routes());
+    routes.extend(templates::routes());
+    routes.extend(clients::routes());
+    routes.extend(roles::routes());
     routes.extend(statements::routes());
     routes.extend(keys::routes());
     routes
 }
 
-/// Who is asking and what they may do, so that a page offers only what will be allowed.
+/// The caller's tenant and permissions, so that the page offers only what the caller may do.
 async fn get_caller(_: Arc<Tokens>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
     let permissions = caller.permissions.iter().map(Permission::as_str);
@@ -92,7 +99,7 @@ async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     secret(Reply::of(StatusCode::CREATED, &registered)?)
 }
 
-/// An answer with a secret, which no cache may keep.
+/// An answer with a secret, which no cache may store.
 fn secret(reply: Reply) -> Result<Reply> {
     Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
@@ -105,8 +112,12 @@ async fn get_metadata(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     Ok(public(&request, tokens.metadata()))
 }
 
+fn no_content() -> Reply {
+    Reply::empty(StatusCode::NO_CONTENT)
+}
+
 /// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
-fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
+fn read_reply(request: &Request, found: &impl Serialize) -> Result<Reply> {
     let etag = etag::of_json(found)?;
     if request.has(&etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
@@ -115,11 +126,11 @@ fn tagged(request: &Request, found: &impl Serialize) -> Result<Reply> {
 }
 
 /// The answer to a write: JSON with its entity tag.
-fn with_tag(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
+fn write_reply(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
 }
 
-/// A document that anyone may read and cache for a while.
+/// A document that may be read without a token, and cached for a while.
 fn public(request: &Request, document: &PublicDocument) -> Reply {
     let reply = if request.has(&document.etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)

@@ -1,4 +1,4 @@
-//! `POST /oauth2/token`: the one route that answers errors as RFC 6749, 5.2 has them (`tokens.md`).
+//! `POST /oauth2/token`: the only route whose errors are those of RFC 6749, 5.2 (`tokens.md`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::http::{Access, ContentType, Reply, Request, Route, Takes, content_type};
-use crate::tokens::{BasicCredentials, MAX_FORM, Refusal, Tokens};
+use crate::tokens::{BasicCredentials, MAX_FORM, TokenError, Tokens};
 
 const INVALID_REQUEST: &str = "invalid_request";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -25,7 +25,7 @@ pub(super) fn route() -> Route<Arc<Tokens>> {
         body,
         issue_token,
     )
-    .with_errors(refused_by_http)
+    .with_errors(http_error)
 }
 
 async fn issue_token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
@@ -36,16 +36,16 @@ async fn issue_token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
             .await
     } else {
         let detail = "the body must be application/x-www-form-urlencoded";
-        Err(Refusal::Malformed(detail.to_owned()))
+        Err(TokenError::Malformed(detail.to_owned()))
     };
     match answer {
         Ok(issued) => Ok(uncached(Reply::of(StatusCode::OK, &issued)?)),
-        Err(refusal) => Ok(refused(refusal, request.correlation)),
+        Err(cause) => Ok(error_reply(cause, request.correlation)),
     }
 }
 
-/// Another method, a body that is too large or too slow, an answer that is not acceptable.
-fn refused_by_http(status: StatusCode, detail: &str, _: Uuid) -> Reply {
+/// An error of HTTP itself: another method, a body that is too large or too slow, an answer that is not acceptable.
+fn http_error(status: StatusCode, detail: &str, _: Uuid) -> Reply {
     error(status, INVALID_REQUEST, detail)
 }
 
@@ -65,43 +65,43 @@ fn credentials(headers: &HeaderMap) -> Option<BasicCredentials> {
     BasicCredentials::from_header(header)
 }
 
-fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
-    match refusal {
-        Refusal::Malformed(detail) => error(StatusCode::BAD_REQUEST, INVALID_REQUEST, &detail),
-        Refusal::UnknownClient => challenged(error(
+fn error_reply(cause: TokenError, correlation: Uuid) -> Reply {
+    match cause {
+        TokenError::Malformed(detail) => error(StatusCode::BAD_REQUEST, INVALID_REQUEST, &detail),
+        TokenError::UnknownClient => challenged(error(
             StatusCode::UNAUTHORIZED,
             "invalid_client",
             "the client is unknown, its secret is wrong, or it is not authorized",
         )),
-        Refusal::UnsupportedGrant => error(
+        TokenError::UnsupportedGrant => error(
             StatusCode::BAD_REQUEST,
             "unsupported_grant_type",
             "grant_type must be client_credentials",
         ),
-        Refusal::Audience(needed) => challenged(error(
+        TokenError::Audience(needed) => challenged(error(
             StatusCode::UNAUTHORIZED,
             INVALID_REQUEST,
             &format!("audience must be {needed}"),
         )),
-        Refusal::Scope => error(
+        TokenError::Scope => error(
             StatusCode::BAD_REQUEST,
             "invalid_scope",
             "scopes are not supported",
         ),
-        Refusal::TooMany(wait) => later(
+        TokenError::TooMany(wait) => retry_later(
             StatusCode::TOO_MANY_REQUESTS,
             "too many wrong secrets in a row",
             wait,
         ),
-        Refusal::Failed(Error::Unavailable(cause)) => {
-            tracing::debug!(%correlation, %cause, "the store is away");
-            later(
+        TokenError::Failed(Error::Unavailable(cause)) => {
+            tracing::debug!(%correlation, %cause, "the store is unavailable");
+            retry_later(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "the store is away",
+                "the store is unavailable",
                 Duration::from_secs(1),
             )
         }
-        Refusal::Failed(cause) => {
+        TokenError::Failed(cause) => {
             tracing::error!(%correlation, %cause, "a token request failed with an internal error");
             error(
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -113,13 +113,13 @@ fn refused(refusal: Refusal, correlation: Uuid) -> Reply {
 }
 
 fn error(status: StatusCode, code: &str, description: &str) -> Reply {
-    let description: String = description.chars().map(describable).collect();
+    let description: String = description.chars().map(description_char).collect();
     let body = json!({ "error": code, "error_description": description });
     uncached(Reply::json(status, body.to_string().into()))
 }
 
-/// What may stand in a description: RFC 6749, 5.2.
-const fn describable(c: char) -> char {
+/// The characters that a description may have: RFC 6749, 5.2.
+const fn description_char(c: char) -> char {
     match c {
         '"' => '\'',
         '\\' => '/',
@@ -128,6 +128,7 @@ const fn describable(c: char) -> char {
     }
 }
 
+/// A 401 must say how to authenticate (RFC 9110, 15.5.2).
 fn challenged(reply: Reply) -> Reply {
     reply.with(
         WWW_AUTHENTICATE,
@@ -135,7 +136,7 @@ fn challenged(reply: Reply) -> Reply {
     )
 }
 
-fn later(status: StatusCode, description: &str, wait: Duration) -> Reply {
+fn retry_later(status: StatusCode, description: &str, wait: Duration) -> Reply {
     let seconds = wait.as_millis().div_ceil(1_000).max(1);
     let reply = error(status, "temporarily_unavailable", description);
     reply.with(RETRY_AFTER, u64::try_from(seconds).unwrap_or(1).into())

@@ -6,11 +6,12 @@ use ::http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::admin::{no_content, page_of, tenant_of};
-use super::tagged;
-use crate::error::{Error, Result};
+use super::parameters::{page_of, tenant_of};
+use super::{no_content, read_reply};
+use crate::error::Result;
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::tokens::statements::unknown_id;
 use crate::tokens::{Tokens, body};
 
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
@@ -40,15 +41,12 @@ async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let (limit, cursor) = page_of(&request)?;
     let page = tokens.statements(caller, &tenant, limit, cursor.as_deref());
-    tagged(&request, &page.await?)
+    read_reply(&request, &page.await?)
 }
 
 async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let jti = Uuid::try_parse(request.param(1)?).map_err(|_| {
-        let detail = "no software statement has this id";
-        Error::NotFound(detail.to_owned())
-    })?;
+    let jti = Uuid::try_parse(request.param(1)?).map_err(|_| unknown_id())?;
     tokens.withdraw_statement(caller, &tenant, jti).await?;
     Ok(no_content())
 }

@@ -1,8 +1,8 @@
 //! Tokens of users, issued by trusted issuers (`tokens.md`, "Verifying a caller", "IAM user tokens").
 //!
 //! The issuer is found by the `iss` of a token before the signature is checked, and only the keys of that issuer are then
-//! tried: a key of one issuer never verifies a token of another, whatever their key ids. An issuer that is not configured
-//! costs nothing. Keys are read in `key_set.rs` and fetched in `source.rs`; `user.rs` reads the claims.
+//! tried: a key of one issuer never verifies a token of another, whatever their key ids. A token of an issuer that is not
+//! configured causes no request. Keys are read in `key_set.rs` and fetched in `source.rs`; `user.rs` reads the claims.
 
 mod key_set;
 mod source;
@@ -15,15 +15,15 @@ use serde::Deserialize;
 use tillgate_engine::json::{Document, Node, Scalar};
 
 use self::source::IssuerKeys;
+use self::user::ClaimMapping;
 pub(super) use self::user::User;
-use self::user::Users;
 use super::jws::{Header, Jws, Validity, refuse};
 use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
-/// How long a verified token is trusted without looking up its key again: a key that its issuer has withdrawn verifies
+/// How long a verified token is trusted without checking its signature again: a key that its issuer has withdrawn verifies
 /// nothing after this.
 const TRUST: Duration = Duration::from_secs(5 * 60);
 
@@ -31,13 +31,13 @@ const TRUST: Duration = Duration::from_secs(5 * 60);
 #[derive(Debug)]
 pub(super) struct TrustedIssuers(Vec<TrustedIssuer>);
 
-/// An issuer beside this service.
+/// An issuer other than this service.
 #[derive(Debug)]
 pub(super) struct TrustedIssuer {
     issuer: String,
     audiences: Vec<String>,
     keys: Arc<IssuerKeys>,
-    users: Users,
+    claims: ClaimMapping,
 }
 
 impl TrustedIssuers {
@@ -60,7 +60,7 @@ impl TrustedIssuers {
                 issuer: trusted.issuer.clone(),
                 audiences: trusted.audiences.clone(),
                 keys,
-                users: Users::new(trusted, platform),
+                claims: ClaimMapping::new(trusted, platform),
             });
         }
         Ok(Self(issuers))
@@ -112,7 +112,7 @@ impl TrustedIssuer {
             return refuse("the token's exp or nbf is not a whole number of seconds");
         };
         validity.check(now)?;
-        Ok((self.users.user(&self.issuer, claims)?, validity))
+        Ok((self.claims.user(&self.issuer, claims)?, validity))
     }
 
     /// Until when a token that is verified now is trusted.

@@ -1,16 +1,17 @@
 //! Where the keys of an issuer come from, a URL or a file, and when they are fetched again.
 //!
-//! They are fetched at the start, when they are five minutes old, and when a token names an unknown key: one fetch at a
-//! time, whoever waits for it, and none within 30 seconds after the start of the last one, whatever came of it
+//! They are fetched at the start, when they are five minutes old, and when a token names an unknown key. All requests that
+//! need a fetch share one, and there is none within 30 seconds after the start of the last one, even if that failed
 //! (`tokens.md`, "IAM user tokens"). A fetch that fails, or brings no usable key, leaves the keys as they are.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use reqwest::{Method, Url};
 use tokio::task::AbortHandle;
 
@@ -22,13 +23,13 @@ use crate::egress::{Client, Destinations, Limits};
 const COOL_DOWN: Duration = Duration::from_secs(30);
 
 /// How old keys become before they are fetched again.
-const FRESH: Duration = Duration::from_secs(5 * 60);
+const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a fetch may take.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long a token whose key is known waits for newer keys.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a token whose key is cached waits for newer keys.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// The largest JWK set: 256 KiB.
 const MAX_SET: usize = 256 << 10;
@@ -39,14 +40,14 @@ pub(super) struct IssuerKeys {
     issuer: String,
     source: Source,
     clock: Arc<dyn Clock>,
-    known: ArcSwapOption<Known>,
-    fetching: Mutex<Fetching>,
+    cached: ArcSwapOption<CachedKeys>,
+    last_fetch: Mutex<LastFetch>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedKeys {
     keys: Arc<KeySet>,
-    since: Timestamp,
+    fetched: Timestamp,
 }
 
 #[derive(Debug)]
@@ -55,27 +56,27 @@ enum Source {
     File(PathBuf),
 }
 
-/// The newest fetch, and when it began.
+/// The last fetch, which may still run, and when it began.
 #[derive(Default)]
-struct Fetching {
+struct LastFetch {
     began: Option<Timestamp>,
-    newest: Option<(AbortHandle, Fetch)>,
+    fetch: Option<(AbortHandle, Fetch)>,
 }
 
 /// Ready when a fetch has ended; many may wait for it.
 type Fetch = Shared<BoxFuture<'static, ()>>;
 
-impl std::fmt::Debug for Fetching {
+impl std::fmt::Debug for LastFetch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fetching")
+        f.debug_struct("LastFetch")
             .field("began", &self.began)
             .finish_non_exhaustive()
     }
 }
 
 impl IssuerKeys {
-    /// Begins to fetch an issuer's keys. A file is read at once: one that is missing or wrong is a mistake here, and no
-    /// outage elsewhere.
+    /// Begins to fetch an issuer's keys. A file is read at once: a missing or invalid file is a mistake in the
+    /// configuration, not an outage of the issuer.
     pub(super) async fn start(
         issuer: &str,
         source: &str,
@@ -85,49 +86,53 @@ impl IssuerKeys {
             issuer: issuer.to_owned(),
             source: Source::new(source)?,
             clock,
-            known: ArcSwapOption::empty(),
-            fetching: Mutex::default(),
+            cached: ArcSwapOption::empty(),
+            last_fetch: Mutex::default(),
         });
         match keys.source {
             Source::Url(..) => drop(keys.fetch(keys.clock.now())),
-            Source::File(_) => keys.renew().await?,
+            Source::File(_) => keys.refresh().await?,
         }
         Ok(keys)
     }
 
     /// The keys, when one of this id is among them; fetches them when that may help.
     pub(super) async fn of(self: &Arc<Self>, kid: &str, now: Timestamp) -> Option<Arc<KeySet>> {
-        let known = || self.known.load_full().filter(|known| known.keys.has(kid));
-        let found = known();
+        let cached = || {
+            self.cached
+                .load_full()
+                .filter(|cached| cached.keys.has(kid))
+        };
+        let found = cached();
         if let Some(found) = &found
             && found.is_fresh(now)
         {
             return Some(Arc::clone(&found.keys));
         }
         if let Some(fetch) = self.fetch(now) {
-            let patience = if found.is_some() { PATIENCE } else { DEADLINE };
-            let _ = tokio::time::timeout(patience, fetch).await;
+            let max_wait = if found.is_some() { MAX_WAIT } else { DEADLINE };
+            let _ = tokio::time::timeout(max_wait, fetch).await;
         }
-        // A key that its issuer no longer has opens nothing; while the issuer is down, the keys stay.
-        known().map(|known| Arc::clone(&known.keys))
+        // A key that its issuer no longer publishes verifies nothing; while the issuer is down, its keys stay.
+        cached().map(|cached| Arc::clone(&cached.keys))
     }
 
-    /// The fetch that runs, or a new one when it is time; it goes on when nobody waits for it.
+    /// The fetch that runs, or a new one if one is due. It continues when the requests that wait for it are cancelled.
     fn fetch(self: &Arc<Self>, now: Timestamp) -> Option<Fetch> {
-        let mut fetching = self.fetching.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((task, running)) = &fetching.newest
+        let mut last = self.last_fetch.lock();
+        if let Some((task, running)) = &last.fetch
             && !task.is_finished()
         {
             return Some(running.clone());
         }
         // A clock that was set back must not stretch the wait.
-        let cools = |began: Timestamp| began <= now && now < began.plus(COOL_DOWN);
-        if fetching.began.is_some_and(cools) {
+        let cools_down = |began: Timestamp| began <= now && now < began.plus(COOL_DOWN);
+        if last.began.is_some_and(cools_down) {
             return None;
         }
         let keys = Arc::clone(self);
         let task = tokio::spawn(async move {
-            if let Err(cause) = keys.renew().await {
+            if let Err(cause) = keys.refresh().await {
                 tracing::warn!(
                     issuer = keys.issuer,
                     cause,
@@ -135,15 +140,15 @@ impl IssuerKeys {
                 );
             }
         });
-        let ends = task.abort_handle();
+        let handle = task.abort_handle();
         let fetch = task.map(drop).boxed().shared();
-        fetching.began = Some(now);
-        fetching.newest = Some((ends, fetch.clone()));
+        last.began = Some(now);
+        last.fetch = Some((handle, fetch.clone()));
         Some(fetch)
     }
 
-    async fn renew(&self) -> Result<(), String> {
-        let since = self.clock.now();
+    async fn refresh(&self) -> Result<(), String> {
+        let fetched = self.clock.now();
         let (keys, left_out) = KeySet::read(&self.source.read().await?)?;
         tracing::debug!(
             issuer = self.issuer,
@@ -151,14 +156,15 @@ impl IssuerKeys {
             "the keys of a trusted issuer were fetched"
         );
         let keys = Arc::new(keys);
-        self.known.store(Some(Arc::new(Known { keys, since })));
+        self.cached
+            .store(Some(Arc::new(CachedKeys { keys, fetched })));
         Ok(())
     }
 }
 
-impl Known {
+impl CachedKeys {
     fn is_fresh(&self, now: Timestamp) -> bool {
-        self.since <= now && now < self.since.plus(FRESH)
+        self.fetched <= now && now < self.fetched.plus(MAX_AGE)
     }
 }
 
@@ -175,7 +181,7 @@ impl Source {
         let url: Url = source
             .parse()
             .map_err(|cause| format!("its jwks is not a URL: {cause}"))?;
-        // Without TLS nobody on the way may change the keys: there is no way but within this machine.
+        // Without TLS an attacker in the network could replace the keys: only this machine may be dialled then.
         let destinations = match url.scheme() {
             "https" => Destinations::Any,
             _ => Destinations::Loopback,

@@ -1,7 +1,6 @@
 //! A user's tenant, roles and permissions, read from the claims of a token. Pure.
 //!
-//! What the roles hold is not resolved here but looked up at every request, so that a change of a role takes effect at
-//! once.
+//! The permissions of the roles are looked up at every request, not here, so that a change of a role takes effect at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,10 +30,10 @@ pub(in crate::tokens) struct User {
 }
 
 impl User {
-    /// The user as a caller, with what their roles hold now.
+    /// The user as a caller, with the permissions that their roles have now.
     pub(in crate::tokens) fn caller(&self, registry: &Registry) -> Caller {
         let platform = registry.is_platform(&self.tenant);
-        let held = registry.roles().of(&self.roles, platform);
+        let of_roles = registry.roles().of(&self.roles, platform);
         let listed = if platform {
             self.permissions
         } else {
@@ -43,15 +42,15 @@ impl User {
         Caller {
             tenant: self.tenant.clone(),
             subject: Arc::clone(&self.subject),
-            permissions: held.union(listed),
+            permissions: of_roles.union(listed),
             platform,
         }
     }
 }
 
-/// How an issuer's claims are read.
+/// Which claims of an issuer's tokens mean what.
 #[derive(Debug)]
-pub(super) struct Users {
+pub(super) struct ClaimMapping {
     tenant_claim: String,
     permissions_claim: Option<String>,
     groups_claim: Option<String>,
@@ -61,7 +60,7 @@ pub(super) struct Users {
     platform: TenantId,
 }
 
-impl Users {
+impl ClaimMapping {
     pub(super) fn new(trusted: &config::TrustedIssuer, platform: &TenantId) -> Self {
         Self {
             tenant_claim: trusted.tenant_claim.clone(),
@@ -103,7 +102,7 @@ impl Users {
             .collect();
         Ok(User {
             tenant,
-            // The name in the audit log: no client has such an id.
+            // The name in the audit log. No client id has this form.
             subject: format!("{issuer}|{subject}").into(),
             roles,
             permissions,

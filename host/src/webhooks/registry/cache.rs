@@ -53,7 +53,7 @@ impl Caches {
     pub(in crate::webhooks) fn age(&self, now: Timestamp) -> Duration {
         let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let ages = caches.all();
-        let ages = ages.filter_map(|cache| cache.subscription.asked_age(now));
+        let ages = ages.filter_map(|cache| cache.subscription.age_if_used(now));
         ages.max().unwrap_or_default()
     }
 

@@ -1,6 +1,6 @@
 //! Backups: a copy of a store in one file, made while a host serves it, and a store made from one.
 //!
-//! SQLite's backup API copies a snapshot page by page. Commits go on meanwhile; the write-ahead log keeps what they
+//! SQLite's backup API copies a snapshot page by page. Commits continue meanwhile; the write-ahead log keeps what they
 //! change until the copy is complete.
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! Export and import for the embedded store.
 //!
-//! Imports go through the writer as commits do and are as durable, but have no revision and notify nobody.
+//! Imports go through the writer as commits do and are as durable, but have no revision and cause no hints.
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Result};

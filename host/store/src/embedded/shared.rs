@@ -1,4 +1,4 @@
-//! What the store and its threads share: whether it can be written, and who is told of changes.
+//! What the store and its threads share: whether it can be written, and who is notified of changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;

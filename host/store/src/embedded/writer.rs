@@ -4,9 +4,9 @@
 //! never before, whatever its outcome: a conflict may be with a commit that shares the transaction. A transaction that
 //! changes nothing syncs nothing.
 //!
-//! After a failed write SQLite has rolled back, and the next transaction is a new try: the store goes on by itself once
-//! the cause is gone. When the sync of a transaction failed, it may be on disk or not: its requests are told so, this
-//! process goes on without it, and what it repeats with the same id is applied once.
+//! After a failed write SQLite has rolled back, and the next transaction is a new attempt: the store works again once the
+//! cause is gone. When the sync of a transaction failed, it may be on disk or not: its requests are answered so, this
+//! process continues without it, and a commit that is repeated with the same id is applied once.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

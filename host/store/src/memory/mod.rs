@@ -8,10 +8,11 @@ mod portable;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 
 use self::contents::Contents;
 use super::contract::{
@@ -41,9 +42,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Contents>> {
-        self.partitions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.partitions.lock()
     }
 
     /// Ends all leases, as a store does that is opened by its only process.

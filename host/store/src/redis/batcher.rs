@@ -8,9 +8,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::super::contract::{Check, Commit, CommitError, MAX_OPS, Op, Partition};
@@ -109,8 +110,8 @@ impl Batcher {
         }
     }
 
-    /// Yields to the callers that were just answered for as long as each turn brings more commits, so that these go with
-    /// those that wait and not alone after them.
+    /// Yields to the callers that were just answered while each yield brings more commits, so that these join the batch that
+    /// waits.
     async fn wait_for_more(&self, partition: &Partition) {
         let waiting = || {
             let queues = self.lock();
@@ -178,6 +179,6 @@ impl Batcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Partition, Queue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 }

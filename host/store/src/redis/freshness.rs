@@ -1,13 +1,13 @@
 //! Until when hints are complete, and since when they are not: what a sweep over the masters (`hints.rs`) has shown.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::contract::Health;
 use crate::clock::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
-/// After how long without a complete sweep the store counts as away: a sweep now and then may be late.
+/// After how long without a complete sweep the store counts as unavailable: a single sweep may be late.
 const AWAY_AFTER: Duration = Duration::from_secs(2);
 
 /// What the last sweeps have shown.
@@ -73,6 +73,6 @@ impl Freshness {
     }
 
     fn lock(&self) -> MutexGuard<'_, Sweeps> {
-        self.sweeps.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sweeps.lock()
     }
 }

@@ -7,10 +7,11 @@
 //! through failovers and moving slots, and where its limits are.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::super::contract::Partition;
@@ -204,7 +205,7 @@ impl Listener {
                 return Err(format!("{master}: requests still go to an earlier master"));
             }
         }
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         *recent = Recent::default();
         shared.listeners.notify_all();
         self.missing = false;
@@ -240,7 +241,7 @@ struct Recent {
 /// Takes in a hint: the name of a partition, a line feed, and what tells one change from the others.
 fn take_in(shared: &Shared, recent: &Mutex<Recent>, hint: Vec<u8>) {
     // Locked until the listeners are notified: a link whose hint is skipped may count as having notified them.
-    let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut recent = recent.lock();
     if recent.newest.contains(&hint) || recent.older.contains(&hint) {
         return;
     }

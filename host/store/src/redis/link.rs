@@ -20,14 +20,14 @@ use super::url::{Address, Topology};
 /// How long a connection may take to open, and a request to be answered.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// After how long without an answer a link counts as broken. A server that only stalls answers in order once it goes on.
+/// After how long without an answer a link counts as broken. A server that only stalls answers later, in order.
 const BROKEN_AFTER: Duration = Duration::from_secs(5);
 
 /// After so many requests a server of a cluster is asked for all members again, although its view is unchanged: nodes that
 /// were swapped between two requests leave their number as it was.
 const LIST_EVERY: u32 = 20;
 
-/// How long an election may last. Its epoch is then nobody's: it has failed.
+/// How long an election may last. After that it has failed, and no master has its epoch.
 const ELECTION: Duration = Duration::from_secs(2);
 
 /// A link to one master.

@@ -3,9 +3,9 @@
 //! `WAIT` holds up everything behind it on its connection, so each of these connections carries one request at a time.
 //! Where the server can tell and writes to disk itself, replicas have it once it is on their disks too (`WAITAOF`).
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisResult, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -55,8 +55,8 @@ impl<C> Pool<C> {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<C>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<C>> {
+        self.idle.lock()
     }
 }
 

@@ -7,10 +7,11 @@
 //! [`RequestError::Unknown`].
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use redis::io::tcp::TcpSettings;
 use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisResult,
@@ -250,13 +251,7 @@ impl Router {
                 .iter()
                 .filter_map(|seed| self.node(seed).ok()),
         );
-        known.extend(
-            self.nodes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .values()
-                .cloned(),
-        );
+        known.extend(self.nodes.lock().values().cloned());
         for node in known {
             let mut command = redis::cmd("CLUSTER");
             command.arg("SLOTS");
@@ -293,7 +288,7 @@ impl Router {
     }
 
     fn node(&self, address: &Address) -> Result<Arc<Node>, String> {
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         if let Some(node) = nodes.get(address) {
             return Ok(Arc::clone(node));
         }

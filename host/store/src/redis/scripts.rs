@@ -61,7 +61,7 @@ enum Work {
 
 impl Request {
     /// A request to run a script. Its first argument is added when it is sent: the deadline by the server's clock, after
-    /// which nobody waits for the reply and a script that writes does nothing.
+    /// which its caller does not wait any more, and a script that writes does nothing.
     pub(super) fn script(script: &'static Script, keys: Vec<Bytes>, arguments: Vec<Bytes>) -> Self {
         let bytes: usize = arguments.iter().map(Bytes::len).sum();
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);

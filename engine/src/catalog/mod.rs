@@ -1,0 +1,184 @@
+//! What a tenant sees: the conditions in force and the projects, and decisions by them about one item or a basket.
+//!
+//! Resolution (`conditions.md`, "Conditions"): evaluation considers enabled conditions only, the tenant's first, then
+//! the global one. It is done once, when the catalog is built, so a decision is one lookup.
+
+mod basket;
+
+pub use self::basket::{
+    BasketDecision, BasketItem, BasketItemDecision, BasketRequest, MAX_BASKET_ANSWER,
+    MAX_CONDITIONS, MAX_ITEMS, MAX_RESULTS,
+};
+use crate::check::Checks;
+use crate::condition::{ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope};
+use crate::decision::{ItemDecision, Outcome, Reason, Subject};
+use crate::error::{Code, Error};
+use crate::index::{Index, Seed};
+use crate::json::{Document, Faults, Node};
+use crate::restriction::{Item, Project, ProjectId, ProjectRequest, read_project_id};
+
+/// What a tenant sees.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// The conditions in force.
+    conditions: Vec<(ConditionId, Rule)>,
+    /// The position of each in `conditions`, by its id.
+    by_id: Index,
+    /// Sorted by id.
+    projects: Vec<(ProjectId, Checks)>,
+}
+
+impl Catalog {
+    /// Reads `{ "global": [condition], "tenant": [condition], "projects"?: [project] }`, the answer of
+    /// `GET /api/v1/catalog`; other members are ignored.
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] with a fault for every invalid member.
+    pub fn read(document: &Document<'_>) -> Result<Self, Error> {
+        let mut faults = Faults::default();
+        let mut conditions = Vec::new();
+        let mut projects = Vec::new();
+        if let Some(root) = faults.object(document.root()) {
+            for (key, scope) in [("global", Scope::Global), ("tenant", Scope::Tenant)] {
+                let list = faults.required(root, key);
+                let Some(list) = list.and_then(|list| faults.array(list)) else {
+                    continue;
+                };
+                reject_duplicate_ids(list, &mut faults);
+                conditions
+                    .extend(list.children().filter_map(|node| {
+                        EntityCondition::from_catalog(node, scope, &mut faults)
+                    }));
+            }
+            let list = root.member("projects").and_then(|list| faults.array(list));
+            for node in list.into_iter().flat_map(Node::children) {
+                let Some(node) = faults.object(node) else {
+                    continue;
+                };
+                let member = faults.required(node, "projectId");
+                let id = member.and_then(|id| read_project_id(id, &mut faults));
+                let project = Project::read(node, &mut faults);
+                let (Some(member), Some(id)) = (member, id) else {
+                    continue;
+                };
+                match projects.binary_search_by_key(&id, |(id, _)| *id) {
+                    Ok(_) => faults.add(member, "is a duplicate"),
+                    Err(index) => projects.insert(index, (id, Checks::new(&project.restrictions))),
+                }
+            }
+        }
+        faults.none_or_error()?;
+        Ok(Self {
+            projects,
+            ..Self::from_conditions(&conditions)
+        })
+    }
+
+    /// A catalog of conditions, without projects.
+    #[must_use]
+    pub fn from_conditions(conditions: &[EntityCondition]) -> Self {
+        let mut catalog = Self {
+            by_id: Index::new(Seed::of(
+                conditions.iter().map(|condition| condition.id.as_str()),
+            )),
+            ..Self::default()
+        };
+        for scope in [Scope::Tenant, Scope::Global] {
+            let in_force = conditions
+                .iter()
+                .filter(|condition| condition.enabled && condition.scope == scope);
+            for condition in in_force {
+                let next = catalog.conditions.len();
+                if catalog.by_id.get_or_insert(condition.id.as_str(), next) == next {
+                    catalog
+                        .conditions
+                        .push((condition.id.clone(), condition.rule));
+                }
+            }
+        }
+        catalog
+    }
+
+    /// Decides about an item by one condition.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if no enabled condition has the id; [`Code::Invalid`] if it is not a valid id.
+    pub fn decide<'a>(
+        &'a self,
+        condition_id: &str,
+        request: &'a ConditionRequest<'_>,
+    ) -> Result<ItemDecision<'a>, Error> {
+        let outcome = self
+            .outcome(condition_id, request.customer.as_ref())
+            .ok_or_else(|| {
+                if ConditionId::is_id(condition_id) {
+                    Error::new(
+                        Code::NotFound,
+                        "$.conditionId",
+                        "matches no enabled condition",
+                    )
+                } else {
+                    Error::new(Code::Invalid, "$.conditionId", ConditionId::RULE)
+                }
+            })?;
+        Ok(ItemDecision {
+            id: &request.item_id,
+            results: vec![outcome],
+        })
+    }
+
+    fn outcome(&self, id: &str, customer: Option<&Customer<'_>>) -> Option<Outcome<'_>> {
+        let (id, rule) = self.conditions.get(self.by_id.get(id)?)?;
+        Some(rule.decide(id.as_str(), customer))
+    }
+
+    fn project(&self, id: ProjectId) -> Option<&Checks> {
+        let found = self
+            .projects
+            .binary_search_by_key(&id, |(id, _)| *id)
+            .ok()?;
+        self.projects.get(found).map(|(_, checks)| checks)
+    }
+
+    /// Decides about an item by a project's restrictions; a project that the catalog lacks is unreachable.
+    #[must_use]
+    pub fn decide_on_project<'a>(&'a self, request: &'a ProjectRequest<'_>) -> ItemDecision<'a> {
+        decide_on(self.project(request.project_id), &request.item)
+    }
+}
+
+/// An id that an earlier condition of the list has is a fault: which of the two should decide would be a guess.
+fn reject_duplicate_ids(conditions: Node<'_, '_>, faults: &mut Faults) {
+    let ids = || conditions.children().filter_map(|node| node.member("id"));
+    let texts = ids().filter_map(|id| id.text()).map(|text| text.as_ref());
+    let mut seen = Index::new(Seed::of(texts));
+    for (number, id) in ids().enumerate() {
+        if id
+            .text()
+            .is_some_and(|text| seen.get_or_insert(text, number) != number)
+        {
+            faults.add(id, "is a duplicate");
+        }
+    }
+}
+
+/// Decides about an item by the restrictions of a project; `None` is an unreachable project.
+#[must_use]
+pub fn decide_on<'a>(checks: Option<&'a Checks>, item: &'a Item<'_>) -> ItemDecision<'a> {
+    let mut results = Vec::new();
+    decide_into(checks, item, &mut results);
+    ItemDecision {
+        id: &item.id,
+        results,
+    }
+}
+
+fn decide_into<'a>(checks: Option<&'a Checks>, item: &Item<'_>, results: &mut Vec<Outcome<'a>>) {
+    match checks {
+        Some(checks) => checks.decide(item, results),
+        None => results.push(Outcome {
+            subject: Subject::Restriction(None),
+            reason: Some(Reason::ProjectUnreachable),
+        }),
+    }
+}

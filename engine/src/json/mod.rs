@@ -1,0 +1,381 @@
+//! A JSON text, read once and strictly into a flat list of nodes. Faults found in it are collected in [`Faults`].
+//!
+//! Strict means: UTF-8, no duplicate members in an object, nothing after the value, at most [`MAX_DEPTH`] levels
+//! (`platform.md`, "HTTP conventions"). Numbers keep their text, so that an amount stays exact from a request to the
+//! store and to the answer. Strings without escapes, and numbers, are borrowed from the text. Every entry records its
+//! parent, so a path is built only when there is a fault to report. Not a general JSON library: it exists so that
+//! everything wrong with an input can be named at once.
+
+mod faults;
+mod numbers;
+mod reader;
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeSeed;
+
+pub use self::faults::Faults;
+use self::numbers::Numbers;
+use self::reader::Reader;
+use crate::error::{Code, Error};
+use crate::index::{Index, Seed};
+use crate::swar::{equal, may_need_escape};
+
+/// How deeply arrays and objects may be nested.
+pub const MAX_DEPTH: usize = 32;
+
+/// The most values, arrays, objects and members in the text of a request: more than any valid request has, and little
+/// memory.
+pub const MAX_VALUES: usize = 250_000;
+
+/// A value; of an array or an object, without its contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scalar<'a> {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Bool(bool),
+    /// An integer written without fraction and exponent that fits an `i64`.
+    Integer(i64),
+    /// Any other number, exactly as it is written: `1.10`, `1e2`, `-0`, `123456789012345678901`. It is never a float,
+    /// which would lose digits.
+    Number(&'a str),
+    /// A string.
+    Text(Cow<'a, str>),
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// How a value is addressed in its parent: one step of a JSON path.
+#[derive(Clone, Debug)]
+enum Segment<'a> {
+    /// The name of a member.
+    Member(Cow<'a, str>),
+    /// The position of an element, from 0. The root is `Element(0)`.
+    Element(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Entry<'a> {
+    segment: Segment<'a>,
+    /// The index of the parent's entry; the root is its own parent.
+    parent: usize,
+    scalar: Scalar<'a>,
+    /// The index after this entry's last descendant.
+    end: usize,
+}
+
+/// A parsed JSON text; never empty.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
+    /// In the order of the text.
+    entries: Vec<Entry<'a>>,
+    /// Whether an object may have duplicate members; when false, none has.
+    may_have_duplicates: bool,
+    /// Whether there is a [`Scalar::Number`].
+    has_numbers: bool,
+    /// Whether reading ended at a value that is nested too deep.
+    is_too_deep: bool,
+    /// How many entries there may be, and whether reading ended at one more.
+    most: usize,
+    has_too_many: bool,
+    /// The members of the outermost object that are read, if not all are.
+    members: Option<&'static [&'static str]>,
+}
+
+/// A value in a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'d, 'a> {
+    entries: &'d [Entry<'a>],
+    index: usize,
+}
+
+impl<'a> Document<'a> {
+    /// Parses a JSON text.
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] when it is not JSON, or not as strict as this module requires; every duplicate member is
+    /// named.
+    pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
+        let text = utf8(text)?;
+        let mut document = Self::read(text, MAX_VALUES, None)?;
+        if document.has_numbers {
+            document.fill_in_numbers(text);
+        }
+        Ok(document)
+    }
+
+    /// The same for an object of which only these members matter: the others must be valid, and are dropped. The text of
+    /// every [`Scalar::Number`] is empty.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn parse_members(text: &'a [u8], members: &'static [&'static str]) -> Result<Self, Error> {
+        let text = utf8(text)?;
+        let document = Self::read(text, MAX_VALUES, Some(members))?;
+        if document.may_have_duplicates {
+            // Members that were dropped cannot be named: the whole text is read to find the duplicates, if there are any.
+            return Self::read(text, MAX_VALUES, None);
+        }
+        Ok(document)
+    }
+
+    /// The same, but the text of every [`Scalar::Number`] is empty: a decision does not depend on it, and would take a third
+    /// longer for an item with a price. There may be `most` values.
+    pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
+        Self::read(utf8(text)?, most, None)
+    }
+
+    fn read(
+        text: &'a str,
+        most: usize,
+        members: Option<&'static [&'static str]>,
+    ) -> Result<Self, Error> {
+        let mut document = Self {
+            entries: Vec::with_capacity(16),
+            may_have_duplicates: false,
+            has_numbers: false,
+            is_too_deep: false,
+            most,
+            has_too_many: false,
+            members,
+        };
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let root = Reader {
+            document: &mut document,
+            segment: Segment::Element(0),
+            parent: 0,
+            depth: 0,
+        };
+        let read = root
+            .deserialize(&mut deserializer)
+            .and_then(|()| deserializer.end());
+        if document.is_too_deep {
+            let message = "must be JSON: nested deeper than 32 levels";
+            return Err(Error::new(Code::Invalid, "$", message));
+        }
+        if document.has_too_many {
+            let message = "must have at most 250000 values, in arrays and objects too";
+            return Err(Error::new(Code::Invalid, "$", message));
+        }
+        read.map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
+        if document.may_have_duplicates && members.is_none() {
+            document.reject_duplicates()?;
+        }
+        Ok(document)
+    }
+
+    fn reject_duplicates(&self) -> Result<(), Error> {
+        let mut faults = Faults::default();
+        for (index, entry) in self.entries.iter().enumerate() {
+            if entry.scalar == Scalar::Object {
+                let object = Node {
+                    entries: &self.entries,
+                    index,
+                };
+                object.for_each_duplicate(&mut |member| faults.add(member, "appears twice"));
+            }
+        }
+        faults.none_or_error()
+    }
+
+    /// Takes the text of numbers from the JSON text that the entries were read from. `serde_json` passes on a float and
+    /// not the text; its feature that keeps the text would make every integer slower, in every crate of the build.
+    fn fill_in_numbers(&mut self, text: &'a str) {
+        let mut numbers = Numbers { rest: text };
+        for entry in &mut self.entries {
+            match &mut entry.scalar {
+                Scalar::Number(number) => *number = numbers.next().unwrap_or_default(),
+                Scalar::Integer(_) => {
+                    numbers.next();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The outermost value.
+    #[must_use]
+    pub fn root(&self) -> Node<'_, 'a> {
+        Node {
+            entries: &self.entries,
+            index: 0,
+        }
+    }
+}
+
+fn utf8(text: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(text).map_err(|_| Error::new(Code::Invalid, "$", "must be UTF-8"))
+}
+
+impl<'d, 'a> Node<'d, 'a> {
+    #[inline(always)]
+    fn entry(self) -> Option<&'d Entry<'a>> {
+        self.entries.get(self.index)
+    }
+
+    /// The value; of an array or an object, without its contents.
+    #[must_use]
+    #[inline(always)]
+    pub fn scalar(self) -> &'d Scalar<'a> {
+        self.entry().map_or(&Scalar::Null, |entry| &entry.scalar)
+    }
+
+    /// The string, if the value is one.
+    #[must_use]
+    #[inline(always)]
+    pub fn text(self) -> Option<&'d Cow<'a, str>> {
+        match self.scalar() {
+            Scalar::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number's text, if the value is a number: exactly as it is written in the JSON text.
+    #[must_use]
+    pub fn number(self) -> Option<Cow<'a, str>> {
+        match self.scalar() {
+            // JSON has one way to write an integer, and `-0` is not an `Integer`.
+            Scalar::Integer(value) => Some(Cow::Owned(value.to_string())),
+            Scalar::Number(text) => Some(Cow::Borrowed(text)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_null(self) -> bool {
+        *self.scalar() == Scalar::Null
+    }
+
+    /// Whether it is an object.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_object(self) -> bool {
+        *self.scalar() == Scalar::Object
+    }
+
+    /// The elements of an array or the members of an object, in order; empty for any other value.
+    pub fn children(self) -> impl Iterator<Item = Self> {
+        let mut next = self.index + 1;
+        let end = self.entry().map_or(0, |entry| entry.end);
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let child = Node {
+                entries: self.entries,
+                index: next,
+            };
+            next = child.entry()?.end;
+            Some(child)
+        })
+    }
+
+    /// The member's name; empty if the node is not a member of an object.
+    #[must_use]
+    #[inline(always)]
+    pub fn key(self) -> &'d Cow<'a, str> {
+        const NONE: &Cow<'static, str> = &Cow::Borrowed("");
+        match self.entry().map(|entry| &entry.segment) {
+            Some(Segment::Member(key)) => key,
+            Some(Segment::Element(_)) | None => NONE,
+        }
+    }
+
+    /// The member of that name, if the node is an object that has one.
+    #[must_use]
+    pub fn member(self, key: &str) -> Option<Self> {
+        if !self.is_object() {
+            return None;
+        }
+        self.children().find(|child| equal(child.key(), key))
+    }
+
+    fn for_each_duplicate(self, report: &mut dyn FnMut(Self)) {
+        let few = self.children().nth(16).is_none();
+        let names = self.children().map(|member| member.key().as_ref());
+        let mut seen = Index::new(Seed::of(names.filter(|_| !few)));
+        for (number, member) in self.children().enumerate() {
+            let mut earlier = self.children().take(number);
+            let is_duplicate = if few {
+                earlier.any(|earlier| equal(earlier.key(), member.key()))
+            } else {
+                seen.get_or_insert(member.key(), number) != number
+            };
+            if is_duplicate {
+                report(member);
+            }
+        }
+    }
+
+    /// The node's JSON path: `$.items[3].id`.
+    #[must_use]
+    pub fn path(self) -> String {
+        let mut path = String::from("$");
+        let mut chain = Vec::new();
+        let mut index = self.index;
+        while index > 0
+            && let Some(entry) = self.entries.get(index)
+        {
+            chain.push(&entry.segment);
+            index = entry.parent;
+        }
+        for segment in chain.into_iter().rev() {
+            match segment {
+                Segment::Member(key) => push_member(&mut path, key),
+                Segment::Element(position) => push_index(&mut path, *position),
+            }
+        }
+        path
+    }
+
+    /// The JSON path of a member of this node, whether it exists or not.
+    #[must_use]
+    pub fn path_of(self, key: &str) -> String {
+        let mut path = self.path();
+        push_member(&mut path, key);
+        path
+    }
+}
+
+fn push_index(path: &mut String, position: usize) {
+    path.push('[');
+    path.push_str(&position.to_string());
+    path.push(']');
+}
+
+fn push_member(path: &mut String, key: &str) {
+    let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !key.is_empty()
+        && !key.starts_with(|c: char| c.is_ascii_digit());
+    if plain {
+        path.push('.');
+        path.push_str(key);
+        return;
+    }
+    path.push_str("['");
+    for c in key.chars().take(64) {
+        match c {
+            '\'' | '\\' => path.extend(['\\', c]),
+            c if c.is_control() => path.push('\u{fffd}'),
+            c => path.push(c),
+        }
+    }
+    path.push_str("']");
+}
+
+/// Appends a string as JSON.
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+    if may_need_escape(text) {
+        // Writing a string to memory cannot fail.
+        let _ = serde_json::to_writer(out, text);
+    } else {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    }
+}

@@ -1,0 +1,143 @@
+//! Conditions: the tenant's, and the platform's.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use tillgate_engine::condition::ConditionId;
+
+use super::{audit, catalog, document, part, tagged, written};
+use crate::conditions::{Conditions, Owner, Part};
+use crate::error::{Error, Result};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+
+const CONDITION: &str = "/api/v1/entity-conditions/{id}";
+const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{id}";
+
+/// The routes of conditions.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let json = Takes::Json(MAX_BODY);
+    let none = Takes::Nothing;
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/v1/entity-conditions",
+            Access::With(P::ConditionRead),
+            none,
+            list_conditions,
+        ),
+        Route::new(
+            Method::GET,
+            CONDITION,
+            Access::With(P::ConditionRead),
+            none,
+            get_condition,
+        ),
+        Route::new(
+            Method::PUT,
+            CONDITION,
+            Access::With(P::ConditionWrite),
+            json,
+            put_own,
+        ),
+        Route::new(
+            Method::DELETE,
+            CONDITION,
+            Access::With(P::ConditionDelete),
+            none,
+            delete_own,
+        ),
+        Route::new(
+            Method::PUT,
+            GLOBAL_CONDITION,
+            Access::With(P::GlobalConditionWrite),
+            json,
+            put_global,
+        ),
+        Route::new(
+            Method::DELETE,
+            GLOBAL_CONDITION,
+            Access::With(P::GlobalConditionWrite),
+            none,
+            delete_global,
+        ),
+    ]
+}
+
+fn condition_id(request: &Request) -> Result<ConditionId> {
+    ConditionId::new(request.param(0)?)
+        .ok_or_else(|| Error::invalid("$.conditionId", ConditionId::RULE))
+}
+
+async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    let reply = part(&conditions, &request, catalog, Part::Conditions).await?;
+    Ok(reply.stale(staleness))
+}
+
+async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let id = condition_id(&request)?;
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    let found = catalog.condition(&id);
+    let found = found.ok_or_else(|| Error::NotFound("no condition has this id".to_owned()))?;
+    Ok(tagged(&request, &found.etag, || document(&found.json)).stale(staleness))
+}
+
+async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let tenant = &request.caller()?.tenant;
+    put_condition(&conditions, &request, Owner::Tenant(tenant)).await
+}
+
+async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    put_condition(&conditions, &request, Owner::Platform).await
+}
+
+async fn put_condition(
+    conditions: &Conditions,
+    request: &Request,
+    owner: Owner<'_>,
+) -> Result<Reply> {
+    let id = condition_id(request)?;
+    let preconditions = request.preconditions();
+    let put = conditions.put_condition(owner, id, &request.body, &preconditions);
+    let (put, stored) = put.await?;
+    let id = &stored.condition.id;
+    audit(
+        request,
+        "condition.put",
+        owner,
+        id,
+        put.before.as_ref(),
+        Some(&stored.etag),
+    );
+    Ok(written(put.written, &stored.etag, &stored.json))
+}
+
+async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let tenant = &request.caller()?.tenant;
+    delete_condition(&conditions, &request, Owner::Tenant(tenant)).await
+}
+
+async fn delete_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    delete_condition(&conditions, &request, Owner::Platform).await
+}
+
+async fn delete_condition(
+    conditions: &Conditions,
+    request: &Request,
+    owner: Owner<'_>,
+) -> Result<Reply> {
+    let id = condition_id(request)?;
+    let preconditions = request.preconditions();
+    let deleted = conditions.delete_condition(owner, &id, &preconditions);
+    let before = deleted.await?;
+    audit(
+        request,
+        "condition.deleted",
+        owner,
+        &id,
+        Some(&before),
+        None,
+    );
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}

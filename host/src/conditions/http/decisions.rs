@@ -1,0 +1,77 @@
+//! Decisions: by a condition, by a project, about a basket.
+
+use std::sync::Arc;
+
+use ::http::{HeaderName, HeaderValue, Method, StatusCode};
+use tillgate_engine::condition::ConditionId;
+
+use super::catalog;
+use crate::conditions::{Conditions, Question};
+use crate::engine::MODULE_SHA256;
+use crate::error::{Error, Result};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+
+/// The routes of decisions.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let json = Takes::Json(MAX_BODY);
+    vec![
+        Route::new(
+            Method::POST,
+            "/api/v1/conditions/{conditionId}/evaluate",
+            Access::With(P::ConditionEvaluate),
+            json,
+            evaluate_condition,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/v1/project-restrictions/evaluate",
+            Access::Either(&[P::ConditionEvaluate, P::ProjectRestrictionEvaluate]),
+            json,
+            evaluate_project,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/v1/evaluations",
+            Access::With(P::ConditionEvaluate),
+            json,
+            evaluate_basket,
+        ),
+    ]
+}
+
+/// `Tillgate-Engine`: the SHA-256 of the module that decided.
+const ENGINE: HeaderName = HeaderName::from_static("tillgate-engine");
+const MODULE: HeaderValue = HeaderValue::from_static(MODULE_SHA256);
+
+async fn evaluate_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let id = request.param(0)?;
+    if !ConditionId::is_id(id) {
+        return Err(Error::invalid("$.conditionId", ConditionId::RULE));
+    }
+    let question = Question::Condition(id.to_owned());
+    evaluate(conditions, request, question).await
+}
+
+async fn evaluate_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    evaluate(conditions, request, Question::Project).await
+}
+
+async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    evaluate(conditions, request, Question::Basket).await
+}
+
+/// What the module answers, and which module it is. A refusal is the module's answer too.
+async fn evaluate(
+    conditions: Arc<Conditions>,
+    request: Request,
+    question: Question,
+) -> Result<Reply> {
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    let decided = conditions.decide(catalog, question, request.body).await;
+    let reply = match decided {
+        Ok(decided) => Reply::json(StatusCode::OK, decided),
+        Err(error) => Reply::error(&error, request.correlation),
+    };
+    Ok(reply.with(ENGINE, MODULE).stale(staleness))
+}

@@ -1,0 +1,136 @@
+//! The routes of conditions, projects, decisions and the catalog (`conditions.md`, `given.md` 4.2). What they share, and the
+//! catalog, stand here.
+
+mod conditions;
+mod decisions;
+mod projects;
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use bytes::Bytes;
+use futures_util::StreamExt;
+
+use super::{Conditions, INLINE, Owner, Part, TenantCatalog};
+use crate::app::App;
+use crate::data::encoded::{Encoded, MAX_WHOLE};
+use crate::data::etag::{Etag, Written};
+use crate::data::feed::Staleness;
+use crate::error::Result;
+use crate::http::reply::status_of;
+use crate::http::{Access, Event, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+
+/// The routes.
+pub fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let none = Takes::Nothing;
+    let mut routes = vec![
+        Route::new(
+            Method::GET,
+            "/api/v1/catalog",
+            Access::All(&[P::ConditionRead, P::ProjectRead]),
+            none,
+            get_catalog,
+        ),
+        Route::new(
+            Method::GET,
+            "/api/v1/catalog/changes",
+            Access::All(&[P::ConditionRead, P::ProjectRead]),
+            none,
+            catalog_changes,
+        )
+        .giving("text/event-stream"),
+    ];
+    routes.extend(decisions::routes());
+    routes.extend(conditions::routes());
+    routes.extend(projects::routes());
+    routes
+}
+
+/// What the caller's tenant sees, and how old that is.
+async fn catalog(
+    conditions: &Conditions,
+    request: &Request,
+) -> Result<(Arc<TenantCatalog>, Staleness)> {
+    let (tenant, staleness) = conditions.tenant(&request.caller()?.tenant).await?;
+    Ok((tenant.catalog(), staleness))
+}
+
+/// A part of the catalog, or that the caller has it already.
+async fn part(
+    conditions: &Conditions,
+    request: &Request,
+    catalog: Arc<TenantCatalog>,
+    part: Part,
+) -> Result<Reply> {
+    let etag = catalog.etag().clone();
+    if request.has(&etag) {
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
+    }
+    let encoded = match catalog.encoded(part) {
+        Some(encoded) => encoded,
+        None if catalog.size_of(part) <= INLINE => catalog.encode(part),
+        None => {
+            let encode = move |_: &App| catalog.encode(part);
+            conditions.app.run_blocking(encode).await?
+        }
+    };
+    Ok(Reply::encoded(encoded).tagged(etag))
+}
+
+/// The answer to a GET: what `reply` makes, or that the caller has it already.
+fn tagged(request: &Request, etag: &Etag, reply: impl FnOnce() -> Reply) -> Reply {
+    let reply = match request.has(etag) {
+        true => Reply::empty(StatusCode::NOT_MODIFIED),
+        false => reply(),
+    };
+    reply.tagged(etag.clone())
+}
+
+/// The answer that is a stored document. One that is too long to be compressed is in memory anyway.
+fn document(json: &Bytes) -> Reply {
+    match json.len() > MAX_WHOLE {
+        true => Reply::encoded(Encoded::from(json.clone())),
+        false => Reply::json(StatusCode::OK, json.clone()),
+    }
+}
+
+/// A line in the audit log about a write.
+fn audit(
+    request: &Request,
+    action: &'static str,
+    owner: Owner<'_>,
+    id: &dyn std::fmt::Display,
+    before: Option<&Etag>,
+    after: Option<&Etag>,
+) {
+    let tenant = match owner {
+        Owner::Platform => None,
+        Owner::Tenant(tenant) => Some(tenant.as_str()),
+    };
+    request.audit(action, tenant, id, before, after);
+}
+
+/// The answer to a PUT.
+fn written(written: Written, etag: &Etag, body: &Bytes) -> Reply {
+    Reply::json(status_of(written), body.clone()).tagged(etag.clone())
+}
+
+async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    let reply = part(&conditions, &request, catalog, Part::Whole).await?;
+    Ok(reply.stale(staleness))
+}
+
+/// The digest of the catalog now and whenever it changes, for as long as the caller may listen.
+async fn catalog_changes(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let (tenant, staleness) = conditions.tenant(&request.caller()?.tenant).await?;
+    let stream = format!("catalog/{}", tenant.id());
+    let events = || {
+        tenant.catalogs().map(|catalog| Event {
+            id: Arc::clone(catalog.digest()),
+            data: format!("{{\"digest\":\"{}\"}}", catalog.digest()).into(),
+        })
+    };
+    Ok(request.subscribe(&stream, events)?.stale(staleness))
+}

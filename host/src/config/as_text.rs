@@ -1,0 +1,148 @@
+//! Settings that are written as text: durations, times of day, types of rates. Each is printed as it can be read again,
+//! because `--print-config` shows the settings as TOML.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// A text. A value of the environment that looks like a number or a boolean is read as one, and turned back into text.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Value {
+        Text(String),
+        Integer(i64),
+        Bool(bool),
+    }
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Text(text) => text,
+        Value::Integer(number) => number.to_string(),
+        Value::Bool(value) => value.to_string(),
+    })
+}
+
+/// A duration as text, such as `24h` or `1h 30m`.
+pub(super) mod duration {
+    use super::*;
+
+    const DAY: u64 = 24 * 60 * 60;
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        span: &Duration,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&written(*span))
+    }
+
+    /// Days are written as they are: the months of humantime are of 30.44 days each.
+    fn written(span: Duration) -> String {
+        let days = span.as_secs() / DAY;
+        let rest = span - Duration::from_secs(days * DAY);
+        let unit = if days == 1 { "day" } else { "days" };
+        match (days, rest.is_zero()) {
+            (0, _) => humantime::format_duration(rest).to_string(),
+            (_, true) => format!("{days}{unit}"),
+            (_, false) => format!("{days}{unit} {}", humantime::format_duration(rest)),
+        }
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        humantime::parse_duration(&text)
+            .map_err(|cause| de::Error::custom(format!("{cause}: use a duration such as \"24h\"")))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_duration_is_written_in_days_and_can_be_read_again() {
+            let rows = [
+                ("400d", "400days"),
+                ("1d", "1day"),
+                ("36h", "1day 12h"),
+                ("1h 30m", "1h 30m"),
+                ("0s", "0s"),
+            ];
+            for (text, expected) in rows {
+                let read = |text| humantime::parse_duration(text).ok();
+                assert_eq!(read(text).map(written).as_deref(), Some(expected));
+                assert_eq!(read(expected), read(text));
+            }
+        }
+    }
+}
+
+/// Durations as texts, such as `["1m", "2m"]`.
+pub(super) mod durations {
+    use super::*;
+
+    #[derive(Deserialize, serde::Serialize)]
+    #[serde(transparent)]
+    struct Span(#[serde(with = "duration")] Duration);
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        spans: &[Duration],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(spans.iter().map(|span| Span(*span)))
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Duration>, D::Error> {
+        let spans = Vec::<Span>::deserialize(from)?;
+        Ok(spans.into_iter().map(|Span(span)| span).collect())
+    }
+}
+
+/// A time of the day in UTC, such as `15:30`.
+pub(super) mod time_of_day {
+    use jiff::civil::Time;
+
+    use super::*;
+
+    const FORMAT: &str = "%H:%M";
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        time: &Time,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_str(&time.strftime(FORMAT))
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Time, D::Error> {
+        let text = String::deserialize(from)?;
+        let time = Time::strptime(FORMAT, &text)
+            .ok()
+            .filter(|_| text.len() == 5);
+        time.ok_or_else(|| de::Error::custom("must be a time of the day in UTC such as \"15:30\""))
+    }
+}
+
+/// Types of rates, such as `["SALES", "PURCHASE"]`.
+pub(super) mod rate_types {
+    use tillgate_engine::rate::RateType;
+
+    use super::*;
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        types: &[RateType],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(types.iter().map(|it| it.as_str()))
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<RateType>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let types = texts.iter().map(|text| RateType::parse(text));
+        types.collect::<Result<_, _>>().map_err(de::Error::custom)
+    }
+}

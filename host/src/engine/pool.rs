@@ -1,0 +1,263 @@
+//! The pool: the compiled module, and the instances of it that are idle.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use crossbeam_queue::ArrayQueue;
+use wasmtime::{Config, Engine, InstancePre, Linker, Module, OptLevel};
+
+use super::instance::{Instance, State};
+use super::totals::Totals;
+use super::{Call, Decided, Document, EngineError, failed};
+
+/// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
+pub const ROUND: Duration = Duration::from_secs(10);
+const UNUSED_ROUNDS: u64 = 3;
+
+/// The linear memory of all instances beyond which a large one is not kept: 256 MiB.
+const MAX_MEMORY: usize = 256 << 20;
+
+/// How often the epoch moves.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The compiled module, and the instances of it that are idle.
+pub struct EnginePool {
+    engine: Engine,
+    module: InstancePre<State>,
+    idle: ArrayQueue<Box<Instance>>,
+    made: AtomicU64,
+    failed: AtomicU64,
+    totals: Arc<Totals>,
+}
+
+/// What a pool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineStatus {
+    /// How many instances were made since the start.
+    pub made: u64,
+    /// How many of these trapped or exceeded a limit.
+    pub failed: u64,
+    /// How many decide now.
+    pub in_use: usize,
+    /// How many are ready to.
+    pub idle: usize,
+    /// The bytes of linear memory of all of them.
+    pub memory: usize,
+    /// How many documents they have prepared, each for itself.
+    pub prepared: usize,
+    /// The bytes of these documents.
+    pub prepared_bytes: usize,
+}
+
+impl std::fmt::Debug for EnginePool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EnginePool")
+            .field("made", &self.made)
+            .field("failed", &self.failed)
+            .finish()
+    }
+}
+
+impl EnginePool {
+    /// Compiles a module, for `threads` that decide at once.
+    ///
+    /// # Errors
+    /// When it is not the module, or cannot be compiled here.
+    pub fn new(module: &[u8], threads: usize) -> Result<Self, EngineError> {
+        let mut config = Config::new();
+        config
+            .epoch_interruption(true)
+            .cranelift_opt_level(OptLevel::Speed);
+        let engine = Engine::new(&config).map_err(failed)?;
+        let module = Module::new(&engine, module).map_err(failed)?;
+        let mut linker = Linker::new(&engine);
+        // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
+        linker
+            .define_unknown_imports_as_traps(&module)
+            .map_err(failed)?;
+        let module = linker.instantiate_pre(&module).map_err(failed)?;
+        tick(&engine)?;
+        let pool = Self {
+            engine,
+            module,
+            idle: ArrayQueue::new(threads.max(1)),
+            made: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            totals: Arc::default(),
+        };
+        let first = pool.instance()?;
+        pool.keep(first);
+        Ok(pool)
+    }
+
+    /// How many instances were made, and how many of these trapped or exceeded a limit.
+    #[must_use]
+    pub fn instances(&self) -> (u64, u64) {
+        (
+            self.made.load(Ordering::Relaxed),
+            self.failed.load(Ordering::Relaxed),
+        )
+    }
+
+    /// What the pool does now.
+    #[must_use]
+    pub fn status(&self) -> EngineStatus {
+        let (made, failed) = self.instances();
+        let count = |number: &AtomicUsize| number.load(Ordering::Relaxed);
+        let idle = self.idle.len();
+        EngineStatus {
+            made,
+            failed,
+            in_use: count(&self.totals.instances).saturating_sub(idle),
+            idle,
+            memory: count(&self.totals.memory),
+            prepared: count(&self.totals.prepared),
+            prepared_bytes: count(&self.totals.prepared_bytes),
+        }
+    }
+
+    /// The bytes of linear memory of all instances.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.status().memory
+    }
+
+    /// Whether there is an instance that can decide, or can be made.
+    #[must_use]
+    pub fn can_decide(&self) -> bool {
+        if !self.idle.is_empty() {
+            return true;
+        }
+        let made = self.instance();
+        made.map(|instance| self.keep(instance)).is_ok()
+    }
+
+    /// Has the module decide; `request` is a JSON text, and so is the answer.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
+    pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
+        let decided = self.lease()?.evaluate(call, request)?;
+        Ok(decided.answer)
+    }
+
+    /// Has the module do rate math; `request` is a JSON text of many calls, and so are their answers.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] with every fault of every call; then none is answered.
+    pub fn rates(&self, request: &[u8]) -> Result<Bytes, EngineError> {
+        self.lease()?.run(|instance| instance.rates(request))
+    }
+
+    /// An instance for one call.
+    ///
+    /// # Errors
+    /// [`EngineError::Failed`] when none is idle and none can be made.
+    pub fn lease(&self) -> Result<Lease<'_>, EngineError> {
+        let instance = match self.idle.pop() {
+            Some(instance) => instance,
+            None => self.instance()?,
+        };
+        Ok(Lease {
+            pool: self,
+            instance: Some(instance),
+        })
+    }
+
+    fn instance(&self) -> Result<Box<Instance>, EngineError> {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        Instance::new(&self.engine, &self.module, &self.totals).map(Box::new)
+    }
+
+    /// Releases what was prepared and no request has used for a while, and drops instances that hold far more memory than
+    /// they need: it never shrinks. Called every [`ROUND`].
+    pub fn release_unused(&self) {
+        let round = self.totals.round.fetch_add(1, Ordering::Relaxed) + 1;
+        for _ in 0..self.idle.len() {
+            let Some(mut instance) = self.idle.pop() else {
+                return;
+            };
+            let released = instance.release_unused(round.saturating_sub(UNUSED_ROUNDS));
+            if released.is_ok() && !instance.is_mostly_empty() {
+                self.keep(instance);
+            }
+        }
+    }
+
+    fn keep(&self, instance: Box<Instance>) {
+        // All together must not hold too much, either.
+        if instance.is_large() && self.totals.memory.load(Ordering::Relaxed) > MAX_MEMORY {
+            return;
+        }
+        // More instances than threads are not worth their memory: a surplus one is dropped.
+        let _ = self.idle.push(instance);
+    }
+}
+
+/// An instance for one call, which goes back to the pool afterwards unless the call has failed.
+pub struct Lease<'p> {
+    pool: &'p EnginePool,
+    /// `None` once it was given back or discarded.
+    instance: Option<Box<Instance>>,
+}
+
+impl Lease<'_> {
+    /// Whether a document is prepared here.
+    #[must_use]
+    pub fn has(&self, document: &Document) -> bool {
+        let instance = self.instance.as_ref();
+        instance.is_some_and(|instance| instance.has(document))
+    }
+
+    /// Has the module decide; `request` is a JSON text, and so is the answer.
+    ///
+    /// # Errors
+    /// As [`EnginePool::evaluate`].
+    pub fn evaluate(self, call: Call<'_>, request: &[u8]) -> Result<Decided, EngineError> {
+        self.run(|instance| instance.evaluate(call, request))
+    }
+
+    fn run<T>(
+        mut self,
+        call: impl FnOnce(&mut Instance) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let Some(instance) = &mut self.instance else {
+            return Err(failed("the instance is gone"));
+        };
+        let answer = call(instance);
+        instance.count_memory();
+        if matches!(answer, Err(EngineError::Failed(_))) {
+            self.instance = None;
+            self.pool.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        answer
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        if let Some(instance) = self.instance.take() {
+            self.pool.keep(instance);
+        }
+    }
+}
+
+/// Moves the epoch as long as the engine lives.
+fn tick(engine: &Engine) -> Result<(), EngineError> {
+    let engine = engine.weak();
+    let run = move || {
+        while let Some(engine) = engine.upgrade() {
+            engine.increment_epoch();
+            drop(engine);
+            std::thread::sleep(TICK);
+        }
+    };
+    let thread = std::thread::Builder::new()
+        .name("epoch".to_owned())
+        .spawn(run);
+    thread
+        .map(drop)
+        .map_err(|cause| EngineError::Failed(cause.to_string()))
+}

@@ -1,0 +1,42 @@
+//! On whose behalf work is done: the key by which load is limited. A request's way sets it once, for all that it calls.
+
+use std::net::IpAddr;
+
+use crate::identity::{Caller, TenantId, network};
+
+tokio::task_local! {
+    static REQUESTER: Requester;
+}
+
+/// A tenant; on public routes an address; or this service itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Requester {
+    /// The tenant of the caller.
+    Tenant(TenantId),
+    /// The network that an anonymous request came from.
+    Network(IpAddr),
+    /// The service itself, such as a background job.
+    Platform,
+}
+
+impl Requester {
+    /// The tenant of a caller, or the network that a request came from.
+    #[must_use]
+    pub fn of(caller: Option<&Caller>, peer: IpAddr) -> Self {
+        match caller {
+            Some(caller) => Self::Tenant(caller.tenant.clone()),
+            None => Self::Network(network(peer)),
+        }
+    }
+
+    /// On whose behalf the task works.
+    #[must_use]
+    pub fn current() -> Self {
+        REQUESTER.try_with(Self::clone).unwrap_or(Self::Platform)
+    }
+
+    /// Does work on its behalf.
+    pub fn run<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        REQUESTER.scope(self, work)
+    }
+}

@@ -1,0 +1,18 @@
+//! Who changes something, and how.
+
+use uuid::Uuid;
+
+use crate::identity::TenantId;
+
+/// Who changes something, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Editor<'a> {
+    /// The tenant.
+    pub tenant: &'a TenantId,
+    /// The client or user: at most 256 characters.
+    pub by: &'a str,
+    /// The id of the change.
+    pub correlation: Uuid,
+    /// Whether nothing is changed, and the answer says what would be published.
+    pub dry_run: bool,
+}

@@ -1,0 +1,261 @@
+//! A page of the fan-out: one commit with what its shops use from now on, their messages, and how far the change has come.
+//!
+//! It expects the versions of everything that it was computed from, the shops and all units above them, so a message never
+//! tells of a state that was not there. A shop is compared with what was published to it last, so visiting it twice
+//! publishes once (`rates.md`, "The topic").
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::progress::{Progress, Task};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::data::records::{Change, Records, Versioned};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::jobs::Work;
+use crate::observe::metrics::{Counter, Metrics};
+use crate::rates::shop::differences::Differences;
+use crate::rates::shop::publishing::{Publisher, Shared, all_rates};
+use crate::rates::shop::used_record::read_used;
+use crate::rates::units::tree::{Node, Tree, expect_above};
+use crate::store::Revision;
+
+/// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most: as few at first,
+/// and as many as long as they are small.
+const FIRST_PAGE: usize = 16;
+const PAGE: usize = 100;
+
+/// How large a page may become, in bytes: shops that are not alike each have all of their rates in it.
+const MAX_BYTES: usize = 8 << 20;
+
+/// How often a page is computed again when shops or units above them have changed meanwhile.
+const MAX_ATTEMPTS: usize = 32;
+
+/// How far changes have come on this host.
+#[derive(Clone, Debug)]
+pub(in crate::rates) struct Counters {
+    shops: Counter,
+    messages: Counter,
+}
+
+impl Counters {
+    pub(in crate::rates) fn new(metrics: &Metrics) -> Self {
+        Self {
+            shops: metrics.counter(
+                "tillgate_rate_changes_shops",
+                "Shops that changes of rates have visited on this host",
+            ),
+            messages: metrics.counter(
+                "tillgate_rate_changes_messages",
+                "Messages that changes of rates have published on this host",
+            ),
+        }
+    }
+}
+
+/// A job that visits shops for a change.
+pub(super) struct Visit {
+    pub(super) app: Arc<App>,
+    pub(super) records: Records,
+    pub(super) tenant: TenantId,
+    pub(super) correlation: Uuid,
+    /// The key of the change's record.
+    pub(super) key: String,
+    pub(super) work: Work,
+    pub(super) counters: Counters,
+}
+
+/// The pages of a visit, and what they have in common.
+pub(super) struct Pages<'v> {
+    visit: &'v Visit,
+    tree: Tree<'v>,
+    differences: Differences<'v>,
+    /// How many shops the next page has.
+    size: usize,
+}
+
+/// A page that is computed and not committed.
+struct Computed {
+    change: Change,
+    /// The record of the change with this page.
+    next: Progress,
+    /// How many shops it visits.
+    shops: usize,
+    is_pass_done: bool,
+    /// How many messages it has.
+    published: u64,
+}
+
+impl<'v> Pages<'v> {
+    /// The pages of a change that was made at a time.
+    pub(super) fn new(visit: &'v Visit, at: Timestamp) -> Self {
+        Self {
+            visit,
+            tree: Tree::new(&visit.records),
+            differences: Differences::new(&visit.app, &visit.records, at),
+            size: FIRST_PAGE,
+        }
+    }
+
+    /// Visits the next page of shops. Answers the record of the change from then on, unless the job is over.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when another host goes on with the change; [`Error::Busy`] when shops keep changing.
+    pub(super) async fn visit(
+        &mut self,
+        progress: &Versioned<Progress>,
+        is_last: bool,
+    ) -> Result<Option<Versioned<Progress>>> {
+        let Visit { records, key, .. } = self.visit;
+        for _ in 0..MAX_ATTEMPTS {
+            let page = match self.compute(progress).await {
+                // What was read does not fit together: others were writing meanwhile.
+                Err(Error::Busy) => {
+                    self.clear();
+                    continue;
+                }
+                page => page?,
+            };
+            let bytes = page.change.bytes();
+            if bytes > MAX_BYTES && page.shops > 1 {
+                self.size = page.shops / 2;
+                continue;
+            }
+            let is_over = is_last || page.is_pass_done;
+            let (next, published) = (page.next, page.published);
+            let mut change = page.change;
+            change.put(key, &next)?;
+            self.settle(&mut change, &next, is_over);
+            if let Some(committed) = records.commit(change).await? {
+                let counters = &self.visit.counters;
+                counters.messages.inc_by(published);
+                counters
+                    .shops
+                    .inc_by(next.done.saturating_sub(progress.record.done));
+                if bytes < MAX_BYTES / 4 {
+                    self.size = (self.size * 2).min(PAGE);
+                }
+                return Ok((!is_over).then_some(Versioned {
+                    revision: committed.revision,
+                    record: next,
+                }));
+            }
+            // Something has changed: a shop, a unit above it, or the change's own record.
+            let now: Option<Versioned<Progress>> = records.get(key).await?;
+            if now.is_none_or(|now| now.revision != progress.revision) {
+                return Err(another_goes_on());
+            }
+            self.clear();
+        }
+        Err(Error::Busy)
+    }
+
+    /// Drops what was computed from units that have changed.
+    fn clear(&mut self) {
+        self.tree.clear();
+        self.differences.clear();
+    }
+
+    /// Adds to a change what becomes of the job: it ends, goes on after the others of the tenant, or goes on now.
+    fn settle(&self, change: &mut Change, next: &Progress, is_over: bool) {
+        let (work, clock) = (&self.visit.work, &self.visit.app.clock);
+        if next.passes.is_empty() {
+            work.settle(change);
+        } else if is_over {
+            work.continue_at(change, clock.now(), Bytes::new());
+        }
+    }
+
+    /// The next page, without the record of the change and without what becomes of the job.
+    async fn compute(&mut self, progress: &Versioned<Progress>) -> Result<Computed> {
+        let Visit { records, key, .. } = self.visit;
+        let mut next = progress.record.clone();
+        let pass = next.passes.front_mut();
+        let pass = pass.ok_or_else(|| Error::Bug("a change has no shops to visit".to_owned()))?;
+        let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
+        let ids = pass.walk.next(records, self.size).await?;
+        let is_pass_done = pass.walk.is_done();
+        if is_pass_done {
+            next.passes.pop_front();
+        }
+        next.done += u64::try_from(ids.len()).unwrap_or(0);
+        // A walk may meet shops that were created since they were counted.
+        next.total = next.total.max(next.done);
+        let mut change = Change::default();
+        change.expect(key, Some(progress));
+        let shops = self.tree.shops(&ids).await?;
+        let published = match task {
+            Task::Difference => {
+                // Edited since, and brought up to date by that: a shop that is edited all the time holds up no other.
+                let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
+                let shops = shops.into_iter().filter(is_behind).collect();
+                self.publish(&mut change, shops).await?
+            }
+            Task::InitialState => self.send_all(&mut change, &shops).await?,
+        };
+        next.published += published;
+        Ok(Computed {
+            change,
+            next,
+            shops: ids.len(),
+            is_pass_done,
+            published,
+        })
+    }
+
+    /// Adds to a change what has changed for shops; answers how many messages that is.
+    async fn publish(&mut self, change: &mut Change, shops: Vec<Arc<Node>>) -> Result<u64> {
+        let computed = self.differences.of(&mut self.tree, shops).await?;
+        let (publisher, mut shared, mut published) = (self.publisher(), Shared::default(), 0);
+        expect_above(change, computed.iter().map(|shop| shop.path.as_ref()));
+        for computed in &computed {
+            // A page takes a millisecond, for which no decision should wait.
+            tokio::task::yield_now().await;
+            let shop = &computed.shop;
+            shop.expect(change);
+            let (unit, has_message) =
+                publisher.publish(change, &mut shared, shop, &computed.difference);
+            if let Some(unit) = unit {
+                change.put(&shop.id.key(), &unit)?;
+            }
+            published += u64::from(has_message);
+        }
+        Ok(published)
+    }
+
+    /// Adds to a change a message with all that each shop uses.
+    async fn send_all(&self, change: &mut Change, shops: &[Arc<Node>]) -> Result<u64> {
+        let mut shared = Shared::default();
+        // Shops that use the same mostly follow each other.
+        let mut latest: Option<(Option<String>, Bytes)> = None;
+        for shop in shops {
+            shop.expect(change);
+            let key = &shop.unit().used_rates;
+            let lists = match &latest {
+                Some((same, lists)) if same == key => lists.clone(),
+                _ => {
+                    let used = read_used(&self.visit.records, key.as_deref()).await?;
+                    all_rates(&used)?
+                }
+            };
+            self.publisher().send(change, &mut shared, &shop.id, &lists);
+            latest = Some((key.clone(), lists));
+        }
+        Ok(u64::try_from(shops.len()).unwrap_or(0))
+    }
+
+    fn publisher(&self) -> Publisher<'v> {
+        Publisher {
+            tenant: &self.visit.tenant,
+            correlation: self.visit.correlation,
+            now: self.visit.app.clock.now(),
+        }
+    }
+}
+
+pub(super) fn another_goes_on() -> Error {
+    Error::Conflict("the change has been taken on by another host".to_owned())
+}

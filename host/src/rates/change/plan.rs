@@ -1,0 +1,202 @@
+//! What a request makes of a unit: the unit as it is becomes what it is to be, and an answer.
+//!
+//! Pure. Whether the tree allows it is `place.rs`'s, whether the rates can be set together `check.rs`'s business; nothing is
+//! written here (`edit.rs`). Imports have a plan of their own (`reference/import.rs`).
+
+use bytes::Bytes;
+use serde::Serialize;
+use tillgate_engine::rate::RateKey;
+
+use crate::data::etag::{self, Preconditions, Written};
+use crate::error::{Error, Result};
+use crate::rates::units::answers::{not_set, rate_json, rates_json, unit_json};
+use crate::rates::units::set_rates::{NewRate, SetRate, SetRates, SetResult};
+use crate::rates::units::tree::Node;
+use crate::rates::units::unit::{UnitId, UnitSettings, no_unit};
+
+/// What is to become of a unit.
+#[derive(Debug)]
+pub(in crate::rates) enum After<'r> {
+    /// It stays as it is.
+    Same,
+    /// It is created with these settings, or has them from now on; the rates that are set at it stay.
+    Settings(UnitSettings),
+    /// These rates are set at it from now on; its settings stay.
+    Rates(SetRates, Places<'r>),
+    /// It is removed, with all that is set at it.
+    Removed,
+}
+
+/// A rate of a request, and where it stands there.
+#[derive(Clone, Debug)]
+pub(in crate::rates) struct Placed<T> {
+    pub(in crate::rates) value: T,
+    /// A JSON path: `$.set[0]`.
+    pub(in crate::rates) path: String,
+}
+
+/// Where a request sets rates, so that a fault of a rate can be named by its place.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rates) enum Places<'r> {
+    /// One rate, whose value is the body.
+    One(RateKey),
+    /// Lists of rates.
+    Lists(&'r [Placed<NewRate>]),
+    /// A document of reference rates.
+    Document,
+}
+
+impl Places<'_> {
+    /// The path of all rates.
+    pub(super) const fn root(self) -> &'static str {
+        match self {
+            Self::One(_) | Self::Lists(_) => "$",
+            Self::Document => "$.document",
+        }
+    }
+
+    /// The path of a rate's value; `None` for a rate that the request does not set.
+    pub(super) fn of(self, key: RateKey) -> Option<String> {
+        match self {
+            Self::One(one) => (one == key).then(|| "$.rateValue".to_owned()),
+            Self::Lists(set) => {
+                let rate = set.iter().find(|rate| rate.value.key == key)?;
+                Some(format!("{}.rateValue", rate.path))
+            }
+            Self::Document => Some("$.document".to_owned()),
+        }
+    }
+}
+
+/// Rates to set and to delete together.
+#[derive(Clone, Debug, Default)]
+pub(in crate::rates) struct Bulk {
+    pub(in crate::rates) set: Vec<Placed<NewRate>>,
+    pub(in crate::rates) delete: Vec<RateKey>,
+}
+
+/// How many rates a bulk change created, updated, deleted, and left as they were.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(in crate::rates) struct RateCounts {
+    /// Set, and were not before.
+    created: usize,
+    /// Set to another value.
+    updated: usize,
+    /// Not set any more.
+    deleted: usize,
+    /// Set to the value that they had, or not set before either.
+    unchanged: usize,
+}
+
+/// Creates or replaces a unit. Answers its JSON.
+pub(in crate::rates) fn put_unit(
+    before: Option<&Node>,
+    id: &UnitId,
+    settings: &UnitSettings,
+    preconditions: &Preconditions,
+) -> Result<(After<'static>, (Written, Bytes))> {
+    check_unit(preconditions, before)?;
+    let answer = (Written::new(before.is_some()), unit_json(id, settings)?);
+    let is_same = before.is_some_and(|before| before.unit().settings == *settings);
+    let after = match is_same {
+        true => After::Same,
+        false => After::Settings(settings.clone()),
+    };
+    Ok((after, answer))
+}
+
+/// Removes a unit.
+pub(in crate::rates) fn delete_unit(
+    before: Option<&Node>,
+    preconditions: &Preconditions,
+) -> Result<(After<'static>, ())> {
+    before.ok_or_else(no_unit)?;
+    check_unit(preconditions, before)?;
+    Ok((After::Removed, ()))
+}
+
+/// Sets one rate; `by` and `at` say who does, and when. Answers its JSON.
+pub(in crate::rates) fn put_rate(
+    before: Option<&Node>,
+    new: &NewRate,
+    preconditions: &Preconditions,
+    by: &str,
+    at: &str,
+) -> Result<(After<'static>, (Written, Bytes))> {
+    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    check_rate(preconditions, new.key, old.get(new.key))?;
+    let mut rates = old.clone();
+    let written = match rates.set(new, by, at) {
+        SetResult::Created => Written::Created,
+        SetResult::Updated | SetResult::Unchanged => Written::Replaced,
+    };
+    let set = rates.get(new.key);
+    let set = set.ok_or_else(|| Error::Bug("the rate was not set".to_owned()))?;
+    let json = rate_json(new.key, set)?;
+    let after = after(old, rates, Places::One(new.key));
+    Ok((after, (written, json)))
+}
+
+/// Removes one rate.
+pub(in crate::rates) fn delete_rate(
+    before: Option<&Node>,
+    key: RateKey,
+    preconditions: &Preconditions,
+) -> Result<(After<'static>, ())> {
+    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    let set = old.get(key).ok_or_else(not_set)?;
+    check_rate(preconditions, key, Some(set))?;
+    let mut rates = old.clone();
+    rates.remove(key);
+    Ok((after(old, rates, Places::Lists(&[])), ()))
+}
+
+/// Sets and removes many rates. Answers how many.
+pub(in crate::rates) fn change_rates<'r>(
+    before: Option<&Node>,
+    bulk: &'r Bulk,
+    preconditions: &Preconditions,
+    by: &str,
+    at: &str,
+) -> Result<(After<'r>, RateCounts)> {
+    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    preconditions.check(Some(&etag::of_text(&rates_json(old)?)))?;
+    let (mut rates, mut counts) = (old.clone(), RateCounts::default());
+    for new in &bulk.set {
+        match rates.set(&new.value, by, at) {
+            SetResult::Created => counts.created += 1,
+            SetResult::Updated => counts.updated += 1,
+            SetResult::Unchanged => counts.unchanged += 1,
+        }
+    }
+    for key in &bulk.delete {
+        match rates.remove(*key) {
+            true => counts.deleted += 1,
+            false => counts.unchanged += 1,
+        }
+    }
+    Ok((after(old, rates, Places::Lists(&bulk.set)), counts))
+}
+
+/// What becomes of a unit whose rates are these from now on.
+pub(in crate::rates) fn after<'r>(
+    old: &SetRates,
+    rates: SetRates,
+    places: Places<'r>,
+) -> After<'r> {
+    match rates == *old {
+        true => After::Same,
+        false => After::Rates(rates, places),
+    }
+}
+
+fn check_unit(preconditions: &Preconditions, before: Option<&Node>) -> Result<()> {
+    let json = before.map(|node| unit_json(&node.id, &node.unit().settings));
+    let etag = json.transpose()?.map(|json| etag::of_text(&json));
+    preconditions.check(etag.as_ref())
+}
+
+fn check_rate(preconditions: &Preconditions, key: RateKey, rate: Option<&SetRate>) -> Result<()> {
+    let json = rate.map(|rate| rate_json(key, rate)).transpose()?;
+    preconditions.check(json.map(|json| etag::of_text(&json)).as_ref())
+}

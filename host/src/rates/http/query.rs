@@ -1,0 +1,124 @@
+//! Paths and queries of exchange rates, read strictly: every fault is named by its parameter.
+
+use tillgate_engine::Fault;
+use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::http::Request;
+use crate::rates::Rates;
+use crate::rates::shop::values::HistoryQuery;
+use crate::rates::units::unit::{ID_RULE, UnitId};
+
+/// How many values of the history are answered at once, without a limit and at most.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// What the query says of the history; every fault of it is named.
+pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQuery> {
+    let mut faults = Faults::default();
+    let required = |name| request.query_param(name).unwrap_or_default();
+    let unit = faults.check("businessUnit", unit_id(&required("businessUnit")));
+    let key = rate_key(
+        [
+            ("type", &required("type")),
+            ("from", &required("from")),
+            ("to", &required("to")),
+        ],
+        &mut faults,
+    );
+    let retention = rates.app.config.rates.history_retention;
+    let earliest = rates.app.clock.now().minus(retention);
+    let since = request.query_param("since").map(|since| time(&since));
+    let since = faults.check("since", since.unwrap_or(Ok(earliest)));
+    let cursor = request.query_param("cursor").map(|cursor| {
+        let at = cursor.parse().map(Timestamp);
+        at.map_err(|_| "must be a cursor that was answered")
+    });
+    let cursor = faults.check("cursor", cursor.transpose());
+    let limit = request.query_param("limit").map_or(Ok(LIMIT), |limit| {
+        let limit = limit.parse().ok();
+        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or("must be 1 to 1000")
+    });
+    let limit = faults.check("limit", limit);
+    let (Some(unit), Some(key), Some(since), Some(cursor), Some(limit)) =
+        (unit, key, since, cursor, limit)
+    else {
+        return Err(faults.into_error());
+    };
+    Ok(HistoryQuery {
+        unit,
+        key,
+        since: cursor.unwrap_or(since).max(earliest),
+        goes_on: cursor.is_some(),
+        limit,
+    })
+}
+
+/// A time, or the beginning of a day in UTC.
+fn time(text: &str) -> Result<Timestamp, &'static str> {
+    let whole = match text.parse::<jiff::civil::Date>() {
+        Ok(date) if text.len() == 10 => format!("{date}T00:00:00Z"),
+        _ => text.to_owned(),
+    };
+    let at: Option<jiff::Timestamp> = whole.parse().ok();
+    let micros = at.and_then(|at| u64::try_from(at.as_microsecond()).ok());
+    micros
+        .map(Timestamp)
+        .ok_or("must be a date or a time such as 2026-11-20T17:40:00Z")
+}
+
+/// Faults of a path or a query.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub(super) fn check<T>(&mut self, name: &str, read: Result<T, impl ToString>) -> Option<T> {
+        read.map_err(|message| {
+            self.0.push(Fault {
+                path: format!("$.{name}"),
+                message: message.to_string().into(),
+            });
+        })
+        .ok()
+    }
+
+    pub(super) fn into_error(self) -> Error {
+        Error::Invalid(self.0)
+    }
+}
+
+/// A rate's key in three texts with their names.
+pub(super) fn rate_key(texts: [(&str, &str); 3], faults: &mut Faults) -> Option<RateKey> {
+    let [(type_name, rate_type), (from_name, from), (to_name, to)] = texts;
+    let rate_type = faults.check(type_name, RateType::parse(rate_type));
+    let from = faults.check(from_name, Currency::parse(from));
+    let to = faults.check(to_name, Currency::parse(to));
+    let pair = Pair::new(from?, to?).map_err(|_: Invalid| format!("must differ from {from_name}"));
+    let pair = faults.check(to_name, pair);
+    Some(RateKey {
+        rate_type: rate_type?,
+        pair: pair?,
+    })
+}
+
+pub(super) fn unit_id(text: &str) -> Result<UnitId, &'static str> {
+    UnitId::new(text).ok_or(ID_RULE)
+}
+
+/// The unit that a parameter of the query names.
+pub(super) fn unit_of_query(request: &Request, name: &str) -> Result<UnitId> {
+    let text = request.query_param(name);
+    let text = text.ok_or_else(|| Error::invalid(format!("$.{name}"), "is required"))?;
+    unit_id(&text).map_err(|rule| Error::invalid(format!("$.{name}"), rule))
+}
+
+/// A parameter of the query that is true or false.
+pub(super) fn flag(request: &Request, name: &str) -> Result<bool> {
+    match request.query_param(name).as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Error::invalid(format!("$.{name}"), "must be true or false")),
+    }
+}

@@ -1,0 +1,110 @@
+//! Publishing: what a shop uses from now on, and the message that says so, as parts of one commit.
+//!
+//! Records of used rates that shops share, and lists of messages when they are long, are named by their content. A commit
+//! that refers to such a record writes it again, so that one that seems unused is removed only while no commit has
+//! referred to it since (`retention.rs`).
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::math::{self, Difference};
+use super::used_record::{digest, is_shared, used_key};
+use crate::clock::Timestamp;
+use crate::data::records::Change;
+use crate::error::Result;
+use crate::identity::TenantId;
+use crate::rates::topic::{self, SHARED_LISTS, TOPIC};
+use crate::rates::units::tree::Node;
+use crate::rates::units::unit::{Unit, UnitId};
+
+/// Longer lists of a message are a record that messages share; in bytes.
+const INLINE: usize = 1 << 10;
+
+/// Whose messages are published, of which change, and when.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rates) struct Publisher<'a> {
+    pub(in crate::rates) tenant: &'a TenantId,
+    pub(in crate::rates) correlation: Uuid,
+    pub(in crate::rates) now: Timestamp,
+}
+
+/// The shared records that a commit writes already.
+#[derive(Debug, Default)]
+pub(in crate::rates) struct Shared(HashSet<String>);
+
+impl Publisher<'_> {
+    /// Adds to a change that a shop uses the rates of a difference from now on, and the message that says so. Answers the
+    /// shop's unit as it is from now on, to be put by the caller, if it changes; whether there is a message.
+    pub(in crate::rates) fn publish(
+        self,
+        change: &mut Change,
+        shared: &mut Shared,
+        shop: &Node,
+        difference: &Difference,
+    ) -> (Option<Unit>, bool) {
+        let unit = shop.unit();
+        let key = used_key(shop, &difference.rates);
+        let is_moved = unit.used_rates.as_ref() != Some(&key);
+        let is_changed = is_moved || difference.is_changed;
+        if is_changed && shared.0.insert(key.clone()) {
+            change.put_bytes(&key, difference.rates.clone());
+        }
+        if is_moved {
+            remove_used(change, unit);
+        }
+        if let Some(lists) = &difference.lists {
+            self.send(change, shared, &shop.id, lists);
+        }
+        // Put with every change, so that another host that computed from what the shop used before computes again.
+        let unit = is_changed.then(|| Unit {
+            used_rates: Some(key),
+            ..unit.clone()
+        });
+        (unit, difference.lists.is_some())
+    }
+
+    /// Adds a message to a change.
+    pub(in crate::rates) fn send(
+        self,
+        change: &mut Change,
+        shared: &mut Shared,
+        shop: &UnitId,
+        lists: &Bytes,
+    ) {
+        let body = if lists.len() <= INLINE {
+            topic::inline_body(self.tenant, shop, lists)
+        } else {
+            let key = lists_key(self.now, lists);
+            if shared.0.insert(key.clone()) {
+                change.put_bytes(&key, lists.clone());
+            }
+            topic::shared_body(self.tenant, shop, &key)
+        };
+        let attributes = topic::attributes(self.tenant, shop, self.correlation);
+        change.append(TOPIC, attributes, body);
+    }
+}
+
+/// Adds to a change that a shop does not use its record of used rates any more.
+pub(in crate::rates) fn remove_used(change: &mut Change, shop: &Unit) {
+    if let Some(key) = shop.used_rates.as_ref().filter(|key| !is_shared(key)) {
+        change.delete(key);
+    }
+}
+
+/// The lists of the message that sends all rates again that a shop uses (`given.md`, 4.3).
+///
+/// # Errors
+/// [`Error::Bug`](crate::error::Error::Bug) when they are damaged.
+pub(in crate::rates) fn all_rates(used: &[u8]) -> Result<Bytes> {
+    topic::lists(&[], &math::read_rates(used)?, &[])
+}
+
+/// The record of lists that messages share: named by the day, after which they are removed together, and the content.
+fn lists_key(now: Timestamp, lists: &[u8]) -> String {
+    let day = now.to_millis_text();
+    let day = day.get(..10).unwrap_or_default();
+    format!("{SHARED_LISTS}{day}/{}", digest(lists))
+}

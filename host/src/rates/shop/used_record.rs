@@ -1,0 +1,51 @@
+//! The records of the rates that shops use, as they were last published: lists as the module wrote them, with their dates.
+//!
+//! Most shops of a tenant use the same: they share one record, named by its content. A shop that has rates of its own has a
+//! record of its own.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::data::records::Records;
+use crate::error::{Error, Result};
+use crate::rates::units::tree::Node;
+
+/// The records that several shops may share, by content.
+pub(in crate::rates) const SHARED: &str = "used-rates/shared/";
+
+/// The records of one shop each.
+const OWN: &str = "used-rates/shop/";
+
+/// The list of no rates.
+const NO_RATES: Bytes = Bytes::from_static(b"[]");
+
+/// The rates of a record; none without one.
+///
+/// # Errors
+/// [`Error::Busy`] when the record is gone: the shop uses another by now.
+pub(in crate::rates) async fn read_used(records: &Records, key: Option<&str>) -> Result<Bytes> {
+    let Some(key) = key else {
+        return Ok(NO_RATES);
+    };
+    let entry = records.get_bytes(key).await?.ok_or(Error::Busy)?;
+    Ok(entry.value)
+}
+
+/// The key of the record of the rates that a shop uses.
+pub(super) fn used_key(shop: &Node, rates: &[u8]) -> String {
+    if shop.unit().has_rates {
+        return format!("{OWN}{}", shop.id.as_str());
+    }
+    format!("{SHARED}{}", digest(rates))
+}
+
+/// Whether several shops may use a record.
+pub(super) fn is_shared(key: &str) -> bool {
+    key.starts_with(SHARED)
+}
+
+/// The name of a content.
+pub(super) fn digest(content: &[u8]) -> String {
+    let digest = hex::encode(Sha256::digest(content));
+    digest.get(..32).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,54 @@
+//! A rate's key as three members of an object, `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`: for
+//! `#[serde(flatten, with = "rate_key")]`.
+
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Members<'a> {
+    #[serde(borrow)]
+    exchange_rate_type: Cow<'a, str>,
+    #[serde(borrow)]
+    currency_id_from: Cow<'a, str>,
+    #[serde(borrow)]
+    currency_id_to: Cow<'a, str>,
+}
+
+/// The key of three texts.
+///
+/// # Errors
+/// What the engine says of the first of them that is not what it should be.
+pub(in crate::rates) fn parse(rate_type: &str, from: &str, to: &str) -> Result<RateKey, Invalid> {
+    Ok(RateKey {
+        rate_type: RateType::parse(rate_type)?,
+        pair: Pair::new(Currency::parse(from)?, Currency::parse(to)?)?,
+    })
+}
+
+pub(in crate::rates) fn serialize<S: Serializer>(
+    key: &RateKey,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let members = Members {
+        exchange_rate_type: key.rate_type.as_str().into(),
+        currency_id_from: key.pair.from().as_str().into(),
+        currency_id_to: key.pair.to().as_str().into(),
+    };
+    members.serialize(serializer)
+}
+
+pub(in crate::rates) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<RateKey, D::Error> {
+    let members = Members::deserialize(deserializer)?;
+    let key = parse(
+        &members.exchange_rate_type,
+        &members.currency_id_from,
+        &members.currency_id_to,
+    );
+    key.map_err(D::Error::custom)
+}

@@ -1,0 +1,109 @@
+//! The clients of a tenant: their status, secrets and roles.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use serde_json::json;
+
+use super::parameters::{page_of, tenant_of};
+use super::{no_content, read_reply, secret, write_reply};
+use crate::error::{Error, Result};
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+use crate::tokens::client::{Client, Status, StatusChange};
+use crate::tokens::{Tokens, body};
+
+const CLIENTS: &str = "/v1/tenants/{tenantId}/clients";
+const CLIENT: &str = "/v1/tenants/{tenantId}/clients/{clientId}";
+const AUTHORIZE: &str = "/v1/tenants/{tenantId}/clients/{clientId}/authorize";
+const REVOKE: &str = "/v1/tenants/{tenantId}/clients/{clientId}/revoke";
+const SECRET: &str = "/v1/tenants/{tenantId}/clients/{clientId}/secret";
+const ROLES: &str = "/v1/tenants/{tenantId}/clients/{clientId}/roles";
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let read = Access::With(P::ClientsRead);
+    let update = Access::With(P::ClientsUpdate);
+    let delete = Access::With(P::ClientsDelete);
+    vec![
+        Route::new(Method::GET, CLIENTS, read, none, list_clients),
+        Route::new(Method::GET, CLIENT, read, none, get_client),
+        Route::new(Method::DELETE, CLIENT, delete, none, delete_client),
+        Route::new(Method::PUT, AUTHORIZE, update, none, authorize),
+        Route::new(Method::PUT, REVOKE, update, none, revoke),
+        Route::new(Method::POST, SECRET, update, none, renew_secret),
+        Route::new(Method::PUT, ROLES, update, json, put_roles),
+    ]
+}
+
+fn client(client: &Client) -> Result<Reply> {
+    write_reply(StatusCode::OK, &client.to_json()?)
+}
+
+async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let status = request.query_param("status").map(|name| {
+        let rule = "must be Pending, Authorized or Revoked";
+        Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
+    });
+    let (limit, cursor) = page_of(&request)?;
+    let clients = tokens.clients(
+        caller,
+        &tenant,
+        status.transpose()?,
+        limit,
+        cursor.as_deref(),
+    );
+    read_reply(&request, &clients.await?)
+}
+
+async fn get_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let client = tokens.client(caller, &tenant, request.param(1)?);
+    read_reply(&request, &client.await?.to_json()?)
+}
+
+async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    tokens
+        .delete_client(caller, &tenant, request.param(1)?, &request.preconditions())
+        .await?;
+    Ok(no_content())
+}
+
+async fn authorize(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    change_status(&tokens, &request, StatusChange::Authorize).await
+}
+
+async fn revoke(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    change_status(&tokens, &request, StatusChange::Revoke).await
+}
+
+async fn change_status(tokens: &Tokens, request: &Request, change: StatusChange) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(request)?);
+    client(
+        &tokens
+            .change_status(caller, &tenant, request.param(1)?, change)
+            .await?,
+    )
+}
+
+async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let overlap = request
+        .query_param("overlap")
+        .map(|span| body::overlap(&span));
+    let (id, overlap) = (request.param(1)?, overlap.transpose()?);
+    let new = tokens.renew_secret(caller, &tenant, id, overlap).await?;
+    let body = json!({ "clientId": new.client_id, "clientSecret": new.client_secret });
+    secret(Reply::of(StatusCode::OK, &body)?)
+}
+
+async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
+    let roles = body::roles(&request.body)?;
+    let (id, preconditions) = (request.param(1)?, request.preconditions());
+    let changed = tokens.set_roles(caller, &tenant, id, &roles, &preconditions);
+    client(&changed.await?)
+}

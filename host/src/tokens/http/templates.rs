@@ -1,0 +1,73 @@
+//! Registration templates, of a tenant or global.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+
+use super::parameters::tenant_of;
+use super::{no_content, read_reply, write_reply};
+use crate::error::Result;
+use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::{NO_TENANT, Permission as P, TenantId};
+use crate::tokens::client_id::Software;
+use crate::tokens::templates::unknown_template;
+use crate::tokens::{Tokens, body};
+
+const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
+const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let create = Access::With(P::TemplatesCreate);
+    let read = Access::With(P::TemplatesRead);
+    let delete = Access::With(P::TemplatesDelete);
+    vec![
+        Route::new(Method::GET, TEMPLATES, read, none, list_templates),
+        Route::new(Method::POST, TEMPLATES, create, json, post_template),
+        Route::new(Method::GET, TEMPLATE, read, none, get_template),
+        Route::new(Method::DELETE, TEMPLATE, delete, none, delete_template),
+    ]
+}
+
+/// The tenant of the path, or `None` for `_`, which stands for the global templates.
+fn owner_of(request: &Request) -> Result<Option<TenantId>> {
+    if request.param(0)? == NO_TENANT {
+        return Ok(None);
+    }
+    tenant_of(request).map(Some)
+}
+
+fn software_of(request: &Request) -> Result<Software> {
+    let software = Software::new(request.param(1)?, request.param(2)?);
+    software.ok_or_else(unknown_template)
+}
+
+async fn list_templates(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let owner = owner_of(&request)?;
+    let templates = tokens.templates(request.caller()?, owner.as_ref()).await?;
+    read_reply(&request, &templates)
+}
+
+async fn post_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let new = body::template(&request.body)?;
+    let template = tokens.create_template(caller, owner.as_ref(), new).await?;
+    write_reply(StatusCode::CREATED, &template)
+}
+
+async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let software = software_of(&request)?;
+    let template = tokens.template(caller, owner.as_ref(), &software).await?;
+    read_reply(&request, &template)
+}
+
+async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let software = software_of(&request)?;
+    tokens
+        .delete_template(caller, owner.as_ref(), &software, &request.preconditions())
+        .await?;
+    Ok(no_content())
+}

@@ -1,5 +1,0 @@
-/** The entry for browsers and for unknown runtimes: call `await init()` or `initSync(module)` first. */
-
-import "./beside.js";
-
-export * from "./index.js";

@@ -1,5 +1,0 @@
-/** `tillgate/client` for browsers and for unknown runtimes: the module is loaded when a client starts. */
-
-import "./beside.js";
-
-export * from "./client.js";

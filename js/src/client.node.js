@@ -1,5 +1,0 @@
-/** `tillgate/client` for Node: the module is ready on import. */
-
-import "./node.js";
-
-export * from "./client.js";

@@ -1,5 +1,0 @@
-/** `tillgate/rates` for browsers and for unknown runtimes: the module is loaded when a client starts. */
-
-import "./beside.js";
-
-export * from "./rates-client.js";

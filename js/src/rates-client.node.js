@@ -1,5 +1,0 @@
-/** `tillgate/rates` for Node: the module is ready on import. */
-
-import "./node.js";
-
-export * from "./rates-client.js";

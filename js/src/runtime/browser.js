@@ -1,0 +1,5 @@
+/** The entry for browsers and for unknown runtimes: call `await init()` or `initSync(module)` first. */
+
+import "./beside.js";
+
+export * from "../index.js";

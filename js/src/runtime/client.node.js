@@ -1,0 +1,5 @@
+/** `tillgate/client` for Node: the module is ready on import. */
+
+import "./node.js";
+
+export * from "../catalog/client.js";

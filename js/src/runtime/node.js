@@ -1,0 +1,13 @@
+/**
+ * The entry for Node, Deno and Bun: ready on import. The module is part of the code, so every bundle has it, wherever it
+ * is put.
+ */
+
+import { Buffer } from "node:buffer";
+
+import module from "../../engine/module.js";
+import { initSync } from "../shared/load.js";
+
+export * from "../index.js";
+
+initSync(Buffer.from(module, "base64"));

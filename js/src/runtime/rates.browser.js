@@ -1,0 +1,5 @@
+/** `tillgate/rates` for browsers and for unknown runtimes: the module is loaded when a client starts. */
+
+import "./beside.js";
+
+export * from "../rates/client.js";

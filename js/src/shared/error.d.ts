@@ -1,0 +1,101 @@
+// The errors of this package, with every code that they can have.
+
+/** What the caller can do about an error. */
+export type ErrorCode =
+  /** Correct the input. */
+  | "invalid"
+  /** Use another id. */
+  | "not_found"
+  /** Call `await init()` first; of a client of rates, wait for `ready()`. */
+  | "not_ready"
+  /** Load the module of this package. */
+  | "wrong_module"
+  /** Try again: the next call uses a new instance. */
+  | "trap"
+  /** Send a smaller request. */
+  | "too_large"
+  /** Do not use it after it was freed or closed. */
+  | "freed"
+  | "closed"
+  /** Get a token, or a permission. */
+  | "unauthenticated"
+  | "denied"
+  /** Read it again, then decide. */
+  | "conflict"
+  | "outdated"
+  /** Try again later. */
+  | "unavailable"
+  /** The host rejected the request for another reason. */
+  | "refused"
+  | "unknown_handle"
+  /** Of `tillgate/webhook`: a delivery is not to be accepted. */
+  | WebhookErrorCode;
+
+/** The error that this package throws. */
+export class TillgateError extends Error {
+  readonly code: ErrorCode;
+  /** Where the first fault is, as a JSON path. */
+  readonly path: string;
+  /** Every fault. `message` of the error itself names them all, each with its path. */
+  readonly faults: readonly { readonly path: string; readonly message: string }[];
+  /** The HTTP status with which the host answers the same request, if there is one. */
+  readonly status?: number;
+  /** For errors from the host: the id of the request in the host's log. */
+  readonly correlationId?: string;
+  /** For errors from the host: the SHA-256 of the module that decided. */
+  readonly engine?: string;
+  /** For errors from the host: how long it asks to wait. */
+  readonly retryAfterMs?: number;
+  constructor(error: {
+    code: ErrorCode;
+    path?: string;
+    message: string;
+    faults?: readonly { path: string; message: string }[];
+    status?: number;
+    cause?: unknown;
+  });
+}
+
+/** Why a delivery is not accepted. */
+export type WebhookErrorCode =
+  // The request, 400 and 413
+  | "duplicate_header"
+  | "body_too_large"
+  | "malformed_body"
+  | "malformed_data"
+  // Credentials, 401
+  | "wrong_scheme"
+  | "missing_credentials"
+  | "malformed_credentials"
+  | "wrong_credentials"
+  // The token, 401
+  | "missing_token"
+  | "oversized_token"
+  | "malformed_token"
+  | "wrong_algorithm"
+  | "wrong_type"
+  | "forbidden_header"
+  | "missing_kid"
+  | "unknown_kid"
+  | "weak_key"
+  | "certificate_expired"
+  | "certificate_not_yet_valid"
+  | "bad_signature"
+  | "wrong_audience"
+  | "wrong_email"
+  | "email_not_verified"
+  | "wrong_issuer"
+  | "missing_expiry"
+  | "expired"
+  | "not_yet_valid"
+  // The signatures, 401
+  | "missing_signature"
+  | "malformed_signature"
+  | "signature_mismatch"
+  | "missing_body_signature"
+  | "malformed_body_signature"
+  | "body_signature_mismatch"
+  | "body_signature_too_old"
+  | "body_signature_too_new"
+  /** It cannot be verified now, 503. */
+  | "certificates_unavailable";

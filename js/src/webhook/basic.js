@@ -1,0 +1,43 @@
+/**
+ * The scheme Basic: compares a username and a password with those that the webhook was created with. Several can be
+ * valid at once, so that a password can be changed without losing a delivery.
+ */
+
+import { fromBase64 } from "../shared/base64.js";
+import { WebhookError } from "./error.js";
+
+const encoder = new TextEncoder();
+
+export class BasicScheme {
+  #credentials;
+  #digests;
+
+  constructor({ credentials }) {
+    this.#credentials = credentials;
+  }
+
+  /** Throws unless the value of the Authorization header has valid credentials. */
+  async verify(authorization) {
+    if (authorization === undefined) throw new WebhookError({ code: "missing_credentials" });
+    const [, sent] = /^Basic (.*)$/i.exec(authorization) ?? [];
+    if (sent === undefined) throw new WebhookError({ code: "wrong_scheme" });
+    const given = fromBase64(sent);
+    if (given === undefined) throw new WebhookError({ code: "malformed_credentials" });
+    this.#digests ??= Promise.all(this.#credentials.map(digestOf));
+    const [actual, expected] = await Promise.all([digest(given), this.#digests]);
+    // All are compared, and each to its end, so that the time does not tell how much of a guess was right.
+    const matching = expected.filter((one) => isEqual(one, actual));
+    if (matching.length === 0) throw new WebhookError({ code: "wrong_credentials" });
+  }
+}
+
+/** Digests have one length, whatever the length of what was sent. */
+const digest = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+
+const digestOf = ({ username, password }) => digest(encoder.encode(`${username}:${password}`));
+
+function isEqual(one, other) {
+  let difference = 0;
+  for (let at = 0; at < one.length; at += 1) difference |= one[at] ^ other[at];
+  return difference === 0;
+}

@@ -1,0 +1,58 @@
+// The folders of the page and of the package: which may import which, and that no import leads back to where it began.
+//
+//     node --test tests/layout.test.mjs
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+const root = new URL("../", import.meta.url);
+
+/** The subjects of the package. */
+const SUBJECTS = ["js/src/catalog", "js/src/rates", "js/src/webhook"];
+
+/** All of the package. */
+const PACKAGE = ["js/src/shared", ...SUBJECTS, "js/src", "js/src/runtime"];
+
+/** What each folder may import beside its own files. `js/engine` is written by the build. */
+const MAY_IMPORT = {
+  www: ["www/shared", "www/rules", "www/rates", "www/webhooks", ...PACKAGE],
+  "www/shared": PACKAGE,
+  "www/rules": ["www/shared", ...PACKAGE],
+  "www/rates": ["www/shared", ...PACKAGE],
+  "www/webhooks": ["www/shared", ...PACKAGE],
+  "js/src": ["js/src/shared", ...SUBJECTS, "js/engine"],
+  "js/src/shared": [],
+  ...Object.fromEntries(SUBJECTS.map((folder) => [folder, ["js/src/shared"]])),
+  "js/src/runtime": ["js/src/shared", ...SUBJECTS, "js/src", "js/engine"],
+};
+
+const folderOf = (file) => file.replace(/\/[^/]*$/, "");
+
+const filesIn = (folder) => readdirSync(new URL(folder, root), { recursive: true }).map((name) => `${folder}/${name}`).filter((name) => /\.(js|d\.ts)$/.test(name));
+
+/** The files that a file imports, now or later. Types are imported by the name of the file that they declare. */
+function importsOf(file) {
+  const text = readFileSync(new URL(file, root), "utf8");
+  const found = [...text.matchAll(/(?:^(?:import|export)\b[^;(]*?|\bimport\()"(\.[^"]+)"/gm)].map(([, path]) => new URL(path, new URL(file, root)).href.slice(root.href.length));
+  return found.map((path) => (file.endsWith(".d.ts") ? path.replace(/\.js$/, ".d.ts") : path));
+}
+
+const imports = new Map([...filesIn("www"), ...filesIn("js/src")].map((file) => [file, importsOf(file)]));
+
+test("each folder imports only what it may", () => {
+  const isAllowed = (from, to) => from === to || MAY_IMPORT[from]?.includes(to);
+  const wrong = [...imports].flatMap(([file, paths]) => paths.filter((path) => !isAllowed(folderOf(file), folderOf(path))).map((path) => `${file} imports ${path}`));
+  assert.deepEqual(wrong, []);
+  assert.deepEqual([...new Set([...imports.keys()].map(folderOf))].sort(), Object.keys(MAY_IMPORT).sort());
+});
+
+test("no import leads back to its file", () => {
+  const done = new Set();
+  const walk = (file, path) => {
+    assert.ok(!path.includes(file), [...path.slice(path.indexOf(file)), file].join(" imports "));
+    if (!done.has(file)) for (const next of imports.get(file) ?? []) walk(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) walk(file, []);
+});

@@ -1,0 +1,74 @@
+/**
+ * The decision for each age of the customer from 0 to 100, with a slider that sets the age: it shows where the decision
+ * changes.
+ */
+
+import { h } from "../shared/dom.js";
+import { DECISIONS } from "./wording.js";
+
+const MAX_AGE = 100;
+
+/** The chart. `onage` gets the age when the slider moves; without it, there is no slider. */
+export function ageChart(onage) {
+  const bars = h("div", { class: "bars", "aria-hidden": "true" });
+  const ticks = h("div", { class: "ticks", "aria-hidden": "true" });
+  const summary = h("figcaption", { class: "hint" });
+  const slider = onage && h("input", { type: "range", min: 0, max: MAX_AGE, step: 1, "aria-label": "Customer’s age, slider" });
+  slider?.addEventListener("input", () => onage(Number(slider.value)));
+  const title = h("h2", {});
+  const element = h("figure", { class: "age-chart" }, title, h("div", { class: "track" }, bars, slider), ticks, summary);
+
+  return {
+    element,
+    /** `decide` returns the decision for an age. `age` is the customer's, or undefined while it is not known. */
+    draw(decide, age, isDraft = false) {
+      title.textContent = isDraft ? "Decision by the customer’s age, if you saved this" : "Decision by the customer’s age";
+      element.classList.toggle("of-draft", isDraft);
+      const ranges = rangesOf(decide);
+      bars.replaceChildren(...ranges.map(bar));
+      ticks.replaceChildren(...marks(ranges));
+      summary.textContent = `${ranges.map(rangeText).join(", ")}.`.replace(/^./, (first) => first.toUpperCase());
+      if (!slider) return;
+      slider.value = age ?? 0;
+      element.classList.toggle("unknown", age === undefined);
+      slider.setAttribute("aria-valuetext", age === undefined ? "not asked" : `${age} years`);
+    },
+  };
+}
+
+/** The ranges of ages with the same decision: `{ from, to, decision }`. */
+function rangesOf(decide) {
+  const ranges = [];
+  for (let age = 0; age <= MAX_AGE; age += 1) {
+    const decision = decide(age);
+    const last = ranges.at(-1);
+    if (last?.decision === decision) last.to = age;
+    else ranges.push({ from: age, to: age, decision });
+  }
+  return ranges;
+}
+
+function bar({ from, to, decision }) {
+  const { tone, short } = DECISIONS[decision];
+  const element = h("span", { "data-tone": tone }, h("b", {}, short));
+  element.style.flexGrow = to - from + 1;
+  return element;
+}
+
+/** The labels of the axis: a few ages, and those at which the decision changes. */
+function marks(ranges) {
+  const changes = ranges.slice(1).map(({ from }) => from);
+  const hasRoom = (age) => changes.every((change) => Math.abs(change - age) > 9);
+  return [0, 25, 50, 75, MAX_AGE].filter(hasRoom).concat(changes).map((age) => {
+    const mark = h("span", { class: changes.includes(age) ? "change" : undefined }, String(age));
+    mark.style.insetInlineStart = `${((age + (changes.includes(age) ? 0 : 0.5)) / (MAX_AGE + 1)) * 100}%`;
+    return mark;
+  });
+}
+
+function rangeText({ from, to, decision }) {
+  const text = { ALLOW: "sell", SOFT_DENY: "ask first", HARD_DENY: "do not sell" }[decision];
+  if (from === 0 && to === MAX_AGE) return `${text} at any age`;
+  if (to === MAX_AGE) return `from ${from}: ${text}`;
+  return from === 0 ? `up to ${to}: ${text}` : `${from} to ${to}: ${text}`;
+}

@@ -1,0 +1,107 @@
+/**
+ * The preview of a basket: the decision about each line, the worst of them, and what the cashier has left to ask.
+ */
+
+import { button, field, h } from "../shared/dom.js";
+import { basketCard } from "./basket-card.js";
+import { basketLine, lineDecision } from "./basket-line.js";
+import { customerFields } from "./customer.js";
+import { attempt, exchangeDetails } from "./decision.js";
+import { hostCheck } from "./host-check.js";
+import { projectName } from "./wording.js";
+
+/** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
+export function basketMode(session, { state, remember }) {
+  const card = basketCard();
+  const check = hostCheck(session);
+  const exchange = exchangeDetails();
+  const lines = basketLines({ onchange: decide, onadd: offer });
+  const customer = customerFields(decide, { age: "17", ...state });
+  const project = h("select", { onchange: () => (offer(), decide()) });
+  let wanted = state?.project;
+  let isFilled = false;
+
+  /** Offers each line the conditions in force, and the properties that the project checks. */
+  function offer() {
+    const ids = session.inForce().map(({ id }) => id);
+    const chosen = session.projects().find(({ projectId }) => projectId === project.value);
+    for (const line of lines.all()) line.offer(ids, chosen?.restrictions);
+  }
+
+  function decide() {
+    const all = lines.all();
+    remember(undefined, { lines: all.map((line) => line.state()), project: project.value || undefined, ...customer.state() });
+    check.element.hidden = exchange.element.hidden = all.length === 0;
+    if (all.length === 0) return card.showEmpty();
+    const request = { items: all.map((line) => line.read()), context: { customer: customer.value() } };
+    if (project.value !== "") request.projectId = project.value;
+    const answer = attempt(() => session.catalog.evaluateBasket(request));
+    show(all, answer);
+    exchange.show("/api/v1/evaluations", request, answer);
+    check.compare("evaluateBasket", [request], answer);
+  }
+
+  function show(all, answer) {
+    const faults = answer.faults ?? [];
+    customer.showFaults(faults);
+    all.forEach((line, at) => line.showFault(faults.some(({ path }) => path === `$.items[${at}].id`)));
+    const decided = answer instanceof Error ? [] : answer.items.map(lineDecision);
+    all.forEach((line, at) => line.show(decided[at]));
+    if (answer instanceof Error) card.showFaults(faults);
+    else card.show(answer, decided);
+  }
+
+  return {
+    label: "Basket",
+    inputs: [lines.element, field("Project", project), customer.element],
+    outputs: [card.element, check.element, exchange.element],
+    close: check.close,
+    refresh() {
+      const chosen = wanted ?? project.value;
+      const options = session.projects().map((each) => h("option", { value: each.projectId }, projectName(each)));
+      project.replaceChildren(h("option", { value: "" }, "none"), ...options);
+      project.value = chosen;
+      if (project.selectedIndex < 0) project.value = "";
+      wanted = undefined;
+      customer.offer(session.conditions().filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
+      if (!isFilled) for (const line of state?.lines ?? firstLines(session.inForce())) lines.add(line);
+      isFilled = true;
+      offer();
+      decide();
+    },
+  };
+}
+
+/** The lines of a basket; `onadd` is called when one was added, `onchange` whenever what they hold has changed. */
+function basketLines({ onchange, onadd }) {
+  const list = h("ol", { class: "lines" });
+  const addButton = button("Add a line", { image: "plus", class: "plain", onclick: () => (add({ id: "", conditionIds: [] }).focus(), onchange()) });
+  const element = h("div", { class: "stack tight" }, h("h2", {}, "Lines"), list, addButton);
+  let lines = [];
+
+  function add(given) {
+    const onremove = () => {
+      lines = lines.filter((each) => each !== line);
+      addButton.focus();
+      onchange();
+    };
+    const line = basketLine(given, { onchange, onremove });
+    lines.push(line);
+    list.append(line.element);
+    onadd();
+    return line;
+  }
+
+  return { element, add, all: () => lines };
+}
+
+/** What the basket begins with: something free, something by age, and cigars. */
+function firstLines(inForce) {
+  const chosen = (rule, id) => inForce.find((each) => each.rule === rule && each.id === id) ?? inForce.find((each) => each.rule === rule);
+  const [age, license] = [chosen("AGE_RESTRICTION", "alcohol"), chosen("LICENSE_REQUIREMENT", "tobacco")];
+  return [
+    { id: "bread", conditionIds: [] },
+    ...(age ? [{ id: "beer-0.5l", conditionIds: [age.id] }] : []),
+    ...(license ? [{ id: "cigars-10", conditionIds: [license.id] }] : []),
+  ];
+}

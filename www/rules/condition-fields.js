@@ -1,0 +1,87 @@
+/**
+ * The form of a condition: its id, what it requires, and whether it is in force. Preview and the dialog both use it.
+ */
+
+import { button, choice, field, h } from "../shared/dom.js";
+import { AGE_FAULT, ID_FAULT } from "../shared/faults.js";
+
+/** A new condition, as the form shows it first. */
+export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
+
+/** Where the draft of a condition is kept; without an id, that of a new one. */
+export const draftKey = (id = "") => `condition:${id}`;
+
+const MAX_ID = 64;
+
+/**
+ * The form: `show` fills it, `value` reads it, `differs` compares it with a stored condition, `check` and `showFaults`
+ * show faults at their fields. `isTaken` says whether an id exists already, and `onopen` shows the condition that has it.
+ */
+export function conditionFields({ onchange, isTaken, onopen }) {
+  const id = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
+  const idField = field("Id", id, { hint: "Tills refer to the condition by this id. A license has the same id." });
+  let rule = "AGE_RESTRICTION";
+  const rules = choice("Requirement", [["AGE_RESTRICTION", "Age"], ["LICENSE_REQUIREMENT", "License"]], rule, (chosen) => {
+    rule = chosen;
+    ageField.hidden = rule !== "AGE_RESTRICTION";
+    onchange();
+  });
+  const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
+  const ageField = field("Minimum age", age);
+  const enabled = h("input", { type: "checkbox", role: "switch", onchange });
+  const element = h("div", { class: "stack" }, idField, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
+
+  const value = () => ({
+    id: id.value.trim(),
+    rule,
+    enabled: enabled.checked,
+    condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
+  });
+
+  const idFault = (typed) => {
+    if (typed === "") return "Enter an id.";
+    if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
+    if (typed.length > MAX_ID) return "The id may have at most 64 characters.";
+    return isTaken(typed) ? taken(typed) : undefined;
+  };
+
+  /** An id that exists is opened, never overwritten. */
+  const taken = (typed) => ["This id exists: ", button("open it", { class: "link", onclick: () => onopen(typed) })];
+
+  const ageFault = () => {
+    const years = age.value === "" ? NaN : Number(age.value);
+    return rule === "AGE_RESTRICTION" && !(Number.isInteger(years) && years >= 0 && years <= 150) ? AGE_FAULT : undefined;
+  };
+
+  return {
+    element,
+    value,
+    show(condition, { named }) {
+      id.value = condition.id;
+      idField.hidden = named;
+      rule = condition.rule;
+      rules.choose(rule);
+      ageField.hidden = rule !== "AGE_RESTRICTION";
+      // What was typed last may not be a number yet.
+      const { minimum_age: minimumAge = 18 } = condition.condition_value;
+      age.value = minimumAge ?? "";
+      enabled.checked = condition.enabled;
+    },
+    differs(condition) {
+      const now = value();
+      const of = ({ rule, enabled, condition_value: { minimum_age } }) => JSON.stringify([rule, enabled, minimum_age]);
+      return of(now) !== of(condition) || (!idField.hidden && now.id !== condition.id);
+    },
+    /** Shows at each field what is wrong with it; returns whether nothing is. */
+    check({ isTyping = false } = {}) {
+      const typed = id.value.trim();
+      const wrongId = idField.hidden || (isTyping && typed === "") ? undefined : idFault(typed);
+      const wrongAge = ageFault();
+      idField.showFault(wrongId);
+      ageField.showFault(wrongAge);
+      return wrongId === undefined && wrongAge === undefined;
+    },
+    /** Says that the id exists, which the host has found out. */
+    showTaken: () => idField.showFault(taken(id.value.trim())),
+  };
+}

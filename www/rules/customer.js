@@ -1,0 +1,77 @@
+/**
+ * The fields of the customer: age and licenses, each of which may not have been asked yet.
+ */
+
+import { button, choice, field, h } from "../shared/dom.js";
+import { AGE_FAULT } from "../shared/faults.js";
+
+/** The fields; `onchange` is called after each keystroke, and `given` is what they start with, as `state` returns it. */
+export function customerFields(onchange, given = {}) {
+  const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, placeholder: "not asked", value: given.age ?? "", id: "customer-age" });
+  const clear = button("Not asked", { class: "plain", onclick: () => set("") });
+  const ageField = field("Customer’s age", age);
+  ageField.insertBefore(h("div", { class: "joined" }, age, clear), ageField.children[1]);
+  age.addEventListener("input", onchange);
+
+  let asked = given.licenses === undefined ? "no" : "yes";
+  let offered = [];
+  const chosen = new Set(given.licenses);
+  const known = h("div", { class: "chips", role: "group", "aria-label": "Licenses the customer has" });
+  const others = h("input", { placeholder: "others, separated by commas", spellcheck: "false", "aria-label": "Other licenses", dir: "auto" });
+  others.addEventListener("input", onchange);
+  const have = h("div", { class: "stack tight", hidden: asked === "no" }, known, others);
+  const licensesChoice = choice("Licenses", [["no", "Not asked"], ["yes", "Has these"]], asked, (value) => {
+    asked = value;
+    have.hidden = value === "no";
+    onchange();
+  });
+  const licenses = h("div", { class: "stack tight" }, licensesChoice, have);
+
+  const set = (value) => {
+    age.value = value;
+    onchange();
+  };
+
+  const chip = (id) => {
+    const choose = ({ target }) => {
+      if (target.checked) chosen.add(id);
+      else chosen.delete(id);
+      onchange();
+    };
+    return h("label", { class: "chip" }, h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange: choose }), h("span", {}, id));
+  };
+
+  const held = () => [...offered.filter((id) => chosen.has(id)), ...split(others.value)];
+
+  return {
+    element: h("div", { class: "stack" }, ageField, licenses),
+    setAge: set,
+    /** The age; undefined when it was not asked or is invalid. */
+    age: () => (age.value === "" || !age.checkValidity() ? undefined : Number(age.value)),
+    /** Shows only the fields that are needed. */
+    show(needs) {
+      ageField.hidden = !needs.age;
+      licenses.hidden = !needs.licenses;
+    },
+    /** Offers these licenses. */
+    offer(ids) {
+      if (offered.length > 0 && ids.join() === offered.join()) return;
+      if (offered.length === 0 && others.value === "") others.value = [...chosen].filter((id) => !ids.includes(id)).join(", ");
+      offered = ids;
+      known.replaceChildren(...ids.map(chip));
+    },
+    /** The customer as a till would send it: what is not known is absent. */
+    value() {
+      const customer = {};
+      // An invalid number must reach the module, which reports it.
+      if (age.value !== "" || age.validity.badInput) customer.customer_age = age.validity.badInput ? "" : Number(age.value);
+      if (asked === "yes") customer.licenses = held();
+      return customer;
+    },
+    /** What was entered. */
+    state: () => ({ age: age.value, licenses: asked === "yes" ? held() : undefined }),
+    showFaults: (faults = []) => ageField.showFault(faults.some(({ path }) => path.endsWith(".customer_age")) && AGE_FAULT),
+  };
+}
+
+const split = (value) => value.split(",").map((text) => text.trim()).filter((text) => text !== "");

@@ -1,0 +1,117 @@
+/**
+ * The decision about an item, in large type: what it is, why, and the result of each check. A draft's decision says that
+ * it is one, and what tills answer today. Screen readers announce it when typing pauses.
+ */
+
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { debounce, h } from "../shared/dom.js";
+import { faultText } from "../shared/faults.js";
+import { icon } from "../shared/icon.js";
+import { DECISIONS, resultText, worst } from "./wording.js";
+
+/** The decision that a call makes, or the error that it throws. */
+export function attempt(call) {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof TillgateError) return error;
+    throw error;
+  }
+}
+
+/**
+ * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, or an error. `allowed`
+ * says why nothing forbids it, and `isOff` that the condition exists but is switched off.
+ */
+export function verdict(answer, { allowed = "No rule forbids it.", isOff = false } = {}) {
+  if (answer instanceof Error) return refusal(answer, isOff);
+  const { tone, image, title } = DECISIONS[worst(answer.results.map((result) => result.decision))];
+  const denials = answer.results.filter((result) => result.reason !== null);
+  const hard = denials.filter((result) => result.decision === "HARD_DENY");
+  const sentences = new Set((hard.length > 0 ? hard : denials).map(resultText));
+  return { tone, image, title, why: [...sentences].join(" ") || allowed, rows: answer.results.map(resultRow) };
+}
+
+function refusal(error, isOff) {
+  const none = { tone: "none", image: "alert", rows: [] };
+  if (error.code !== "not_found") return { ...none, title: "Cannot be decided yet", why: error.faults?.map(faultText).join(" ") ?? error.message };
+  if (isOff) return { ...none, image: "pause", title: "Switched off", why: "Tills that ask for this condition get an error, as if it did not exist." };
+  return { ...none, title: "No such condition", why: "No condition has this id. Tills that ask for it get an error." };
+}
+
+/** The card: `show` takes a verdict and, for a draft, the verdict of `today`. */
+export function decisionCard() {
+  const mark = h("div", { class: "mark" });
+  const when = h("p", { class: "decision-when" });
+  const title = h("p", { class: "decision-title" });
+  const why = h("p", { class: "decision-why" });
+  const now = h("p", { class: "decision-now" });
+  const results = h("ul", { class: "results" });
+  const status = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  const head = h("div", { class: "decision-head" }, mark, h("div", {}, when, title, why));
+  const element = h("section", { class: "decision", "aria-label": "Decision" }, head, now, results, status);
+  const announce = debounce(400, () => {
+    const said = [when.textContent + title.textContent, why.textContent, now.textContent].filter((text) => text !== "");
+    status.textContent = said.map((text) => text.replace(/\.$/, "")).join(". ").concat(".");
+  });
+
+  return {
+    element,
+    show(decided, today) {
+      element.dataset.tone = decided.tone;
+      element.classList.toggle("of-draft", today !== undefined);
+      mark.replaceChildren(icon(decided.image));
+      when.textContent = today ? "If you saved this: " : "";
+      title.textContent = decided.title;
+      why.textContent = decided.why;
+      now.replaceChildren(...(today ? todayText(today) : []));
+      results.replaceChildren(...decided.rows);
+      results.hidden = decided.rows.length === 0;
+      announce();
+    },
+  };
+}
+
+const todayText = ({ tone, image, title, why }) => [
+  h("span", { class: "dot", "data-tone": tone }, icon(image)),
+  h("span", {}, "Today: ", h("b", {}, title), `. ${why}`),
+];
+
+function resultRow(result) {
+  const { tone, image } = DECISIONS[result.decision];
+  return h(
+    "li",
+    { "data-tone": tone },
+    h("span", { class: "dot" }, icon(image)),
+    h("span", { class: "result-name", dir: "auto" }, result.id ?? resultName(result)),
+    h("span", { class: "result-why" }, resultText(result)),
+  );
+}
+
+const resultName = ({ rule, restriction }) => {
+  if (rule !== "PROJECT_RESTRICTION") return "new rule";
+  return restriction === "itemId" ? "item id" : (restriction ?? "project");
+};
+
+/** The request and the response in JSON, for developers of tills. */
+export function exchangeDetails() {
+  const sent = h("pre", { tabindex: "0", "aria-label": "Request" });
+  const received = h("pre", { tabindex: "0", "aria-label": "Response" });
+  const summary = h("summary", {});
+  const responseTitle = h("h3", {});
+  const note = h("p", { class: "hint" }, "No till gets this response: the rule is a draft, which only this page knows.");
+  const element = h("details", { class: "exchange", hidden: true }, summary, note, h("h3", {}, "Request"), sent, responseTitle, received);
+  return {
+    element,
+    show(path, request, answer, { isDraft = false } = {}) {
+      element.hidden = false;
+      element.classList.toggle("of-draft", isDraft);
+      summary.textContent = isDraft ? "Request and response of your draft, for developers" : "Request and response, for developers";
+      responseTitle.textContent = isDraft ? "Response, if you saved this" : "Response";
+      note.hidden = !isDraft;
+      sent.textContent = `POST ${path}\n\n${JSON.stringify(request, null, 2)}`;
+      const { status, code, faults } = answer;
+      received.textContent = JSON.stringify(answer instanceof Error ? { status, code, faults } : answer, null, 2);
+    },
+  };
+}

@@ -1,0 +1,241 @@
+/**
+ * The preview of one item by a condition. The condition can be changed here without saving it, to see the effect: that
+ * is a draft, and everything on the page that it decides says so.
+ */
+
+import { Catalog } from "../../js/src/runtime/browser.js";
+import { button, field, h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { ageChart } from "./age-chart.js";
+import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
+import { customerFields } from "./customer.js";
+import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
+import { hostCheck } from "./host-check.js";
+import { itemFields } from "./item.js";
+import { conditionText, worst } from "./wording.js";
+
+const NEW = "\n new";
+const TRY = "Try a change";
+
+/** Decides for a new rule that has no id yet. */
+const UNNAMED = "new-rule";
+
+/** What tills answer for a rule that is not saved yet. */
+const NOT_YET = { tone: "none", image: "alert", title: "No such condition", why: "Tills that ask for it get an error." };
+
+/** The dialogs are loaded when they are first used. */
+const dialogs = () => import("./condition-editor.js");
+
+/** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
+export const conditionMode = (session, given) => new ConditionMode(session, given);
+
+class ConditionMode {
+  #session;
+  #given;
+  #card = decisionCard();
+  #exchange = exchangeDetails();
+  #check;
+  #select = h("select", { onchange: () => this.#choose(this.#select.value) });
+  #item;
+  #customer;
+  #chart = ageChart((age) => this.#customer.setAge(age));
+  #fields;
+  #rule;
+  /** The condition that is shown; undefined while it is a new one. */
+  #stored;
+  /** The catalog that holds only the draft. */
+  #draftCatalog;
+  #wanted;
+  #isInitialized = false;
+
+  constructor(session, given) {
+    const { id, state } = given;
+    const onchange = () => this.#decide();
+    this.#session = session;
+    this.#given = given;
+    this.#wanted = id;
+    this.#check = hostCheck(session);
+    this.#item = itemFields(onchange, { item: "beer-0.5l", ...state });
+    this.#customer = customerFields(onchange, { age: "17", ...state });
+    const isTaken = (typed) => this.#stored === undefined && this.#find(typed) !== undefined;
+    this.#fields = conditionFields({ onchange, isTaken, onopen: (existing) => this.#choose((this.#select.value = existing)) });
+    this.#rule = rulePane(this.#fields.element, { oncopy: () => this.#copy(), ondiscard: () => this.#discard(), onsave: () => this.#save() });
+    this.inputs = [field("Condition", this.#select), ...this.#rule.elements, this.#item.element, this.#customer.element];
+    this.outputs = [this.#card.element, this.#check.element, this.#chart.element, this.#exchange.element];
+  }
+
+  close() {
+    this.#check.close();
+  }
+
+  /** Shows a new catalog. A draft stays when others change something else. */
+  refresh() {
+    const { memory } = this.#session;
+    const conditions = this.#session.conditions();
+    this.#keepDeleted();
+    const chosen = this.#chosen(conditions);
+    this.#select.replaceChildren(...conditions.map((each) => h("option", { value: each.id }, this.#optionText(each))), h("option", { value: NEW }, "A new condition…"));
+    this.#select.value = chosen;
+    this.#customer.offer(conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
+    const key = draftKey(this.#find(chosen)?.id);
+    const { draft } = this.#given.state ?? {};
+    if (!this.#isInitialized && draft && !memory.get(key)) memory.set(key, draft);
+    this.#isInitialized = true;
+    if (this.#find(this.#wanted) || this.#wanted === NEW) this.#wanted = undefined;
+    this.#choose(chosen);
+  }
+
+  /** The draft of a condition that another user has deleted is now that of a new one. */
+  #keepDeleted() {
+    const { memory } = this.#session;
+    const isGone = this.#stored !== undefined && this.#find(this.#stored.id) === undefined;
+    if (!isGone || !memory.get(this.#key()) || memory.get(draftKey())) return;
+    memory.set(draftKey(), { ...this.#fields.value(), id: this.#stored.id });
+    memory.delete(this.#key());
+    this.#wanted = NEW;
+  }
+
+  /** Which condition to show: the wanted one, the one that is shown, or the first. */
+  #chosen(conditions) {
+    const { value } = this.#select;
+    const kept = this.#isInitialized && (value === NEW || this.#find(value)) ? value : undefined;
+    const fallback = this.#session.memory.get(draftKey()) ? NEW : (conditions[0]?.id ?? NEW);
+    return this.#find(this.#wanted)?.id ?? (this.#wanted === NEW ? NEW : (kept ?? fallback));
+  }
+
+  #key() {
+    return draftKey(this.#stored?.id);
+  }
+
+  #find(id) {
+    return this.#session.conditions().find((condition) => condition.id === id);
+  }
+
+  #isDraft() {
+    return this.#stored === undefined || this.#fields.differs(this.#stored);
+  }
+
+  #optionText({ id, enabled }) {
+    return `${id}${enabled ? "" : " (off)"}${this.#session.memory.get(draftKey(id)) ? " (draft)" : ""}`;
+  }
+
+  async #copy() {
+    const { copyCondition } = await dialogs();
+    await copyCondition(this.#session, this.#isDraft() ? this.#fields.value() : this.#stored);
+  }
+
+  /** Saves the draft; a new condition is then the one that is shown. */
+  async #save() {
+    const { id } = this.#fields.value();
+    const { editCondition } = await dialogs();
+    if (await editCondition(this.#session, this.#stored, { given: this.#fields.value() })) this.#wanted = id;
+    this.refresh();
+  }
+
+  #discard() {
+    this.#session.memory.delete(this.#key());
+    this.#choose(this.#select.value);
+  }
+
+  /** Shows a condition, with its draft if there is one. */
+  #choose(id) {
+    this.#stored = this.#find(id);
+    const draft = this.#session.memory.get(this.#key());
+    this.#fields.show(draft ?? this.#stored ?? newCondition(), { named: this.#stored !== undefined });
+    if (this.#stored === undefined || draft !== undefined) this.#rule.open();
+    this.#decide();
+  }
+
+  /** Keeps the draft while something else is shown. */
+  #keepDraft() {
+    const { memory } = this.#session;
+    const isTyped = this.#stored === undefined ? this.#fields.differs(newCondition()) : this.#isDraft();
+    if (isTyped) memory.set(this.#key(), this.#fields.value());
+    else memory.delete(this.#key());
+  }
+
+  #decide() {
+    this.#keepDraft();
+    const isDraft = this.#isDraft();
+    const rule = isDraft ? this.#fields.value() : this.#stored;
+    this.#customer.show({ age: rule.rule === "AGE_RESTRICTION", licenses: rule.rule === "LICENSE_REQUIREMENT" });
+    this.#showRule(isDraft);
+
+    const id = rule.id || UNNAMED;
+    const request = { item: this.#item.value(), context: { customer: this.#customer.value() } };
+    const catalog = isDraft ? this.#prepare({ ...rule, id }) : this.#session.catalog;
+    const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request));
+    this.#showDecision(rule, request, answer, isDraft);
+    this.#exchange.show(`/api/v1/conditions/${encodeURIComponent(id)}/evaluate`, request, answer, { isDraft });
+    if (isDraft) this.#check.draft();
+    else this.#check.compare("evaluateCondition", [id, request], answer);
+    this.#fields.check({ isTyping: true });
+    this.#item.showFaults(answer.faults);
+    this.#customer.showFaults(answer.faults);
+
+    this.#chart.element.hidden = rule.rule !== "AGE_RESTRICTION" || answer instanceof Error;
+    if (!this.#chart.element.hidden) {
+      const at = (age) => ({ item: request.item, context: { customer: { ...request.context.customer, customer_age: age } } });
+      this.#chart.draw((age) => worst(catalog.evaluateCondition(id, at(age)).results.map(({ decision }) => decision)), this.#customer.age(), isDraft);
+    }
+    this.#given.remember(this.#stored?.id, { ...this.#item.state(), ...this.#customer.state(), draft: this.#session.memory.get(this.#key()) });
+  }
+
+  #showRule(isDraft) {
+    this.#rule.show(this.#stored, { isDraft, mayWrite: this.#session.may("ecs.condition.write") });
+    const [option] = this.#select.selectedOptions;
+    if (option && this.#stored) option.textContent = this.#optionText(this.#stored);
+  }
+
+  /** Shows the decision and, beside that of a draft, what tills answer today. */
+  #showDecision(rule, request, answer, isDraft) {
+    const unnamed = (each) => (rule.id ? each : { ...each, id: undefined });
+    const shown = answer instanceof Error ? answer : { ...answer, results: answer.results.map(unnamed) };
+    const today = isDraft ? this.#today(request) : undefined;
+    this.#card.show(verdict(shown, { isOff: !rule.enabled }), today);
+  }
+
+  #today(request) {
+    if (this.#stored === undefined) return NOT_YET;
+    const { id, enabled } = this.#stored;
+    return verdict(attempt(() => this.#session.catalog.evaluateCondition(id, request)), { isOff: !enabled });
+  }
+
+  /** Prepares a catalog that holds only the draft. */
+  #prepare(draft) {
+    this.#draftCatalog?.free?.();
+    this.#draftCatalog = attempt(() => new Catalog({ global: [], tenant: [{ ...draft, scope: "TENANT" }] }));
+    return this.#draftCatalog;
+  }
+}
+
+/** What the rule says as it is in force, the form in which it can be changed, and what can be done with the draft. */
+function rulePane(form, { oncopy, ondiscard, onsave }) {
+  const about = h("p", { class: "rule" });
+  const summary = h("summary", {}, TRY);
+  const discard = button("Discard", { class: "plain", onclick: ondiscard });
+  const save = button("Save this rule…", { class: "primary", onclick: onsave });
+  const actions = h("div", { class: "actions", hidden: true }, discard, save);
+  const draft = h("details", { class: "draft" }, summary, h("div", { class: "stack" }, form, actions));
+  const copy = button("Copy as my own rule", { image: "copy", onclick: oncopy });
+  const globalNote = h(
+    "div",
+    { class: "global-note", hidden: true },
+    h("p", {}, icon("lock"), h("span", {}, h("b", {}, "A global rule."), " It belongs to the platform and applies to all its tenants. You may see what a change would do, but not save it here.")),
+    copy,
+  );
+  return {
+    elements: [about, globalNote, draft],
+    open: () => (draft.open = true),
+    show(stored, { isDraft, mayWrite }) {
+      about.textContent = stored ? `${conditionText(stored)}${stored.enabled ? "." : ". Switched off."}` : "";
+      const isGlobal = stored?.scope === "GLOBAL";
+      globalNote.hidden = !isGlobal;
+      copy.hidden = !mayWrite;
+      summary.textContent = stored ? TRY : "New rule";
+      draft.classList.toggle("is-draft", isDraft);
+      actions.hidden = !isDraft;
+      save.hidden = isGlobal || !mayWrite;
+    },
+  };
+}

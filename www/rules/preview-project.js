@@ -1,0 +1,54 @@
+/**
+ * The preview of one item on a project.
+ */
+
+import { field, h } from "../shared/dom.js";
+import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
+import { hostCheck } from "./host-check.js";
+import { propertyFields } from "./item-properties.js";
+import { itemFields } from "./item.js";
+import { projectName } from "./wording.js";
+
+/** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
+export function projectMode(session, { id: first, state, remember }) {
+  const card = decisionCard();
+  const check = hostCheck(session);
+  const exchange = exchangeDetails();
+  const select = h("select", { onchange: () => choose(select.value) });
+  const item = itemFields(decide, { item: "screws-4x40", ...state });
+  const properties = propertyFields(decide, state?.properties);
+  const noProjects = h("p", { class: "rule" });
+
+  const choose = (id) => {
+    const project = session.projects().find(({ projectId }) => projectId === id);
+    properties.offer(project?.restrictions ?? []);
+    noProjects.textContent = project ? "" : "There are no projects yet. Create one under Projects.";
+    noProjects.hidden = project !== undefined;
+    decide();
+  };
+
+  function decide() {
+    // Without any project, the decision is that for an unknown one.
+    const projectId = select.value || "00000000-0000-0000-0000-000000000000";
+    const request = { projectId, item: { ...item.value(), ...properties.ofItem() } };
+    const answer = attempt(() => session.catalog.evaluateProjectRestrictions(request));
+    item.showFaults(answer.faults);
+    card.show(verdict(answer, { allowed: "The project allows it." }));
+    exchange.show("/api/v1/project-restrictions/evaluate", request, answer);
+    check.compare("evaluateProjectRestrictions", [request], answer);
+    remember(select.value, { ...item.state(), properties: properties.value() });
+  }
+
+  return {
+    inputs: [field("Project", select), noProjects, h("div", { class: "stack" }, item.element, properties.element)],
+    outputs: [card.element, check.element, exchange.element],
+    close: check.close,
+    refresh() {
+      const wanted = select.value || first;
+      const projects = session.projects();
+      select.replaceChildren(...projects.map((project) => h("option", { value: project.projectId }, projectName(project))));
+      if (projects.some(({ projectId }) => projectId === wanted)) select.value = wanted;
+      choose(select.value);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The preview: one item by a condition or on a project, or a basket, decided in the page after each keystroke with the
+ * same module as the host's. What it shows is in the address, and is kept while other views are shown.
+ */
+
+import { choice, debounce, h, notify } from "../shared/dom.js";
+import { previewAddress, previewState } from "./preview-address.js";
+import { conditionMode } from "./preview-condition.js";
+
+const ADDRESS_MS = 200;
+
+/** Each mode; those that are not shown first are loaded when they are. */
+const MODES = {
+  condition: async () => conditionMode,
+  project: async () => (await import("./preview-project.js")).projectMode,
+  basket: async () => (await import("./basket.js")).basketMode,
+};
+
+/** The view; `[kind, id]` and `query` are what it starts with. Without them, it shows what it showed last. */
+export function preview(session, [kind, id] = [], query) {
+  const { memory } = session;
+  const last = memory.get("preview") ?? { mode: "condition", states: {} };
+  const panes = h("div", { class: "panes" });
+  let mode;
+  let chosen = kind in MODES ? kind : last.mode;
+  let isGuided = session.conditions().length === 0 && session.projects().length === 0;
+
+  let address;
+  let isOpen = true;
+
+  /** Browsers allow only so many changes of the address in a time. */
+  const showAddress = debounce(ADDRESS_MS, () => isOpen && history.replaceState(history.state, "", address));
+
+  /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
+  const remember = (name) => (shown, state) => {
+    const { draft, ...rest } = state;
+    last.mode = name;
+    last.states[name] = { id: shown, ...rest };
+    memory.set("preview", last);
+    address = previewAddress(name, shown, { ...rest, draft });
+    showAddress();
+  };
+
+  const show = async (name, { id, ...given } = last.states[name] ?? {}) => {
+    chosen = name;
+    const open = await MODES[name]().catch(() => undefined);
+    if (chosen !== name || !isOpen) return;
+    if (!open) return notify("The host cannot be reached, so this cannot be loaded. Try again in a moment.");
+    mode?.close();
+    const state = Object.keys(given).length > 0 ? given : undefined;
+    mode = open(session, { id, state, remember: remember(name) });
+    panes.replaceChildren(...panesOf(mode));
+    mode.refresh();
+  };
+
+  /** Shows what the address names, or else what was shown last. */
+  const begin = () => {
+    const kept = last.states[chosen] ?? {};
+    show(chosen, { ...(previewState(query) ?? kept), id: id ?? kept.id });
+    modes.hidden = isGuided = false;
+  };
+
+  const showGuide = async () => {
+    const { guide } = await import("./templates.js");
+    if (isGuided) panes.replaceChildren(guide(session, begin));
+  };
+
+  const refresh = () => {
+    if (!isGuided) mode?.refresh();
+    else if (session.conditions().length > 0 || session.projects().length > 0) begin();
+  };
+
+  const close = () => {
+    isOpen = false;
+    mode?.close();
+  };
+
+  const options = [["condition", "A condition"], ["project", "A project"], ["basket", "A basket"]];
+  const modes = choice("Decide by", options, chosen, (name) => show(name));
+  const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Preview"), modes), panes);
+  modes.hidden = isGuided;
+  if (isGuided) showGuide();
+  else begin();
+  return { title: "Preview", element, refresh, close };
+}
+
+/** The inputs of a mode on one side, the decision on the other. */
+const panesOf = ({ inputs, outputs, label = "Inputs" }) => [
+  h("section", { class: "card inputs", "aria-label": label }, inputs),
+  h("div", { class: "outputs" }, outputs),
+];

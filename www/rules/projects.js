@@ -1,0 +1,102 @@
+/**
+ * Projects: the list, from which they are created, changed and deleted.
+ */
+
+import { button, confirmed, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { draftTag, list } from "../shared/list.js";
+import { NOT_DELETED, counted, errorText, valueText } from "../shared/messages.js";
+import { editProject, projectPath } from "./project-editor.js";
+import { draftKey } from "./project-fields.js";
+import { ruleLabel } from "./rule-changes.js";
+import { projectTemplates } from "./templates.js";
+import { projectName, restrictionText } from "./wording.js";
+
+const WRITE = "crs.project.write";
+
+/** The view. */
+export function projects(session) {
+  return list({
+    read: () => session.projects(),
+    key: ({ projectId }) => projectId,
+    text: searched,
+    row: (project, sought) => row(session, project, sought),
+    create: () => session.may(WRITE) && (() => editProject(session)),
+    templates: () => projectTemplates(session),
+    labels: {
+      title: "Projects",
+      noun: "project",
+      empty: "No projects yet",
+      about: "A project says what may be bought for it: which product groups, which items, and which items never.",
+      refused: `You may view projects, but not change them. That needs the permission ${WRITE}.`,
+    },
+  });
+}
+
+/** All values that a rule names. */
+const listed = ({ allowedValues, deniedValues, itemIds }) => allowedValues ?? deniedValues ?? itemIds ?? [];
+
+const texts = new WeakMap();
+
+/** What the filter searches: the names, the rules, and every value in their lists. */
+function searched(project) {
+  if (!texts.has(project)) {
+    const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...listed(rule)]);
+    texts.set(project, [projectName(project), project.projectId, ...values].join("\n"));
+  }
+  return texts.get(project);
+}
+
+/** Where the lists of a project have what was sought, for those that its rules do not show. */
+function findings({ restrictions }, sought) {
+  if (sought === "") return [];
+  return restrictions.flatMap((rule) => {
+    if (restrictionText(rule).toLowerCase().includes(sought)) return [];
+    const found = listed(rule).filter((value) => String(value).toLowerCase().includes(sought)).map(valueText);
+    if (found.length === 0) return [];
+    const more = found.length > 3 ? ` and ${counted(found.length - 3, "value")} more` : "";
+    return [`Found in “${ruleLabel(rule)}”: ${found.slice(0, 3).join(", ")}${more}`];
+  });
+}
+
+function row(session, project, sought = "") {
+  const { projectId, restrictions } = project;
+  const name = projectName(project);
+  const rules = restrictions.slice(0, 3).map((restriction) => h("li", { dir: "auto" }, restrictionText(restriction)));
+  const more = restrictions.length - rules.length;
+  const mayWrite = session.may(WRITE);
+  return h(
+    "li",
+    { class: "row tall" },
+    h("span", { class: "row-mark" }, String(restrictions.length)),
+    h(
+      "div",
+      { class: "row-text" },
+      h("h2", { dir: "auto" }, name),
+      h("p", { class: "id" }, projectId),
+      rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
+      findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
+    ),
+    h("div", { class: "tags" }, session.memory.get(draftKey(projectId)) && draftTag()),
+    h(
+      "div",
+      { class: "row-actions" },
+      h("a", { class: "button plain", href: `#/preview/project/${projectId}`, "aria-label": `Preview ${name}` }, icon("eye"), h("span", {}, "Preview")),
+      mayWrite && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${name}`, onclick: () => editProject(session, project) }),
+      mayWrite && button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, project) }),
+    ),
+  );
+}
+
+async function remove(session, { projectId, ...project }) {
+  const name = projectName({ projectId, ...project });
+  try {
+    const { etag } = await session.read(projectPath(projectId));
+    const detail = "Tills that use it will be told that the project is unknown.";
+    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return;
+    await session.remove(projectPath(projectId), etag);
+    notify(`${name} was deleted.`);
+  } catch (error) {
+    notify(error.code === "outdated" ? NOT_DELETED : errorText(error));
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What changes between two versions of a condition or of a project.
+ */
+
+import { change, listChange, shownValues } from "../shared/difference.js";
+
+const REQUIRES = { AGE_RESTRICTION: "an age", LICENSE_REQUIREMENT: "a license" };
+
+/** What changes between two versions of a condition: `[{ label, removed, added }]`. Without `before`, it is new. */
+export function conditionChanges(before, after) {
+  const changes = [
+    change("Id", before?.id, after.id ?? before?.id),
+    change("Customers need", before && REQUIRES[before.rule], REQUIRES[after.rule]),
+    change("Minimum age", before?.condition_value.minimum_age, after.condition_value.minimum_age),
+    change("In force", before?.enabled, after.enabled),
+  ];
+  return changes.filter(Boolean);
+}
+
+/** What changes between two versions of a project. */
+export function projectChanges(before, after) {
+  const old = before?.restrictions ?? [];
+  const pairs = paired(old, after.restrictions);
+  const changes = [
+    change("Name", before?.name, after.name),
+    ...pairs.flatMap(([one, other]) => ruleChanges(one, other)),
+    ...old.filter((rule) => !pairs.some(([one]) => one === rule)).flatMap((rule) => ruleChanges(rule, undefined)),
+  ].filter(Boolean);
+  if (changes.length > 0 || before === undefined || JSON.stringify(old) === JSON.stringify(after.restrictions)) return changes;
+  return [{ label: "Order of the rules or values", removed: ["as it was"], added: ["as in the form"] }];
+}
+
+/** Each rule of `after` with the one of `before` that it was: the same one, or else one that checks the same thing. */
+function paired(before, after) {
+  const left = new Set(before);
+  const take = (isSame) => {
+    const found = [...left].find(isSame);
+    left.delete(found);
+    return found;
+  };
+  const text = (rule) => JSON.stringify(rule);
+  const same = after.map((rule) => take((each) => text(each) === text(rule)));
+  return after.map((rule, at) => [same[at] ?? take((each) => each.type === rule.type && each.propertyName === rule.propertyName), rule]);
+}
+
+/** What changes in one rule; without `before` it is new, without `after` it is removed. */
+function ruleChanges(before, after) {
+  const label = ruleLabel(after ?? before);
+  const [old, now] = [before, after].map((rule) => rule && listed(rule));
+  if (before === undefined || after === undefined) {
+    const values = (rule, list) => rule && (list.length > 0 ? shownValues(list) : ["no value"]);
+    return [{ label: `Rule: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
+  }
+  return [
+    listChange(label, old, now),
+    change(`${label}: checked separately`, Boolean(before.exclusive), Boolean(after.exclusive)),
+  ].filter(Boolean);
+}
+
+/** The values that a rule names. */
+const listed = ({ allowedValues, deniedValues, itemIds, value }) => allowedValues ?? deniedValues ?? itemIds ?? [value];
+
+/** What a rule checks, without its values. */
+export function ruleLabel({ type, propertyName }) {
+  const labels = {
+    WHITELIST: `${propertyName} must be one of`,
+    BLACKLIST: `${propertyName} must not be one of`,
+    BOOLEAN: `${propertyName} must be`,
+    WHITELISTEDITEMS: "Only these items",
+    BLACKLISTEDITEMS: "Never these items",
+  };
+  return labels[type];
+}

@@ -1,0 +1,63 @@
+/**
+ * The words of the Rules views: decisions, conditions and restrictions in terms that a rule owner knows.
+ */
+
+import { describe } from "../../js/src/runtime/browser.js";
+import { counted, valueText } from "../shared/messages.js";
+
+/** How each decision is shown. Colour is never the only sign. */
+export const DECISIONS = {
+  ALLOW: { tone: "allow", image: "check", title: "May be sold", short: "Sell" },
+  SOFT_DENY: { tone: "soft", image: "ask", title: "Ask first", short: "Ask" },
+  HARD_DENY: { tone: "deny", image: "stop", title: "Must not be sold", short: "Do not sell" },
+};
+
+const ORDER = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
+
+/** The worst of several decisions. */
+export const worst = (decisions) => ORDER[Math.max(0, ...decisions.map((decision) => ORDER.indexOf(decision)))];
+
+/** What the reason of a result means; a result that allows has none. */
+const reasonText = (reason) => (reason === null ? "Allowed" : (describe(reason) ?? reason));
+
+/** What a result means, and which license it is about. */
+export function resultText({ id, rule, reason }) {
+  if (rule !== "LICENSE_REQUIREMENT" || reason === null || id === undefined) return reasonText(reason);
+  return reason.endsWith(".missing_context") ? `Ask for the license “${id}”.` : `The customer does not have the license “${id}”.`;
+}
+
+/** What a condition requires. */
+export function conditionText({ id, rule, condition_value: value }) {
+  if (rule === "LICENSE_REQUIREMENT") return id === "" ? "Customers need a license" : `Customers need the license “${id}”`;
+  if (!Number.isInteger(value.minimum_age)) return "Customers must be of an age that is still missing";
+  return value.minimum_age === 0 ? "No minimum age" : `Customers must be ${value.minimum_age} or older`;
+}
+
+/** What a restriction requires. */
+export function restrictionText(restriction) {
+  switch (restriction.type) {
+    case "WHITELIST":
+      if (restriction.allowedValues.length === 0) return `no value of ${restriction.propertyName} is allowed`;
+      return `${restriction.propertyName} must be ${listText(restriction.allowedValues)}`;
+    case "BLACKLIST":
+      if (restriction.deniedValues.length === 0) return `any value of ${restriction.propertyName} is allowed`;
+      return `${restriction.propertyName} must not be ${listText(restriction.deniedValues)}`;
+    case "BOOLEAN":
+      return `${restriction.propertyName} must be ${restriction.value ? "yes" : "no"}`;
+    case "WHITELISTEDITEMS":
+      if (restriction.itemIds.length === 0) return "no item is allowed";
+      return `only ${counted(restriction.itemIds.length, "item")}: ${listText(restriction.itemIds)}`;
+    default:
+      if (restriction.itemIds.length === 0) return "no item is excluded";
+      return `never ${listText(restriction.itemIds)}`;
+  }
+}
+
+/** The name of a project, or its id when it has none. */
+export const projectName = ({ name, projectId }) => name || projectId;
+
+function listText(values) {
+  const shown = values.slice(0, 4).map(valueText);
+  const more = values.length - shown.length;
+  return more > 0 ? `${shown.join(", ")} and ${more.toLocaleString("en")} more` : shown.join(" or ");
+}

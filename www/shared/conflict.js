@@ -1,0 +1,29 @@
+/**
+ * Two versions of what is edited, side by side: the one that another user has saved, and the one in the form.
+ */
+
+import { h } from "./dom.js";
+import { icon } from "./icon.js";
+
+/**
+ * The element, with the `choices` that the user has. `theirs` is what is saved now, undefined when it was deleted, and
+ * `base` what the form was opened with. `compare` returns the element of the difference between two versions; without it,
+ * `describe` describes each in a sentence.
+ */
+export function conflict({ base, theirs, mine, compare, describe }, choices) {
+  const side = (name, content) => h("div", { class: "side" }, h("h3", {}, name), content);
+  const text = (value) => h("p", { dir: "auto" }, describe(value));
+  const sides = compare
+    ? [
+        side("What they changed", theirs ? compare(base, theirs) : h("p", {}, "Deleted.")),
+        side("What saving yours would change now", compare(theirs, mine)),
+      ]
+    : [side("Theirs, in force now", theirs ? text(theirs) : h("p", {}, "Deleted")), side("Yours, not saved", text(mine))];
+  return h(
+    "section",
+    { class: "conflict", "aria-label": "Two versions" },
+    h("h2", {}, icon("alert"), theirs ? "Another user changed this while you were editing" : "Another user deleted this while you were editing"),
+    h("div", { class: "sides" }, sides),
+    h("div", { class: "actions" }, choices),
+  );
+}

@@ -1,0 +1,219 @@
+/**
+ * The dialog for editing. Saving replaces only the version that the form was opened with. If another user has saved in the
+ * meantime, both versions are shown and the user chooses. What a change does is shown before it is saved. What was typed is
+ * discarded only after asking, or is kept as a draft.
+ */
+
+import { conflict } from "./conflict.js";
+import { button, confirmed, h, notify, openDialog } from "./dom.js";
+import { icon } from "./icon.js";
+import { errorText } from "./messages.js";
+
+/** What is typed in a form, as a text. */
+export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.value());
+
+/**
+ * Opens the dialog and returns whether something was saved.
+ *
+ * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold
+ * all that was entered). `save` writes a value over a version, `latest` reads `{ body, etag }`, or undefined when it does
+ * not exist. `etag` is the version that is edited, undefined for something new, and `base` what it holds. `describe`
+ * describes a version in a sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the
+ * text of the button.
+ *
+ * `review` returns an element that shows what saving a value would do; undefined when there is nothing to show; a sentence
+ * or, where the form says it, false when it cannot be saved. With `reviewed` it is shown at once, below the form, and again
+ * whenever the form changes. It gets the value, and the version that another user has saved in the meantime, if any.
+ * `compare` returns the element of the difference between two versions, for both sides of a conflict; without it, `describe`
+ * describes each.
+ *
+ * `draft` keeps what was typed: `keep(value)` when the dialog is left without saving, `discard()` when it is not wanted.
+ * With `stays` it is kept elsewhere too, and is not discarded here. `before` is the value that the form has without it.
+ */
+export const edit = (options) => new Editor(options).open();
+
+class Editor {
+  #given;
+  #before;
+  /** The version that saving replaces, and what another user has saved in the meantime: `{ body, etag }`. */
+  #version;
+  #theirs;
+  #isReviewed = false;
+  /** How many reviews were begun: only the last one is shown. */
+  #reviews = 0;
+  #message = h("div", { class: "message", role: "alert" });
+  #reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
+  #back = button("Back", { class: "plain", hidden: true, onclick: () => this.#showForm() });
+  #submit;
+  #actions;
+  #dialog;
+
+  constructor({ explain = errorText, saved = "Saved. The change is in force.", action = "Save", ...given }) {
+    this.#given = { ...given, explain, saved, action };
+    this.#before = given.before ?? typedIn(given.fields);
+    this.#version = given.etag;
+    this.#submit = button(given.review ? "Review" : action, { type: "submit", class: "primary" });
+    this.#actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => this.#leave() }), this.#back, this.#submit);
+    this.#dialog = this.#build();
+  }
+
+  #build() {
+    const { title, note, fields, wide, draft } = this.#given;
+    const oncancel = (event) => {
+      // A dialog inside this one is cancelled by itself.
+      if (event.target !== this.#dialog) return;
+      event.preventDefault();
+      this.#escape();
+    };
+    const onsubmit = (event) => {
+      event.preventDefault();
+      if (!this.#submit.disabled) this.#go();
+    };
+    const heading = h("h2", { id: "editor-title", dir: "auto" }, title);
+    return h(
+      "dialog",
+      { class: wide ? "wide" : undefined, "data-keeps": draft !== undefined, "aria-labelledby": "editor-title", oncancel },
+      h("form", { class: "stack", novalidate: true, onsubmit }, heading, note, fields.element, this.#reviewPane, this.#message, this.#actions),
+    );
+  }
+
+  async open() {
+    const { fields, draft, note, reviewed } = this.#given;
+    // Otherwise what discards a draft would have the focus.
+    if (note) this.#firstControl()?.setAttribute("autofocus", "");
+    if (reviewed) {
+      fields.element.addEventListener("change", () => ((this.#isReviewed = false), this.#go()));
+      this.#go();
+    }
+    const guard = (event) => this.#isTyped() && event.preventDefault();
+    addEventListener("beforeunload", guard);
+    try {
+      const result = await openDialog(this.#dialog);
+      if (result === "saved" || result === "discarded" || !this.#isTyped()) draft?.discard();
+      else draft?.keep(fields.value());
+      return result === "saved";
+    } finally {
+      removeEventListener("beforeunload", guard);
+    }
+  }
+
+  #firstControl() {
+    const controls = this.#given.fields.element.querySelectorAll("input, select, textarea");
+    return [...controls].find((control) => !control.closest("[hidden]"));
+  }
+
+  #isTyped() {
+    return typedIn(this.#given.fields) !== this.#before;
+  }
+
+  async #leave() {
+    if (this.#given.draft?.stays) return this.#dialog.close("kept");
+    const question = ["Discard what you entered?", "It has not been saved.", "Discard"];
+    if (!this.#isTyped() || (await confirmed(...question))) this.#dialog.close("discarded");
+  }
+
+  /** A draft is kept on Escape, which is pressed by mistake. */
+  #escape() {
+    if (!this.#given.draft || !this.#isTyped()) return this.#leave();
+    this.#dialog.close("kept");
+    notify("What you entered is kept as a draft.");
+  }
+
+  #showForm() {
+    const { fields, review, action } = this.#given;
+    this.#isReviewed = false;
+    this.#reviews += 1;
+    fields.element.hidden = fields.element.inert = false;
+    this.#actions.hidden = false;
+    this.#message.replaceChildren();
+    this.#back.hidden = this.#reviewPane.hidden = true;
+    this.#submit.lastChild.data = review ? "Review" : action;
+    this.#firstControl()?.focus();
+  }
+
+  #showReview(element) {
+    const { fields, reviewed, action } = this.#given;
+    this.#isReviewed = true;
+    this.#reviewPane.replaceChildren(element);
+    this.#reviewPane.hidden = false;
+    this.#submit.lastChild.data = action;
+    if (reviewed) return;
+    fields.element.hidden = true;
+    this.#back.hidden = false;
+    this.#reviewPane.focus();
+  }
+
+  /** What the button does: it reviews first, and then saves. */
+  async #go() {
+    const { fields, review } = this.#given;
+    this.#submit.disabled = true;
+    this.#actions.hidden = fields.element.inert = false;
+    await (review && !this.#isReviewed ? this.#review() : this.#write());
+    this.#submit.disabled = false;
+  }
+
+  /** Shows what saving would do; saves at once when there is nothing to show. */
+  async #review() {
+    const turn = (this.#reviews += 1);
+    this.#message.replaceChildren();
+    try {
+      const shown = await this.#given.review(this.#given.fields.value(), this.#theirs?.body);
+      if (turn !== this.#reviews || shown === false) return undefined;
+      if (shown === undefined) return this.#write();
+      if (typeof shown === "string") return this.#showError(shown);
+      this.#showReview(shown);
+    } catch (error) {
+      if (turn === this.#reviews) this.#fail(error);
+    }
+  }
+
+  async #write() {
+    const { fields, save, saved } = this.#given;
+    this.#message.replaceChildren();
+    try {
+      await save(fields.value(), this.#version);
+      this.#dialog.close("saved");
+      if (saved) notify(saved);
+    } catch (error) {
+      if (error.code === "outdated") await this.#showConflict();
+      else this.#fail(error);
+    }
+  }
+
+  #fail(error) {
+    const { fields, explain } = this.#given;
+    if (fields.element.hidden) this.#showForm();
+    fields.element.inert = false;
+    if (!(error.code === "invalid" && fields.showFaults(error.faults))) this.#showError(explain(error));
+  }
+
+  #showError(sentence) {
+    this.#message.replaceChildren(h("p", {}, icon("alert"), sentence));
+    this.#message.scrollIntoView({ block: "nearest" });
+  }
+
+  async #showConflict() {
+    const { fields, latest, base, review, compare, describe } = this.#given;
+    try {
+      this.#theirs = await latest();
+    } catch (error) {
+      return this.#fail(error);
+    }
+    const theirs = this.#theirs;
+    this.#version = theirs?.etag;
+    this.#isReviewed = false;
+    this.#reviewPane.hidden = true;
+    this.#reviewPane.replaceChildren();
+    const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => this.#dialog.close("discarded") });
+    const change = compare && button("Change mine", { class: "plain", onclick: () => this.#showForm() });
+    const replaceText = review && !compare ? "Review mine again" : "Save mine instead";
+    const replace = button(replaceText, { class: "danger", onclick: () => (compare ? this.#write() : this.#go()) });
+    this.#message.replaceChildren(conflict({ base, theirs: theirs?.body, mine: fields.value(), compare, describe }, [keep, change, replace]));
+    // The only choice left is between the two versions: what is shown as yours is what would be saved.
+    this.#actions.hidden = true;
+    fields.element.inert = true;
+    fields.element.hidden = compare !== undefined;
+    this.#message.scrollIntoView({ block: "nearest" });
+    keep.focus();
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The texts that all views share: counts, values and errors.
+ */
+
+import { faultText } from "./faults.js";
+
+/** A count with its noun: `1 item`, `1,000 items`. */
+export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A value of a property. One whose ends or line breaks would not be seen stands in quotes. */
+export function valueText(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  const text = String(value);
+  return text === text.trim() && text !== "" && !/[\r\n]/.test(text) ? text : `“${text.replace(/\r\n|\r|\n/g, "↵")}”`;
+}
+
+/** Why something was not deleted: a user deletes only the version that they have seen. */
+export const NOT_DELETED = "It was not deleted, because another user has just changed it. Check it again.";
+
+/** What went wrong, and what to do about it. */
+export function errorText(error) {
+  switch (error.code) {
+    case "denied":
+      return deniedText(missingPermission(error));
+    case "unauthenticated":
+      return "Your session has expired. Sign in again.";
+    case "unavailable":
+      return "The host cannot be reached right now. Nothing was changed.";
+    case "conflict":
+      return /global/.test(error.message) ? "A global condition has this id. Choose another one." : sentence(error.message);
+    case "not_found":
+      return "It no longer exists.";
+    case "invalid":
+      return error.faults?.map(faultText).join(" ") ?? error.message;
+    default:
+      return sentence(error.message);
+  }
+}
+
+const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
+
+/** The permission that an error of the host names as missing. */
+export const missingPermission = ({ message }) => /\b[a-z][\w-]*\.[a-z][\w-]*\.[a-z]+\b/.exec(message)?.[0];
+
+function deniedText(permission) {
+  const isRead = /\.(read|subscribe)$/.test(permission ?? "");
+  const refusal = isRead ? "You may not see this." : "You may view this, but not change it.";
+  return permission ? `${refusal} It needs the permission ${permission}.` : refusal;
+}

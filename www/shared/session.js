@@ -1,0 +1,247 @@
+/**
+ * The session of a user: what they may do, the tenant's catalog, which keeps itself up to date, the topic of rate changes,
+ * how a view that asks again and again fares, and the requests that change something. The token is kept in memory only.
+ */
+
+import { CatalogClient, Host, clientCredentials } from "../../js/src/catalog/client.js";
+import { TillgateError } from "../../js/src/runtime/browser.js";
+import { memoryOf } from "./memory.js";
+import { missingPermission } from "./messages.js";
+
+/** The address of the host, which also served this page. */
+const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
+
+/** How long signing in waits for an answer to one request. */
+const ANSWER_MS = 4000;
+
+const SUBSCRIBE = "exr.rates-changed.subscribe";
+
+const byId = (one, other) => (one.id < other.id ? -1 : 1);
+
+/** Events: `change` of the catalog, `state`, `error`, and `permissions` when the host has refused something. */
+export class Session extends EventTarget {
+  #token;
+  #host;
+  #tenant;
+  #permissions;
+  #refused = new Set();
+  #client;
+  #topic;
+  #Topic;
+  #polling;
+  #watched = "rules";
+  #isVisible = true;
+
+  constructor(token) {
+    super();
+    this.#token = token;
+    this.#host = new Host({ url: HOST, token });
+  }
+
+  /** Signs in with the credentials of a client, or with a token. */
+  static async open({ clientId, clientSecret, token }) {
+    const audience = document.querySelector("meta[name=tillgate-audience]").content;
+    const tokenUrl = `${HOST}/oauth2/token`;
+    const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch: fetchInTime }));
+    try {
+      await session.#start();
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+    return session;
+  }
+
+  async #start() {
+    const { body } = await inTime(this.read("/api/v1/caller"));
+    this.#tenant = body.tenantId;
+    this.#permissions = new Set(body.permissions);
+    if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
+    if (!this.seesRules) return;
+    this.#client = new CatalogClient({ url: HOST, token: this.#token });
+    for (const type of ["change", "state", "error"]) this.#client.addEventListener(type, ({ error }) => this.#emit(type, { error }));
+    await this.#client.ready();
+  }
+
+  /** Listens to an event; returns a function that stops listening. */
+  on(type, listener) {
+    this.addEventListener(type, listener);
+    return () => this.removeEventListener(type, listener);
+  }
+
+  /** Whether the user has a permission. */
+  may(permission) {
+    return this.#permissions.has(permission) && !this.#refused.has(permission);
+  }
+
+  get seesRules() {
+    return this.may("ecs.condition.read") && this.may("crs.project.read");
+  }
+
+  get seesRates() {
+    return this.may("exr.rate.read") || this.may("exr.business-unit.read");
+  }
+
+  get seesWebhooks() {
+    return this.may("exe.webhook.read");
+  }
+
+  /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
+  learn(error) {
+    if (error.code === "unauthenticated") this.#emit("error", { error });
+    const missing = error.code === "denied" ? missingPermission(error) : undefined;
+    if (missing === undefined || this.#refused.has(missing)) return;
+    this.#refused.add(missing);
+    if (missing === SUBSCRIBE) this.#closeTopic();
+    this.#emit("permissions", {});
+  }
+
+  /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
+  get state() {
+    if (this.#watched === "rules") return this.#client.state;
+    if (this.#watched === "webhooks") return this.#polling?.state ?? "STARTING";
+    return this.topic?.state ?? "POLLED";
+  }
+
+  get catalog() {
+    return this.#client.catalog;
+  }
+
+  get host() {
+    return this.#host;
+  }
+
+  get tenant() {
+    return this.#tenant;
+  }
+
+  /** The topic of rate changes; undefined when the user may not subscribe, or before the view of rates is loaded. */
+  get topic() {
+    if (!this.may(SUBSCRIBE) || this.#Topic === undefined) return undefined;
+    if (this.#topic === undefined) {
+      this.#topic = new this.#Topic({ url: HOST, token: this.#token });
+      this.#topic.addEventListener("state", () => this.#emit("state", {}));
+      this.#topic.addEventListener("error", ({ error }) => this.learn(error));
+    }
+    return this.#topic;
+  }
+
+  /** Sets the class of the topic, which is loaded with the view of rates. */
+  subscribeBy(Topic) {
+    this.#Topic = Topic;
+  }
+
+  #closeTopic() {
+    this.#topic?.close();
+    this.#topic = undefined;
+    this.#emit("state", {});
+  }
+
+  /** Sets what asks for webhooks and deliveries again and again, `{ state, now }`, or tells that its state has changed. */
+  poll(polling) {
+    this.#polling = polling;
+    this.#emit("state", {});
+  }
+
+  /** The version and the SHA-256 of the host's module, from its catalog. */
+  get engine() {
+    return this.#client.document.engine;
+  }
+
+  /** What `GET /api/v1/entity-conditions` lists: global conditions and the tenant's; if ids collide, the global one. */
+  conditions() {
+    const { global, tenant } = this.#client.document;
+    const taken = new Set(global.map(({ id }) => id));
+    return [...global, ...tenant.filter(({ id }) => !taken.has(id))].sort(byId);
+  }
+
+  /** The conditions that decisions use: the enabled ones; if ids collide, the tenant's. */
+  inForce() {
+    const { global, tenant } = this.#client.document;
+    const all = new Map([...global, ...tenant].filter(({ enabled }) => enabled).map((condition) => [condition.id, condition]));
+    return [...all.values()].sort(byId);
+  }
+
+  /** Lets the views show what was typed and not saved. */
+  changed() {
+    this.#emit("change", {});
+  }
+
+  projects() {
+    return this.#client.document.projects;
+  }
+
+  retry() {
+    this.#client?.retry();
+    this.#topic?.retry();
+    this.#polling?.now();
+  }
+
+  /**
+   * Follows the changes of `rules`, of `rates` or of `webhooks`, and only while the page is visible: a browser opens at most six
+   * connections to a host for all pages, and each stream takes one.
+   */
+  follow({ watched = this.#watched, isVisible = this.#isVisible }) {
+    this.#watched = watched;
+    this.#isVisible = isVisible;
+    const set = (stream, isFollowed) => (isFollowed ? stream?.resume() : stream?.pause());
+    set(this.#client, isVisible && watched === "rules");
+    set(watched === "rates" ? this.topic : this.#topic, isVisible && watched === "rates");
+    this.#emit("state", {});
+  }
+
+  get isVisible() {
+    return this.#isVisible;
+  }
+
+  close() {
+    this.#client?.close();
+    this.#topic?.close();
+  }
+
+  /** What was typed and not saved. */
+  get memory() {
+    return memoryOf(this.#tenant);
+  }
+
+  /** Reads a resource: `{ body, etag }`. */
+  async read(path) {
+    const response = await this.#request(path);
+    return { body: await response.json(), etag: response.headers.get("ETag") };
+  }
+
+  /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. */
+  async write(path, body, etag) {
+    const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
+    await this.#request(path, { method: "PUT", headers, body: JSON.stringify(body) });
+  }
+
+  async remove(path, etag) {
+    await this.#request(path, { method: "DELETE", headers: { "If-Match": etag } });
+  }
+
+  async #request(path, options) {
+    try {
+      return await this.host.request(path, options);
+    } catch (error) {
+      this.learn(error);
+      throw error;
+    }
+  }
+
+  #emit(type, detail) {
+    this.dispatchEvent(Object.assign(new Event(type), detail));
+  }
+}
+
+const fetchInTime = (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_MS) });
+
+/** The result of a promise; an error if there is none in time. */
+async function inTime(promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    const error = new TillgateError({ code: "unavailable", message: "the host does not answer" });
+    timer = setTimeout(() => reject(error), ANSWER_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
