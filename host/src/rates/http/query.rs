@@ -3,6 +3,7 @@
 use tillgate_engine::Fault;
 use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
 
+use crate::body::parse_time;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::http::Request;
@@ -62,11 +63,7 @@ fn time(text: &str) -> Result<Timestamp, &'static str> {
         Ok(date) if text.len() == 10 => format!("{date}T00:00:00Z"),
         _ => text.to_owned(),
     };
-    let at: Option<jiff::Timestamp> = whole.parse().ok();
-    let micros = at.and_then(|at| u64::try_from(at.as_microsecond()).ok());
-    micros
-        .map(Timestamp)
-        .ok_or("must be a date or a time such as 2026-11-20T17:40:00Z")
+    parse_time(&whole).ok_or("must be a date or a time such as 2026-11-20T17:40:00Z")
 }
 
 /// Faults of a path or a query.

@@ -5,9 +5,10 @@
 //! caught up (`subscription.rs`). A hub ends with its last subscriber.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::message::{TOPIC, shop_of};
@@ -43,7 +44,7 @@ pub(in crate::rates) struct Hubs(Mutex<HashMap<TenantId, Weak<Hub>>>);
 impl Hubs {
     /// The hub of a tenant, started when there is none.
     pub(super) fn of(&self, tenant: &TenantId, records: &Records) -> Arc<Hub> {
-        let mut hubs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hubs = self.0.lock();
         if let Some(hub) = hubs.get(tenant).and_then(Weak::upgrade) {
             return hub;
         }
@@ -74,7 +75,7 @@ impl Hub {
     /// Follows the messages after a position, of one shop or of all; `None` when the hub has read on, so that messages
     /// would be missed. The first to join is where the hub begins.
     pub(super) fn join(&self, at: Position, shop: Option<&str>) -> Option<mpsc::Receiver<Live>> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if *state.read.get_or_insert(at) > at {
             return None;
         }
@@ -92,12 +93,12 @@ impl Hub {
 
     /// How far the log was read: all messages up to there were sent.
     pub(super) fn read(&self) -> Option<Position> {
-        self.lock().read
+        self.0.lock().read
     }
 
     /// Whether a subscriber wants a message. When none does, it counts as read at once: the next to join begins after it.
     fn is_wanted(&self, shop: &str, at: Position) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let is_wanted = !state.everything.is_empty() || state.by_shop.contains_key(shop);
         if !is_wanted {
             state.read = Some(at);
@@ -106,7 +107,7 @@ impl Hub {
     }
 
     fn send(&self, shop: &str, position: Position, data: Option<&Arc<str>>) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.read = Some(position);
         let Some(data) = data else { return };
         let keep = |sender: &mpsc::Sender<Live>| {
@@ -120,10 +121,6 @@ impl Hub {
                 state.by_shop.remove(shop);
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
