@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, signedIn } from "./support/browser.mjs";
 import { agrees, decision, dialog, onDemo, save, shown, visit } from "./support/page.mjs";
-import { clientWith, demo, until } from "./support/program.mjs";
+import { clientWith } from "./support/program.mjs";
 
 const on = onDemo();
 

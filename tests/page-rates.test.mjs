@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
 import { dialog, expected, focused, onDemo, tabTo, visit } from "./support/page.mjs";
-import { clientWith, emptyHost, until } from "./support/program.mjs";
+import { clientWith, emptyHost } from "./support/program.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { growthText, readDecimal } from "../www/rates/decimal.js";
 

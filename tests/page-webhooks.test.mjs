@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
 import { dialog, expected, focused, onHost, save, tabTo, visit } from "./support/page.mjs";
-import { clientWith, emptyHost, until } from "./support/program.mjs";
+import { clientWith, emptyHost } from "./support/program.mjs";
 import { receiver } from "./support/receiver.mjs";
 
 /**

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { PROJECT, agrees, decision, expected, focused, onDemo, save, shown, tabTo, visit } from "./support/page.mjs";
-import { AUDIENCE, clientWith, demo, until } from "./support/program.mjs";
+import { AUDIENCE, clientWith, demo } from "./support/program.mjs";
 
 const on = onDemo();
 

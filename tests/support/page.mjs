@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
 import { browser, signedIn } from "./browser.mjs";
-import { demo, until } from "./program.mjs";
+import { demo } from "./program.mjs";
+import { eventually } from "./wait.mjs";
 
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
@@ -47,8 +48,15 @@ export const expected = (page, ...statuses) => {
   page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
 };
 
-/** The name of the control that has the focus. */
-export const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+/** The name of the control that has the focus. A test that expects one uses `hasFocus`: the focus may move a moment later. */
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+
+/** Waits until a control has the focus, by its name or a pattern of it. */
+export const hasFocus = (page, name, why) =>
+  eventually(async () => {
+    if (name instanceof RegExp) assert.match(await focused(page), name, why);
+    else assert.equal(await focused(page), name, why);
+  });
 
 /** Presses Tab until a control has the focus. */
 export async function tabTo(page, name) {
@@ -62,7 +70,13 @@ export async function tabTo(page, name) {
 export const dialog = (page) => page.getByRole("dialog");
 export const decision = (page) => page.locator(".decision-title");
 export const agrees = (page) => page.getByText("The host made the same decision").waitFor();
-export const shown = (locator, text) => until(async () => (await locator.textContent()) === text, `${text} is shown`);
+export const shown = (locator, text) => eventually(async () => assert.equal(await locator.textContent(), text));
+
+/** Waits until a control has a value. */
+export const hasValue = (locator, value, why) => eventually(async () => assert.equal(await locator.inputValue(), value, why));
+
+/** Waits until there are so many. */
+export const hasCount = (locator, count, why) => eventually(async () => assert.equal(await locator.count(), count, why));
 
 /** Saves what is in the dialog, after its review. */
 export async function save(page) {
