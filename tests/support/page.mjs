@@ -43,9 +43,13 @@ export async function visit({ context, host }, hash, work) {
   }
 }
 
-/** Removes the refusals of the host that a test brings about from the errors of a page. */
-export const expected = (page, ...statuses) => {
-  page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
+/** What a browser logs of a request that has got no answer. */
+export const UNREACHABLE = "Failed to load resource";
+
+/** Takes what a test brings about from the errors of a page, also those that it logs later: statuses, or a part of a text. */
+export const expected = (page, ...faults) => {
+  page.expected.push(...faults.map((fault) => (typeof fault === "number" ? `status of ${fault} ` : fault)));
+  page.faults = page.faults.filter((fault) => !page.expected.some((text) => fault.includes(text)));
 };
 
 /** The name of the control that has the focus. A test that expects one uses `hasFocus`: the focus may move a moment later. */
@@ -65,6 +69,27 @@ export async function tabTo(page, name) {
     await page.keyboard.press("Tab");
   }
   assert.fail(`the keyboard does not reach ${name}`);
+}
+
+/** Goes to another view, and waits until the one before it is gone. */
+export async function go(page, hash) {
+  const before = await page.evaluateHandle(() => document.querySelector("main").firstElementChild);
+  await page.evaluate((to) => (location.hash = to), hash);
+  await eventually(async () => assert.equal(await before.evaluate((view) => view.isConnected), false, `${hash} is shown`));
+}
+
+/** From now on notes the rows that flash, however short; returns what waits until one with a text has. */
+export async function flashes(page) {
+  await page.evaluate(() => {
+    window.flashed = [];
+    const note = () => document.querySelectorAll(".changed").forEach((row) => window.flashed.push(row.textContent));
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, attributeFilter: ["class"] });
+  });
+  return (text) =>
+    eventually(async () => {
+      const flashed = await page.evaluate(() => window.flashed);
+      assert.ok(flashed.some((row) => row.includes(text)), `a row with ${text} flashes`);
+    });
 }
 
 export const dialog = (page) => page.getByRole("dialog");

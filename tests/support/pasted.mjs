@@ -12,7 +12,7 @@ const root = new URL("../../", import.meta.url).pathname;
 const END = "\x1e";
 
 /** How long pasted lines may take. */
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 
 /** A port that is free now. */
 const freePort = () =>
