@@ -4,7 +4,7 @@
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use crate::support::host::{Program, read, token};
+use crate::support::host::{Program, client, read, token};
 
 /// A program, the operator's token, and every secret that was answered.
 struct Asked {
@@ -15,7 +15,8 @@ struct Asked {
 }
 
 impl Asked {
-    async fn call(&mut self, method: Method, path: &str, body: Value) -> (u16, Value) {
+    /// Asks for something, which must be answered with this status.
+    async fn call(&mut self, expected: u16, method: Method, path: &str, body: Value) -> Value {
         let request = self
             .http
             .request(method, format!("{}{path}", self.program.url));
@@ -30,18 +31,8 @@ impl Asked {
             self.secrets
                 .extend(answer[member].as_str().map(str::to_owned));
         }
-        (status, answer)
-    }
-
-    async fn done(&mut self, method: Method, path: &str, body: Value) -> Value {
-        let (status, answer) = self.call(method, path, body).await;
-        assert!((200..300).contains(&status), "{path}: {status} {answer}");
+        assert_eq!(status, expected, "{path}: {answer}");
         answer
-    }
-
-    async fn refused(&mut self, method: Method, path: &str, body: Value) {
-        let (status, answer) = self.call(method, path, body).await;
-        assert!((400..500).contains(&status), "{path}: {status} {answer}");
     }
 
     async fn register(&mut self, number: u64, statement: Option<&str>) -> String {
@@ -52,7 +43,7 @@ impl Asked {
         if let Some(statement) = statement {
             body["softwareStatement"] = json!(statement);
         }
-        let registered = self.done(Method::POST, "/v1/registration", body).await;
+        let registered = self.call(201, Method::POST, "/v1/registration", body).await;
         let text = |member: &str| registered[member].as_str().unwrap().to_owned();
         text("clientId")
     }
@@ -63,60 +54,62 @@ impl Asked {
 async fn administer(asked: &mut Asked) -> Vec<Value> {
     const NONE: Value = Value::Null;
     let (put, post, delete) = (Method::PUT, Method::POST, Method::DELETE);
-    asked.done(put.clone(), "/v1/tenants/acme", json!({})).await;
-    let role = json!({ "permissions": ["ecs.condition.read"] });
-    asked.done(put.clone(), "/v1/roles/reader", role).await;
+    let tenant = "/v1/tenants/acme";
+    asked.call(201, put.clone(), tenant, json!({})).await;
+    let (role, reader) = (
+        "/v1/roles/reader",
+        json!({ "permissions": ["ecs.condition.read"] }),
+    );
+    asked.call(201, put.clone(), role, reader).await;
     let template = json!({
         "softwareId": "till", "softwareVersion": "1", "name": "A till", "claimsSchema": {}, "roles": [],
     });
     let templates = "/v1/tenants/acme/templates";
-    asked.done(post.clone(), templates, template.clone()).await;
-    asked.refused(post.clone(), templates, template).await;
+    for status in [201, 409] {
+        asked
+            .call(status, post.clone(), templates, template.clone())
+            .await;
+    }
     let statements = "/v1/tenants/acme/software-statements";
     let statement = json!({
         "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false, "autoApprove": true,
     });
-    let statement = asked.done(post.clone(), statements, statement).await;
+    let statement = asked.call(201, post.clone(), statements, statement).await;
     let statement = statement["softwareStatement"].as_str().unwrap().to_owned();
-    let listed = asked.done(Method::GET, statements, NONE).await;
+    let listed = asked.call(200, Method::GET, statements, NONE).await;
     let jti = listed["items"][0]["jti"].as_str().unwrap().to_owned();
     let (first, second) = (
         asked.register(1, None).await,
         asked.register(2, Some(&statement)).await,
     );
     let client = format!("/v1/tenants/acme/clients/{first}");
+    let authorize = format!("{client}/authorize");
     for _ in 0..2 {
-        asked
-            .done(put.clone(), &format!("{client}/authorize"), NONE)
-            .await;
+        asked.call(200, put.clone(), &authorize, NONE).await;
     }
-    asked
-        .done(post.clone(), &format!("{client}/secret"), NONE)
-        .await;
+    let secret = format!("{client}/secret");
+    asked.call(200, post.clone(), &secret, NONE).await;
     let roles = json!({ "roles": [{ "roleId": "reader" }] });
     asked
-        .done(put.clone(), &format!("{client}/roles"), roles)
+        .call(200, put.clone(), &format!("{client}/roles"), roles)
         .await;
-    asked
-        .done(put.clone(), &format!("{client}/revoke"), NONE)
-        .await;
-    asked
-        .refused(put.clone(), &format!("{client}/authorize"), NONE)
-        .await;
-    asked.done(delete.clone(), &client, NONE).await;
-    asked.refused(delete.clone(), &client, NONE).await;
-    let one = format!("{statements}/{jti}");
-    asked.done(delete.clone(), &one, NONE).await;
-    asked.refused(delete.clone(), &one, NONE).await;
-    asked
-        .done(delete.clone(), &format!("{templates}/till/1"), NONE)
-        .await;
-    asked.done(delete, "/v1/roles/reader", NONE).await;
-    let key = asked.done(post.clone(), "/v1/keys/rotate", NONE).await;
-    asked.refused(post.clone(), "/v1/keys/rotate", NONE).await;
-    let webhooks = "/v1/webhook-keys/rotate";
-    let webhook_key = asked.done(post.clone(), webhooks, NONE).await;
-    asked.refused(post, webhooks, NONE).await;
+    let revoke = format!("{client}/revoke");
+    asked.call(200, put.clone(), &revoke, NONE).await;
+    asked.call(409, put.clone(), &authorize, NONE).await;
+    for path in [&client, &format!("{statements}/{jti}")] {
+        for status in [204, 404] {
+            asked.call(status, delete.clone(), path, NONE).await;
+        }
+    }
+    let template = format!("{templates}/till/1");
+    asked.call(204, delete.clone(), &template, NONE).await;
+    asked.call(204, delete, role, NONE).await;
+    let rotate = "/v1/keys/rotate";
+    let key = asked.call(201, post.clone(), rotate, NONE).await;
+    asked.call(409, post.clone(), rotate, NONE).await;
+    let rotate = "/v1/webhook-keys/rotate";
+    let webhook_key = asked.call(201, post.clone(), rotate, NONE).await;
+    asked.call(409, post, rotate, NONE).await;
     vec![
         json!({ "action": "tenant.put", "tenant": "acme" }),
         json!({ "action": "role.put", "role": "reader", "held": "ecs.condition.read" }),
@@ -147,20 +140,25 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
     let age =
         |age: u8| json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": age } });
     let global = "/api/v1/global-entity-conditions/alcohol";
-    asked.done(put.clone(), global, age(18)).await;
-    asked.done(put.clone(), global, age(21)).await;
-    asked
-        .refused(put.clone(), global, json!({ "rule": "NONE" }))
-        .await;
-    asked.done(delete.clone(), global, NONE).await;
-    asked.refused(delete.clone(), global, NONE).await;
+    for (status, body) in [
+        (201, age(18)),
+        (200, age(21)),
+        (400, json!({ "rule": "NONE" })),
+    ] {
+        asked.call(status, put.clone(), global, body).await;
+    }
+    for status in [204, 404] {
+        asked.call(status, delete.clone(), global, NONE).await;
+    }
     let unit = "/api/v1/business-units/acme";
     let settings = json!({ "type": "COMPANY", "name": "A company" });
-    asked.done(put.clone(), unit, settings).await;
+    asked.call(201, put.clone(), unit, settings).await;
     let rate = "/api/v1/business-units/acme/exchange-rates/SALES/EUR/USD";
-    asked.done(put, rate, json!({ "rateValue": 1.1 })).await;
-    asked.done(delete.clone(), rate, NONE).await;
-    asked.done(delete, unit, NONE).await;
+    asked
+        .call(201, put, rate, json!({ "rateValue": 1.1 }))
+        .await;
+    asked.call(204, delete.clone(), rate, NONE).await;
+    asked.call(204, delete, unit, NONE).await;
     vec![
         json!({ "action": "condition.put", "id": "alcohol" }),
         json!({ "action": "condition.put", "id": "alcohol" }),
@@ -195,7 +193,7 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
         operator["clientId"].as_str().unwrap(),
         operator["clientSecret"].as_str().unwrap(),
     );
-    let http = Client::new();
+    let http = client();
     let token = token(&http, &program.url, id, secret).await;
     let secrets = vec![secret.to_owned(), token.clone()];
     let mut asked = Asked {

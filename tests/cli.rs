@@ -9,7 +9,8 @@ use tillgate::identity::TenantId;
 use tillgate::tokens::Registration;
 use tillgate::tokens::client_id::{Claim, Claims, Software};
 
-use crate::support::host::{Host, Program, read};
+use crate::support::host::{Host, Program, client, read};
+use crate::support::wait::output;
 
 /// A host with a tenant whose software may register.
 struct Shop {
@@ -18,7 +19,7 @@ struct Shop {
 }
 
 fn tillgate(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
+    let mut command = Program::command();
     command.args(arguments).env_remove("TILLGATE_CREDENTIALS");
     command
 }
@@ -63,7 +64,7 @@ impl Shop {
     async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let credentials = self.credentials();
         let text = |member: &str| credentials[member].as_str().unwrap();
-        let (http, url) = (reqwest::Client::new(), &self.program.url);
+        let (http, url) = (client(), &self.program.url);
         let token = crate::support::host::token(&http, url, text("clientId"), text("clientSecret"));
         let request = http.post(format!("{url}{path}")).bearer_auth(token.await);
         read(request.json(body).send().await.unwrap()).await
@@ -82,10 +83,7 @@ impl Shop {
     fn run(&self, arguments: &[&str]) -> Output {
         let mut command = tillgate(arguments);
         command.args(["--url", &self.program.url, "--credentials"]);
-        let output = command
-            .arg(self.folder.path().join("operator.json"))
-            .output()
-            .unwrap();
+        let output = output(command.arg(self.folder.path().join("operator.json")));
         let secret = self.credentials()["clientSecret"]
             .as_str()
             .unwrap()
@@ -230,8 +228,8 @@ async fn pages_are_followed_to_the_end() {
     ];
     let mut list = tillgate(&list);
     list.arg("--credentials").arg(&file);
-    let output = tokio::task::spawn_blocking(move || list.output().unwrap());
-    let printed = done(&output.await.unwrap());
+    let listed = tokio::task::spawn_blocking(move || output(&mut list));
+    let printed = done(&listed.await.unwrap());
     assert!(printed.contains(exact), "numbers are printed as they are");
     let clients: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(clients.as_array().unwrap().len(), 1_001);
@@ -243,7 +241,7 @@ async fn what_went_wrong_says_what_to_do() {
     let file = shop.folder.path().join("operator.json");
     let with = |credentials: &Path, url: &str| {
         let mut command = tillgate(&["keys", "list", "--url", url, "--credentials"]);
-        failed(&command.arg(credentials).output().unwrap())
+        failed(&output(command.arg(credentials)))
     };
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}", socket.local_addr().unwrap());
@@ -293,13 +291,13 @@ async fn an_administrator_lists_its_own_tenant_alone() {
     let file = shop.folder.path().join("till.json");
     std::fs::write(&file, credentials.to_string()).unwrap();
     let mut list = tillgate(&["clients", "list", "--url", &shop.program.url]);
-    let told = failed(&list.env("TILLGATE_CREDENTIALS", &file).output().unwrap());
+    let told = failed(&output(list.env("TILLGATE_CREDENTIALS", &file)));
     assert!(
         told.contains("may not do this") && told.contains("--tenant"),
         "{told}"
     );
     let mut serve = tillgate(&["serve", "--print-config"]);
-    done(&serve.env("TILLGATE_CREDENTIALS", &file).output().unwrap());
+    done(&output(serve.env("TILLGATE_CREDENTIALS", &file)));
 }
 
 #[tokio::test]
@@ -309,11 +307,7 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
     let file = folder.path().join("further.json");
     let further = |store: &str| {
         let mut command = tillgate(&["operator", "--store", store, "--operator-file"]);
-        command
-            .arg(&file)
-            .env("TILLGATE_LOG__LEVEL", "off")
-            .output()
-            .unwrap()
+        output(command.arg(&file).env("TILLGATE_LOG__LEVEL", "off"))
     };
     let told = failed(&further(&store));
     assert!(told.contains("no such folder"), "{told}");
@@ -336,7 +330,7 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
     assert!(told.contains("already exists"), "{told}");
     let program = Program::serve(&folder.path().join("store"));
     let mut list = tillgate(&["keys", "list", "--url", &program.url, "--credentials"]);
-    done(&list.arg(&file).output().unwrap());
+    done(&output(list.arg(&file)));
     let empty = tempfile::tempdir().unwrap();
     std::fs::remove_file(&file).unwrap();
     let told = failed(&further(&format!("embedded:{}", empty.path().display())));
@@ -351,7 +345,7 @@ async fn a_backup_of_a_running_host_is_restored_and_served() {
     let file = folder.path().join("backup.db").display().to_string();
     let store = |folder: &Path| format!("embedded:{}", folder.display());
     let from = store(shop.folder.path());
-    let run = |arguments: &[&str]| tillgate(arguments).output().unwrap();
+    let run = |arguments: &[&str]| output(&mut tillgate(arguments));
     let wrote = done(&run(&["backup", &file, "--store", &from]));
     assert!(
         wrote.starts_with(&format!("wrote {file}, a backup of ")),
@@ -410,10 +404,10 @@ fn what_cannot_be_backed_up_is_said() {
             "is not an embedded store",
         ),
     ] {
-        let said = failed(&tillgate(&arguments).output().unwrap());
+        let said = failed(&output(&mut tillgate(&arguments)));
         assert!(said.contains(told), "{said}");
     }
-    let told = failed(&tillgate(&["doctor", "--store", &none]).output().unwrap());
+    let told = failed(&output(&mut tillgate(&["doctor", "--store", &none])));
     assert!(told.contains("there is no store in"), "{told}");
     assert!(!folder.path().join("none").exists());
     assert!(!Path::new(&file).exists());
@@ -442,8 +436,8 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         ],
     ];
     for row in rows {
-        let output = tillgate(row).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{row:?}");
+        let refused = output(&mut tillgate(row));
+        assert_eq!(refused.status.code(), Some(2), "{row:?}");
     }
     let rows: &[&[&str]] = &[
         &["keys", "list"],
@@ -458,7 +452,7 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["clients"],
     ];
     for row in rows {
-        let help = done(&tillgate(row).arg("--help").output().unwrap());
+        let help = done(&output(tillgate(row).arg("--help")));
         assert!(
             help.contains(&format!("tillgate {}", row.join(" "))),
             "{help}"

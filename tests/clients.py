@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 
 import requests
 from authlib.integrations.base_client.errors import OAuthError
@@ -16,6 +18,14 @@ from joserfc.jwk import KeySet
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/tillgate"
+
+# How long all of it may take.
+DEADLINE_S = 120
+
+
+def late(*_):
+    """Ends whatever is waited for: the traceback says what that is."""
+    raise TimeoutError(f"not within {DEADLINE_S} s")
 
 
 def verify(url, operator, token):
@@ -70,6 +80,8 @@ TESTS = [authlib_gets_a_token, authlib_reports_why_a_token_was_refused, credenti
 
 def main():
     passed, failed = 0, 0
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, DEADLINE_S, DEADLINE_S)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "operator.json"
         flags = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file]
@@ -83,7 +95,8 @@ def main():
                         passed += 1
                     except Exception as cause:
                         failed += 1
-                        print(f"{test.__name__}: {cause!r}")
+                        traceback.print_exc()
+                        print(f"FAILED: {test.__name__}: {cause!r}")
             finally:
                 program.terminate()
     print(f"{passed} passed, {failed} failed")

@@ -5,12 +5,13 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
 import * as jose from "jose";
 import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
+
+import { endsWithThis, lines } from "./support/wait.mjs";
 
 const root = new URL("../", import.meta.url).pathname;
 const program = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/tillgate");
@@ -22,11 +23,9 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tillgate-"));
   const file = join(folder, "operator.json");
   const flags = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", file];
-  child = spawn(program, flags, { stdio: ["ignore", "pipe", "inherit"] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    issuer = new URL(line.replace("listening on ", "") + "/");
-    break;
-  }
+  child = endsWithThis(spawn(program, flags, { stdio: ["ignore", "pipe", "inherit"] }));
+  const [, url] = await lines(child.stdout, "tillgate serve").find(/^listening on (\S+)$/);
+  issuer = new URL(`${url}/`);
   operator = JSON.parse(readFileSync(file, "utf8"));
 });
 

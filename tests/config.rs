@@ -11,6 +11,7 @@ use serde_json::Value;
 use tillgate::config::{Config, DEFAULTS};
 
 use crate::support::host::Program;
+use crate::support::wait::output;
 
 /// Every setting with another value than the manual has: its key, the value in TOML, and in the environment.
 const SETTINGS: &[(&str, &str, &str)] = &[
@@ -151,7 +152,7 @@ fn print_config(file: Option<&str>, environment: &[(String, &str)]) -> Output {
         std::fs::write(&file, content).unwrap();
         program.arg("--config").arg(file);
     }
-    program.output().unwrap()
+    output(&mut program)
 }
 
 /// What is printed: each setting's value, and where it comes from.

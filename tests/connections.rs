@@ -2,14 +2,13 @@
 
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::host::{Host, Program};
-use crate::support::redis::DEADLINE;
+use crate::support::wait::{until, within};
 
 /// The program, which may have so many open files.
 fn with_open_files(count: usize, folder: &TempDir) -> Program {
@@ -40,7 +39,7 @@ async fn ask(mut connection: TcpStream, head: &str) -> String {
         connection.read_to_end(&mut answer).await
     };
     // A connection that is refused is closed, or reset when it has sent something.
-    let _ended = tokio::time::timeout(DEADLINE, exchange).await.unwrap();
+    let _ended = within("the end of the connection", exchange).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -65,15 +64,11 @@ async fn readers_that_do_not_read_keep_nobody_else_out_and_are_dropped() {
     let refused = ask(connect(&program.url, [127, 0, 0, 1]).await, PAGE).await;
     assert_eq!(refused, "");
     // They still do not read, and yet their places are free after a while.
-    let begin = Instant::now();
-    loop {
+    until("readers that do not read are dropped", async || {
         let answer = ask(connect(&program.url, [127, 0, 0, 1]).await, PAGE).await;
-        if answer.starts_with("HTTP/1.1 200") {
-            break;
-        }
-        assert!(begin.elapsed() < DEADLINE, "they are never dropped");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+        answer.starts_with("HTTP/1.1 200")
+    })
+    .await;
     drop(readers);
 }
 

@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::host::{Host, Program};
+use crate::support::wait::output;
 
 /// What a receiver does with a connection once it has read the head of a request.
 #[derive(Clone, Copy)]
@@ -301,7 +302,7 @@ async fn no_proxy_of_the_environment_is_used() {
     for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         command.env(variable, "http://127.0.0.1:1");
     }
-    let listed = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let listed = tokio::task::spawn_blocking(move || output(&mut command));
     let listed = listed.await.unwrap();
     let told = String::from_utf8_lossy(&listed.stderr);
     assert!(listed.status.success(), "{told}");

@@ -1,6 +1,7 @@
 //! The module under wasmtime when it misbehaves: a module made for that traps, spins or grows as its input says.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::json;
@@ -9,6 +10,8 @@ use tillgate::error::Error;
 use tillgate::http::Reply;
 use tillgate_engine::Code;
 use uuid::Uuid;
+
+use crate::support::wait::DEADLINE;
 
 /// The ABI with an `evaluate` that looks at the last byte of its input: `t` traps, `s` spins, `g` grows its memory as
 /// far as it may and then traps, anything else is answered with `{}`.
@@ -80,7 +83,12 @@ fn while_one_spins_others_are_answered() {
             let pool = Arc::clone(&pool);
             std::thread::spawn(move || pool.evaluate(Call::Project(&project()), b"s"))
         };
+        let begin = Instant::now();
         while !spinning.is_finished() {
+            assert!(
+                begin.elapsed() < DEADLINE,
+                "the call that spins is never ended"
+            );
             answered();
             // Another instance was made and none has ended: the spinning call has its instance still.
             let now = pool.instances();

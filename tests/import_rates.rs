@@ -5,6 +5,7 @@ use std::process::Output;
 use crate::support::ecb;
 use crate::support::host::Program;
 use crate::support::script::{ScriptedHost, Then, response};
+use crate::support::wait::output;
 
 fn import(host: &ScriptedHost, document: impl AsRef<[u8]>, arguments: &[&str]) -> Output {
     let file = host.folder().join("document");
@@ -15,7 +16,7 @@ fn import(host: &ScriptedHost, document: impl AsRef<[u8]>, arguments: &[&str]) -
         .arg(file)
         .arg("--credentials")
         .arg(host.credentials());
-    command.args(arguments).output().unwrap()
+    output(command.args(arguments))
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -124,17 +125,14 @@ fn a_file_that_no_host_would_accept_is_not_sent() {
         text(&output.stderr)
     );
     let mut command = Program::command();
-    let output = command
-        .args([
-            "import-rates",
-            "no-such-file",
-            "--unit",
-            "eu",
-            "--type",
-            "SALES",
-        ])
-        .output();
-    let output = output.unwrap();
+    let output = output(command.args([
+        "import-rates",
+        "no-such-file",
+        "--unit",
+        "eu",
+        "--type",
+        "SALES",
+    ]));
     assert_eq!(output.status.code(), Some(1));
     let told = text(&output.stderr);
     assert!(

@@ -1,16 +1,16 @@
 //! `tillgate listen`, the real command against the real host: what the local receiver gets, what is printed and what the
 //! journal says.
 
-use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use crate::support::host::{Program, read, token};
+use crate::support::host::{Program, client, read, token};
 use crate::support::receiver::{Answer, Receiver};
+use crate::support::wait::{Lines, ended};
 
 const TYPE: &str = "x.order-updates.v1";
 const WEBHOOKS: &str = "/api/v1/webhooks";
@@ -28,7 +28,7 @@ impl Shop {
         Self {
             program: serve(folder.path(), "127.0.0.1:0"),
             folder,
-            http: Client::new(),
+            http: client(),
         }
     }
 
@@ -80,8 +80,8 @@ fn serve(folder: &Path, listen: &str) -> Program {
 /// The command, running.
 struct Listen {
     child: Child,
-    lines: BufReader<ChildStdout>,
-    told: BufReader<ChildStderr>,
+    lines: Lines,
+    told: Lines,
 }
 
 impl Listen {
@@ -97,27 +97,25 @@ impl Listen {
             .spawn()
             .unwrap();
         Self {
-            lines: BufReader::new(child.stdout.take().unwrap()),
-            told: BufReader::new(child.stderr.take().unwrap()),
+            lines: Lines::of("tillgate listen", child.stdout.take().unwrap()),
+            told: Lines::of("tillgate listen's notices", child.stderr.take().unwrap()),
             child,
         }
     }
 
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        tokio::task::block_in_place(|| self.lines.read_line(&mut line)).unwrap();
-        line.trim_end_matches('\n').to_owned()
+    fn line(&self) -> String {
+        let line = tokio::task::block_in_place(|| self.lines.next());
+        line.expect("it prints another line")
     }
 
-    fn json(&mut self) -> Value {
+    fn json(&self) -> Value {
         serde_json::from_str(&self.line()).unwrap()
     }
 
     /// The next line of what is told to the person.
-    fn notice(&mut self) -> String {
-        let mut line = String::new();
-        tokio::task::block_in_place(|| self.told.read_line(&mut line)).unwrap();
-        line.trim_end_matches('\n').to_owned()
+    fn notice(&self) -> String {
+        let line = tokio::task::block_in_place(|| self.told.next());
+        line.expect("it tells more")
     }
 
     fn signal(&self, signal: &str) {
@@ -128,9 +126,11 @@ impl Listen {
 
     /// Waits for the end; answers the exit code and what was told until then.
     fn end(mut self) -> (Option<i32>, String) {
-        let mut told = String::new();
-        tokio::task::block_in_place(|| self.told.read_to_string(&mut told)).unwrap();
-        (self.child.wait().unwrap().code(), told)
+        tokio::task::block_in_place(|| {
+            let told = self.told.rest();
+            let status = ended("tillgate listen ends", &mut self.child);
+            (status.code(), told)
+        })
     }
 }
 
@@ -144,7 +144,7 @@ impl Drop for Listen {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_arrive_at_a_local_address_and_ctrl_c_removes_the_webhook() {
     let (shop, receiver) = (Shop::open(), Receiver::start().await);
-    let mut listen = Listen::start(&shop, &receiver.url, &["--event-type", TYPE]);
+    let listen = Listen::start(&shop, &receiver.url, &["--event-type", TYPE]);
     let notice = listen.notice();
     let begin = format!("tillgate: {TYPE} events are forwarded to {}", receiver.url);
     assert!(notice.starts_with(&begin), "{notice}");
@@ -188,7 +188,7 @@ async fn an_address_where_nobody_listens_is_a_failed_attempt_that_is_made_again(
         .unwrap()
         .local_addr()
         .unwrap();
-    let mut listen = Listen::start(&shop, &format!("http://{free}/hook"), &["--json"]);
+    let listen = Listen::start(&shop, &format!("http://{free}/hook"), &["--json"]);
     let webhook = listen.json();
     assert_eq!(webhook["eventTypes"], json!(["*"]), "{webhook}");
     let id = shop.publish(json!(1)).await;
@@ -214,7 +214,7 @@ async fn an_address_where_nobody_listens_is_a_failed_attempt_that_is_made_again(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_is_away_for_a_moment_is_followed_again() {
     let (mut shop, receiver) = (Shop::open(), Receiver::start().await);
-    let mut listen = Listen::start(&shop, &receiver.url, &["--json"]);
+    let listen = Listen::start(&shop, &receiver.url, &["--json"]);
     let webhook = listen.json();
     shop.publish(json!(1)).await;
     assert_eq!(listen.json()["answer"]["status"], 204);
@@ -243,7 +243,7 @@ async fn a_host_that_is_away_for_a_moment_is_followed_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_forgot_the_webhook_gets_it_again_with_the_same_key() {
     let (mut shop, receiver) = (Shop::open(), Receiver::start().await);
-    let mut listen = Listen::start(&shop, &receiver.url, &["--json"]);
+    let listen = Listen::start(&shop, &receiver.url, &["--json"]);
     let webhook = listen.json();
     shop.publish(json!(1)).await;
     let first = receiver.wait_for(1).await.remove(0);
@@ -256,7 +256,10 @@ async fn a_host_that_forgot_the_webhook_gets_it_again_with_the_same_key() {
     assert_eq!(shop.send(Method::DELETE, &path, &Value::Null).await.0, 204);
     shop.program.kill();
     shop.program = serve(shop.folder.path(), &address);
-    while !listen.notice().contains("events of that time are missing") {}
+    tokio::task::block_in_place(|| {
+        let missing = "events of that time are missing";
+        listen.told.find(missing, |line| line.contains(missing))
+    });
     shop.publish(json!(1)).await;
     let second = receiver.wait_for(2).await.remove(1);
     let signature = |name: &str| (&first.headers[name], &second.headers[name]);
@@ -289,7 +292,7 @@ async fn what_cannot_be_listened_to_is_refused_in_one_line() {
     let (code, told) = Listen::start(&shop, "here", &[]).end();
     assert_eq!(code, Some(2), "{told}");
 
-    let mut listen = Listen::start(&shop, &receiver.url, &[]);
+    let listen = Listen::start(&shop, &receiver.url, &[]);
     listen.notice();
     receiver.answer(Answer::Status(410, "", ""));
     shop.publish(json!(1)).await;

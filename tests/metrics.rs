@@ -5,13 +5,12 @@ mod labels;
 mod served;
 mod work;
 
-use std::time::{Duration, Instant};
-
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use crate::support::exposition::Scrape;
-use crate::support::host::Host;
+use crate::support::host::{Host, client};
+use crate::support::wait::answered;
 
 pub(crate) const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
 pub(crate) const ALCOHOL: &str = "/api/v1/entity-conditions/alcohol";
@@ -20,21 +19,21 @@ pub(crate) const EVALUATE: &str = "/api/v1/conditions/alcohol/evaluate";
 pub(crate) const EVALUATE_ROUTE: &str = "/api/v1/conditions/{conditionId}/evaluate";
 
 pub(crate) async fn get(url: &str) -> Response {
-    reqwest::get(format!("{url}/metrics")).await.unwrap()
+    client().get(format!("{url}/metrics")).send().await.unwrap()
 }
 
 /// Scrapes until what was scraped is as it must be: a text is handed out again for some milliseconds.
 pub(crate) async fn scrape_until(url: &str, is_there: impl Fn(&Scrape) -> bool) -> Scrape {
-    let begin = Instant::now();
-    loop {
+    answered("the metrics that are wanted", async || {
         let text = get(url).await.text().await.unwrap();
         let scrape = Scrape::read(&text);
         if is_there(&scrape) {
-            return scrape;
+            Ok(scrape)
+        } else {
+            Err(text)
         }
-        assert!(begin.elapsed() < Duration::from_secs(60), "{text}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    })
+    .await
 }
 
 /// The answers to a number of requests of a route, whatever they were.

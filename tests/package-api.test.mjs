@@ -11,6 +11,7 @@ import { current } from "../js/src/shared/engine.js";
 import * as tillgate from "../js/src/runtime/node.js";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
+import { DEADLINE_MS } from "./support/wait.mjs";
 
 const { Catalog, TillgateError, calculate, convert, describe, oppositeRate, rateWithMarkup } = tillgate;
 
@@ -173,7 +174,7 @@ about("errors", () => {
       const bytes = (await import("node:fs")).readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}");
       await init(new Response(bytes, { headers: { "Content-Type": "application/wasm" } }));
       console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog);
-    `], { encoding: "utf8" });
+    `], { encoding: "utf8", timeout: DEADLINE_MS });
     assert.equal(output, "not_ready wrong_module not_ready\ntrue\n");
   });
 });
@@ -215,7 +216,7 @@ about("memory", () => {
       output.push(current() !== first);
       console.log(JSON.stringify(output));
     `;
-    const output = JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }));
+    const output = JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8", timeout: DEADLINE_MS }));
     assert.deepEqual(output, [true, "trap", "RuntimeError", true, "trap", "RuntimeError", true, true]);
   });
 
@@ -232,7 +233,7 @@ about("memory", () => {
       output.push(catalog.evaluateCondition("alcohol", request).allow);
       console.log(JSON.stringify(output));
     `;
-    assert.deepEqual(JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })), ["too_large", true]);
+    assert.deepEqual(JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8", timeout: DEADLINE_MS })), ["too_large", true]);
   });
 });
 

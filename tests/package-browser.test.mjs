@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import { browser, open } from "./support/browser.mjs";
 import { POLICY, serve } from "./support/serve.mjs";
+import { within } from "./support/wait.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -22,10 +23,13 @@ after(async () => {
   site.end();
 });
 
+/** What a function returns in a page, within a time that all vectors take with ease. */
+const inPage = (page, work, given) => within(page.evaluate(work, given), "what the page is asked to do", 120_000);
+
 test("a page answers every vector as expected", async () => {
   const page = await open(context, `${site.url}/blank`);
   const files = readdirSync(`${ROOT}/tests/vectors`, { recursive: true }).filter((name) => name.endsWith(".json"));
-  const { ran, wrong } = await page.evaluate(async (files) => (await import("/tests/support/every-vector.mjs")).answerAll(files), files);
+  const { ran, wrong } = await inPage(page, async (files) => (await import("/tests/support/every-vector.mjs")).answerAll(files), files);
   assert.deepEqual(wrong, []);
   assert.ok(ran > 900, `${ran}`);
   assert.deepEqual(page.faults, []);
@@ -34,7 +38,7 @@ test("a page answers every vector as expected", async () => {
 test("a page whose policy forbids WebAssembly gets an error, and may try again", async () => {
   const strict = await serve(ROOT, { policy: POLICY.replace(" 'wasm-unsafe-eval'", "") });
   const page = await open(context, `${strict.url}/blank`);
-  const results = await page.evaluate(async () => {
+  const results = await inPage(page, async () => {
     const { init } = await import("/js/src/runtime/browser.js");
     const failure = () => init().then(() => "loaded", (error) => error.name);
     return [await failure(), await failure()];
@@ -46,7 +50,7 @@ test("a page whose policy forbids WebAssembly gets an error, and may try again",
 test("a module with an unknown media type loads, and a missing one is reported with its URL", async () => {
   const plain = await serve(ROOT, { types: { ".js": "text/javascript" } });
   const page = await open(context, `${plain.url}/blank`);
-  const results = await page.evaluate(async () => {
+  const results = await inPage(page, async () => {
     const { Catalog, init } = await import("/js/src/runtime/browser.js");
     const missing = await init("/nowhere.wasm").catch(({ message }) => message);
     await Promise.all([init(), init()]);
@@ -59,7 +63,7 @@ test("a module with an unknown media type loads, and a missing one is reported w
 
 test("a web worker decides, with its own module or one that the page has compiled", async () => {
   const page = await open(context, `${site.url}/blank`);
-  const results = await page.evaluate(async () => {
+  const results = await inPage(page, async () => {
     return new Promise((resolve, reject) => {
       const worker = new Worker("/tests/support/worker.mjs", { type: "module" });
       worker.onerror = ({ message }) => reject(new Error(message));
@@ -76,7 +80,7 @@ test("a web worker decides, with its own module or one that the page has compile
 
 test("a page follows the rates of a shop", async () => {
   const page = await open(context, `${site.url}/blank`);
-  const results = await page.evaluate(async () => {
+  const results = await inPage(page, async () => {
     const { RatesClient } = await import("/js/src/runtime/rates.browser.js");
     const rate = (rateValue) => ({ exchangeRateType: "SALES", rateValue, rateValueWithMarkup: rateValue, createdDate: "2026-11-20T17:40:00.000Z" });
     const data = { tenantId: "demo", businessUnitId: "se-001", updatedRates: [{ ...rate(11.1), sourceCurrencyCode: "SEK", targetCurrencyCode: "EUR" }] };

@@ -5,8 +5,9 @@ import { after, before, describe, mock, test } from "node:test";
 
 import { CatalogClient, Host, clientCredentials } from "../js/src/runtime/client.node.js";
 import { sha256 } from "../js/src/runtime/node.js";
-import { AUDIENCE, clientWith, demo, until } from "./support/program.mjs";
+import { AUDIENCE, clientWith, demo } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
+import { until, within } from "./support/wait.mjs";
 
 const item = { id: "sku-1" };
 const aged = (customer_age) => ({ item, context: { customer: { customer_age } } });
@@ -28,13 +29,13 @@ function connect(options) {
   return client;
 }
 
-const next = (client, type) => new Promise((resolve) => client.addEventListener(type, resolve, { once: true }));
+const next = (client, type) => within(new Promise((resolve) => client.addEventListener(type, resolve, { once: true })), `an event: ${type}`);
 
 describe("following", () => {
   test("decides locally, with the same answers as the host", async () => {
     const client = connect();
     assert.equal(client.state, "STARTING");
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     assert.equal(client.state, "READY");
     assert.equal(client.document.engine.sha256, sha256);
     const questions = [
@@ -52,7 +53,7 @@ describe("following", () => {
 
   test("errors have the host's code, path and message", async () => {
     const client = connect();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     const members = ({ code, path, message, faults, status }) => ({ code, path, message, faults, status });
     for (const question of [["nope", aged(17)], ["alcohol", { item: {}, context: 1 }], ["no id", aged(17)]]) {
       const here = await client.evaluateCondition(...question).catch(members);
@@ -63,7 +64,7 @@ describe("following", () => {
 
   test("a change is received, and used for decisions", async () => {
     const client = connect();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     const changed = next(client, "change");
     await host.api("PUT", "/api/v1/entity-conditions/knives", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
     const { document } = await changed;
@@ -75,7 +76,7 @@ describe("following", () => {
 
   test("a paused client receives no changes until it is resumed", async () => {
     const client = connect();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     client.pause();
     await until(() => client.state === "STALE", "it is stale");
     await host.api("PUT", "/api/v1/entity-conditions/saws", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
@@ -89,14 +90,14 @@ describe("following", () => {
   test("a client that is closed while it is paused sends no more requests", async () => {
     let asked = 0;
     const client = connect({ fetch: (...given) => ((asked += 1), fetch(...given)) });
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     client.pause();
     await until(() => client.state === "STALE", "it is stale");
     const before = asked;
     client.close();
     // The start of another client takes long enough for one more request.
     const other = connect();
-    await other.ready();
+    await within(other.ready(), "the client is ready");
     assert.equal(asked, before);
   });
 
@@ -105,15 +106,15 @@ describe("following", () => {
     const client = connect({ fetch: (...given) => ((asked += 1), fetch(...given)) });
     client.pause();
     const other = connect();
-    await other.ready();
+    await within(other.ready(), "the client is ready");
     assert.deepEqual([asked, client.state], [0, "STARTING"]);
     client.resume();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
   });
 
   test("a closed client decides nothing, and may be closed again", async () => {
     const client = connect();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     client.close();
     client.close();
     assert.equal(client.state, "CLOSED");
@@ -133,7 +134,7 @@ describe("asking the host", () => {
     assert.equal((await client.evaluateCondition("alcohol", aged(17))).allow, false);
     assert.equal(client.state, "STARTING");
     open();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
   });
 
   test("for a till that may evaluate but not read the catalog", async () => {
@@ -173,7 +174,7 @@ describe("asking the host", () => {
       for (const turn of [1, 2]) {
         const refused = assert.rejects(source(), { code: "unavailable" });
         mock.timers.tick(60_000);
-        await refused;
+        await within(refused, "the error of a token service that never answers");
         assert.equal(asked, turn);
       }
     } finally {
@@ -197,7 +198,7 @@ describe("when the host cannot be reached", () => {
   test("decisions go on, the state is STALE, and the client recovers by itself", async () => {
     const gate = await proxy(host.url);
     const client = connect({ url: gate.url, token: credentials() });
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     gate.cut();
     await until(() => client.state === "STALE", "it is stale");
     assert.equal((await client.evaluateCondition("alcohol", aged(17))).allow, false);
@@ -215,7 +216,7 @@ describe("when the host cannot be reached", () => {
   test("a catalog that has been stale for too long is not used", async () => {
     const gate = await proxy(host.url);
     const client = connect({ url: gate.url, token: credentials(), maxStaleMs: 0 });
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     gate.cut();
     await until(() => client.state === "STALE", "it is stale");
     await assert.rejects(client.evaluateCondition("alcohol", aged(17)), { code: "unavailable" });

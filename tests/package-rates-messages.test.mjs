@@ -7,9 +7,9 @@ import { describe, test } from "node:test";
 import { events } from "../js/src/shared/event-stream.js";
 import { HeldRates } from "../js/src/rates/held-rates.js";
 import { parseExactly, readMessage } from "../js/src/rates/message.js";
-import { until } from "./support/program.mjs";
 import { KEY, RATES, SHOP, TIME, asked, connected, host, row, set, settled, valueOf } from "./support/rates-client.mjs";
 import { TENANT } from "./support/rates-host.mjs";
+import { until, within } from "./support/wait.mjs";
 
 describe("messages", () => {
   test("in any order: of each rate the newest counts, and a deleted one is not revived by an older message", async () => {
@@ -134,7 +134,10 @@ describe("the stream", () => {
       for (const step of [1, 2, 3, 1000]) {
         const body = ReadableStream.from(chunks(text, step));
         const read = [];
-        for await (const event of events(new Response(body))) read.push(event);
+        const reading = async () => {
+          for await (const event of events(new Response(body))) read.push(event);
+        };
+        await within(reading(), "the end of the stream");
         assert.deepEqual(read, [
           { id: "1", event: "message", data: "å\n😀" },
           { id: "2", event: "message", data: undefined },
@@ -156,7 +159,7 @@ describe("the stream", () => {
 
   test("that is silent for too long is an error", async () => {
     const read = events(new Response(new ReadableStream()), { silenceMs: 1 });
-    await assert.rejects(read.next(), /nothing for too long/);
+    await assert.rejects(within(read.next(), "a silent stream is an error"), /nothing for too long/);
   });
 });
 

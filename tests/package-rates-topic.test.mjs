@@ -5,31 +5,31 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, mock, test } from "node:test";
 
 import { RatesClient } from "../js/src/runtime/rates.node.js";
-import { until } from "./support/program.mjs";
 import { RATES, SHOP, asked, connect, connected, host, row, set, settled, valueOf } from "./support/rates-client.mjs";
 import { TENANT } from "./support/rates-host.mjs";
+import { until, within } from "./support/wait.mjs";
 
 describe("the start", () => {
   test("a change between the opening of the stream and the list is not lost", async () => {
     const gate = host.gate(RATES, "after");
     const client = connect();
-    await gate.arrived;
+    await within(gate.arrived, "the request arrives");
     await until(() => asked(RATES) === 1, "the list is made");
     await set("SEK/EUR", 11.2);
     await set("SEK/USD");
     gate.open();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     await until(() => valueOf(client) === "11.2" && valueOf(client, "USD") === "not_found", "the change is applied");
   });
 
   test("a change that the list contains already changes nothing", async () => {
     const gate = host.gate(RATES, "before");
     const client = connect();
-    await gate.arrived;
+    await within(gate.arrived, "the request arrives");
     await set("SEK/EUR", 11.2);
     await set("SEK/EUR", 11.3);
     gate.open();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     await settled(client);
     assert.equal(valueOf(client), "11.3");
     const listed = await (await host.api("GET", `${RATES}?businessUnit=${SHOP}`)).json();
@@ -43,7 +43,7 @@ describe("the start", () => {
     await until(() => host.listeners === 1, "it listens");
     host.heartbeat();
     await set("SEK/USD", 9.6, SHOP);
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     assert.deepEqual(host.requests.slice(-2), [`PUT /api/v1/business-units/${SHOP}/exchange-rates/SALES/SEK/USD`, `GET ${RATES}`]);
     assert.equal(valueOf(client, "USD"), "9.6");
   });
@@ -54,7 +54,7 @@ describe("the start", () => {
     await until(() => host.listeners === 1, "it listens");
     host.endStreams();
     host.greets = true;
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     assert.deepEqual(host.cursors, [undefined, undefined]);
     host.endStreams();
     await set("SEK/EUR", 11.4);
@@ -83,7 +83,7 @@ describe("the start", () => {
         await new Promise(setImmediate);
         assert.equal(asked, turn);
         mock.timers.tick(40_000);
-        await failed;
+        await within(failed, "the error of a host that never answers");
         await new Promise(setImmediate);
         mock.timers.tick(40_000);
       }
@@ -152,7 +152,7 @@ describe("resuming", () => {
     const { asOf } = client;
     const gate = host.gate(RATES);
     client.resume();
-    await gate.arrived;
+    await within(gate.arrived, "the request arrives");
     assert.deepEqual([client.state, client.asOf, valueOf(client, "USD")], ["STALE", asOf, "9.5"]);
     gate.open();
     await until(() => client.state === "READY", "it is ready again");
@@ -209,7 +209,7 @@ describe("a tenant", () => {
     assert.equal(valueOf(client, "EUR", SHOP), "11.05");
     assert.equal(valueOf(client, "EUR", OTHER), "not_ready");
     host.proceed();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     assert.equal(valueOf(client, "EUR", OTHER), "12.5");
     assert.deepEqual(client.rates({ businessUnitId: "shop-3" }), []);
     assert.deepEqual(client.businessUnitIds, [SHOP, OTHER, "shop-3"]);
@@ -223,7 +223,7 @@ describe("a tenant", () => {
     await until(() => client.businessUnitIds.length === 1, "the first shop has arrived");
     host.endStreams();
     host.proceed();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     assert.equal(client.businessUnitIds.length, 3);
     assert.equal(asked("/api/v1/initial-state"), 1);
   });
@@ -237,7 +237,7 @@ describe("a tenant", () => {
     await until(() => valueOf(client, "EUR", OTHER) === "12.5", "the messages are received");
     assert.equal(client.state, "STARTING");
     host.heartbeat();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
   });
 
   test("reads everything again after a reset: rates and shops that are gone are dropped, new ones are kept", async () => {
@@ -269,7 +269,7 @@ describe("a tenant", () => {
     const later = "2098-01-01T00:00:00.000000Z";
     host.publish(host.message(SHOP, { updatedRates: [row("20")], deletedRates: [row("1", "USD")] }, { publishTime: later }));
     host.proceed();
-    await client.ready();
+    await within(client.ready(), "the client is ready");
     assert.deepEqual(["EUR", "USD"].map((to) => valueOf(client, to, SHOP)), ["20", "not_found"]);
   });
 
@@ -329,7 +329,7 @@ describe("snapshots", () => {
     const hour = 3_600_000;
     const snapshot = { ...client.toJSON(), asOf: new Date(Date.now() - hour).toISOString() };
     const next = connect({ snapshot, fetch: () => Promise.reject(new Error("offline")) });
-    await next.ready();
+    await within(next.ready(), "the client is ready");
     assert.ok(next.ageMs >= hour && next.ageMs < 2 * hour);
     assert.equal(connect({ snapshot: { ...snapshot, asOf: "2099-01-01T00:00:00.000Z" } }).ageMs, 0);
   });
@@ -339,7 +339,7 @@ describe("snapshots", () => {
     for (const snapshot of [JSON.parse(JSON.stringify(early)), null, undefined]) {
       const client = connect({ snapshot });
       assert.equal(client.state, "STARTING");
-      await client.ready();
+      await within(client.ready(), "the client is ready");
       assert.equal(valueOf(client), "11.05");
     }
   });

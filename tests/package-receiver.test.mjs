@@ -6,6 +6,7 @@ import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
 
 import { FOLDER, startExample } from "./support/example-receiver.mjs";
+import { ended, within } from "./support/wait.mjs";
 import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, dataSignature, delivery, envelope, identity, token } from "./support/webhook-sender.mjs";
 
 let sender;
@@ -32,12 +33,13 @@ const receiver = (settings) =>
 
 /** Sends a request and returns `{ status, headers }`. A header may be there several times: `[value, value]`. */
 function send(url, { headers, body, method = "POST", path = "/hook" }) {
-  return new Promise((resolve, reject) => {
+  const answered = new Promise((resolve, reject) => {
     const sent = request(new URL(path, url), { method, headers }, (response) => {
       response.resume().on("end", () => resolve({ status: response.statusCode, headers: response.headers }));
     });
     sent.on("error", reject).end(body);
   });
+  return within(answered, `the answer to ${method} ${path}`);
 }
 
 const signed = (id = "e-1") => delivery({ authorization: `Bearer ${token(sender)}`, event: envelope({ id }) });
@@ -89,25 +91,24 @@ describe("the receiver", () => {
   test("does not start without its shared key", async () => {
     const started = spawn(process.execPath, [`${FOLDER}receiver.js`], { env: { PATH: process.env.PATH, CALLBACK_URL, ISSUER, SENDER_EMAIL: EMAIL, CERTIFICATES_URL: certificates.url }, stdio: "ignore" });
     open.push(started);
-    assert.equal(await new Promise((resolve) => started.once("exit", resolve)), 1);
+    assert.equal(await ended(started, "the end of a receiver without its shared key"), 1);
   });
 
   test("answers what it has begun when it is stopped", async () => {
     const { url, line, process: program } = await receiver();
     const { headers, body } = signed();
-    const exited = new Promise((resolve) => program.once("exit", resolve));
     let sent;
     const answered = new Promise((resolve, reject) => {
       sent = request(new URL("/hook", url), { method: "POST", headers: { ...headers, "content-length": body.length, expect: "100-continue" } }, resolve);
       sent.on("error", reject);
     });
     // The receiver has read the headers when it asks for the body.
-    await new Promise((resolve) => sent.once("continue", resolve).flushHeaders());
+    await within(new Promise((resolve) => sent.once("continue", resolve).flushHeaders()), "the receiver asks for the body");
     program.kill("SIGTERM");
     sent.end(body);
-    assert.equal((await answered).resume().statusCode, 204);
+    assert.equal((await within(answered, "the answer to what was begun")).resume().statusCode, 204);
     assert.match(await line(), / e-1 /);
-    assert.equal(await exited, 0);
+    assert.equal(await ended(program, "the end of the receiver"), 0);
   });
 });
 

@@ -10,6 +10,7 @@ import { after, before, describe, test } from "node:test";
 import { browser, open } from "./support/browser.mjs";
 import { TOOLS, block, install, run } from "./support/packed.mjs";
 import { serve } from "./support/serve.mjs";
+import { BUILD_DEADLINE_MS } from "./support/wait.mjs";
 
 /** Uses every entry of the package. */
 const SERVICE = `
@@ -70,7 +71,7 @@ describe("a service in one file", () => {
   for (const [format, file] of [["cjs", "service.cjs"], ["esm", "service.mjs"]]) {
     test(`by esbuild for Node, as ${format}, without configuration`, () => {
       const folder = project(`esbuild-${format}`, { "service.js": SERVICE });
-      const built = spawnSync(`${TOOLS}esbuild`, ["service.js", "--bundle", "--platform=node", `--format=${format}`, `--outfile=${file}`, "--log-level=info"], { cwd: folder, encoding: "utf8" });
+      const built = spawnSync(`${TOOLS}esbuild`, ["service.js", "--bundle", "--platform=node", `--format=${format}`, `--outfile=${file}`, "--log-level=info"], { cwd: folder, encoding: "utf8", timeout: BUILD_DEADLINE_MS });
       assert.equal(built.status, 0, built.stderr);
       assert.doesNotMatch(built.stderr, /warning/i);
       assert.equal(runAlone(join(folder, file)), ANSWER);

@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, mock, test } from "node:test";
 
 import { parseCertificate } from "../js/src/webhook/certificate.js";
 import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
+import { within } from "./support/wait.mjs";
 import { CALLBACK_URL, EMAIL, ISSUER, certificateServer, delivery, identity, publish, token } from "./support/webhook-sender.mjs";
 
 const SECOND_MS = 1000;
@@ -237,9 +238,9 @@ describe("while the address is down", () => {
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
       const refused = assert.rejects(verifier({ fetch }).verify(by(ours)), { code: "certificates_unavailable" });
-      await hangs;
+      await within(hangs, "the certificates are asked for");
       mock.timers.tick(5000);
-      await refused;
+      await within(refused, "the refusal after five seconds");
       assert.equal(signal.aborted, true);
     } finally {
       mock.timers.reset();

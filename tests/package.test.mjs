@@ -5,7 +5,6 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
 import { build } from "esbuild";
@@ -17,6 +16,7 @@ import { PROGRAM, demo } from "./support/program.mjs";
 import { proxy } from "./support/proxy.mjs";
 import { ratesHost } from "./support/rates-host.mjs";
 import { serve } from "./support/serve.mjs";
+import { ended, lines } from "./support/wait.mjs";
 import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, delivery, identity, token } from "./support/webhook-sender.mjs";
 
 const STATE = readFileSync(`${ROOT}/js/package.json`, "utf8");
@@ -177,11 +177,7 @@ describe("examples", () => {
     const folder = join(home, "vite");
     const server = spawn("node", [`${TOOLS}vite`, "--port", "0", "--host", "127.0.0.1"], { cwd: folder, env: { ...process.env, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "inherit"] });
     try {
-      let url;
-      for await (const line of createInterface({ input: server.stdout })) {
-        url = /Local: +(http\S+)/.exec(line)?.[1];
-        if (url) break;
-      }
+      const [, url] = await lines(server.stdout, "Vite").find(/Local: +(http\S+)/);
       const page = await context.newPage();
       await page.goto(url);
       await page.getByText("Ask for the customer's licenses.").waitFor();
@@ -212,11 +208,7 @@ describe("examples", () => {
     const env = { ...process.env, TILLGATE_URL: host.url, CLIENT_ID: host.clientId, CLIENT_SECRET: host.clientSecret, PORT: "0" };
     const service = spawn("node", ["service.js"], { cwd: folder, env, stdio: ["ignore", "pipe", "ignore"] });
     try {
-      let url;
-      for await (const line of createInterface({ input: service.stdout })) {
-        url = /listening on (http\S+)/.exec(line)?.[1];
-        if (url) break;
-      }
+      const [, url] = await lines(service.stdout, "the service").find(/listening on (http\S+)/);
       const ask = async (id, body) => {
         const answer = await fetch(`${url}/${id}`, { method: "POST", body: JSON.stringify(body) });
         return [answer.status, await answer.json()];
@@ -226,7 +218,7 @@ describe("examples", () => {
       assert.equal((await ask("nope", { item: { id: "a" }, context: {} }))[0], 404);
       assert.equal((await ask("alcohol", { item: {} }))[0], 400);
       service.kill("SIGTERM");
-      assert.equal(await new Promise((resolve) => service.once("exit", resolve)), 0);
+      assert.equal(await ended(service, "the end of the service"), 0);
     } finally {
       service.kill("SIGKILL");
       await host.end();
@@ -243,14 +235,11 @@ describe("examples", () => {
     const env = { ...process.env, TILLGATE_URL: gate.url, CLIENT_ID: host.clientId, CLIENT_SECRET: host.clientSecret, SHOP: "se-001" };
     const start = () => {
       const till = spawn("node", ["till.js"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
-      const lines = (stream) => createInterface({ input: stream })[Symbol.asyncIterator]();
-      const [answers, log] = [lines(till.stdout), lines(till.stderr)];
+      const [answers, log] = [lines(till.stdout, "the till"), lines(till.stderr, "the till’s log")];
       return {
-        price: async (amount) => (till.stdin.write(`${amount}\n`), (await answers.next()).value),
-        logged: async (text) => {
-          while (!(await log.next()).value.includes(text));
-        },
-        end: () => new Promise((resolve) => till.once("exit", resolve).stdin.end()),
+        price: (amount) => (till.stdin.write(`${amount}\n`), answers.next()),
+        logged: (text) => log.find(new RegExp(text)),
+        end: () => (till.stdin.end(), ended(till, "the end of the till")),
         kill: () => till.kill("SIGKILL"),
       };
     };

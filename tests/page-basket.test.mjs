@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { agrees, decision, onDemo, shown, visit } from "./support/page.mjs";
+import { agrees, decision, hasCount, hasValue, onDemo, shown, visit } from "./support/page.mjs";
+import { eventually } from "./support/wait.mjs";
 
 const ID = "5f0f1a2b-0000-4000-8000-000000000003";
 
@@ -18,24 +19,26 @@ const on = onDemo(async (host) => {
 });
 
 const property = (scope, name) => scope.getByRole("group", { name: `Property ${name}` });
-const sent = async (page) => {
-  const details = page.getByRole("group").filter({ has: page.getByText("Request and response, for developers") });
-  if (!(await page.getByLabel("Request", { exact: true }).isVisible())) await page.getByText("Request and response, for developers").click();
-  return details.getByLabel("Request", { exact: true }).innerText();
+
+/** Waits until what the host is asked fits a pattern. */
+const asks = async (page, pattern) => {
+  const request = page.getByLabel("Request", { exact: true });
+  if (!(await request.isVisible())) await page.getByText("Request and response, for developers").click();
+  await eventually(async () => assert.match(await request.innerText(), pattern));
 };
 
 test("a property offers the rule's own values, and yes is sent as yes and not as a text", () => visit(on, `#/preview/project/${ID}`, async (page) => {
   await shown(decision(page), "Must not be sold");
   const offered = property(page, "certified").getByRole("group", { name: "Values in the rules" }).getByRole("button");
-  assert.deepEqual(await offered.allInnerTexts(), ["FSC", "yes"]);
+  await eventually(async () => assert.deepEqual(await offered.allInnerTexts(), ["FSC", "yes"]));
   await offered.getByText("yes").click();
   await property(page, "organic").getByLabel("organic", { exact: true }).selectOption("yes");
   await shown(decision(page), "May be sold");
   await agrees(page);
-  assert.match(await sent(page), /"certified": true,\s+"organic": true/);
+  await asks(page, /"certified": true,\s+"organic": true/);
   await offered.getByText("FSC").click();
   await shown(decision(page), "May be sold");
-  assert.match(await sent(page), /"certified": "FSC"/);
+  await asks(page, /"certified": "FSC"/);
   // The text that looks like the value is another value.
   await property(page, "certified").getByLabel("certified", { exact: true }).fill("true");
   await shown(decision(page), "Must not be sold");
@@ -44,7 +47,9 @@ test("a property offers the rule's own values, and yes is sent as yes and not as
 
 test("the lines of a basket carry texts, booleans and numbers, and the project decides them", () => visit(on, "#/preview/basket", async (page) => {
   await page.getByLabel("Project", { exact: true }).selectOption("Green house");
-  const [bread, beer, cigars] = await page.getByRole("list").filter({ has: page.getByLabel("Item id") }).getByRole("listitem").filter({ has: page.getByLabel("Item id") }).all();
+  const lines = page.getByRole("list").filter({ has: page.getByLabel("Item id") }).getByRole("listitem").filter({ has: page.getByLabel("Item id") });
+  await hasCount(lines, 3);
+  const [bread, beer, cigars] = await lines.all();
   await shown(decision(page), "Remove 3 items");
   for (const line of [bread, beer, cigars]) {
     await property(line, "certified").getByRole("button", { name: "yes" }).click();
@@ -56,7 +61,7 @@ test("the lines of a basket carry texts, booleans and numbers, and the project d
   await bread.getByLabel("Kind of value").last().selectOption("number");
   await bread.getByLabel("Value", { exact: true }).fill("2.5");
   await agrees(page);
-  assert.match(await sent(page), /"weight": 2.5/);
+  await asks(page, /"weight": 2.5/);
   await property(bread, "organic").getByLabel("organic", { exact: true }).selectOption("no");
   await shown(decision(page), "Remove 2 items");
   await page.getByText(/^Remove bread\./).waitFor();
@@ -68,7 +73,7 @@ test("the license to ask for is named, and nothing is asked for an item that is 
   await license.waitFor();
   await page.getByRole("checkbox", { name: "alcohol" }).last().check();
   await page.getByText("Remove cigars-10. The customer is too young for this item.").waitFor();
-  assert.equal(await license.count(), 0);
+  await hasCount(license, 0);
   await page.getByLabel("Customer’s age", { exact: true }).fill("30");
   await license.waitFor();
   await agrees(page);
@@ -76,7 +81,7 @@ test("the license to ask for is named, and nothing is asked for an item that is 
 
 test("the demo's cigars need the license for tobacco", () => visit(on, "#/preview/basket", async (page) => {
   const cigars = page.getByRole("listitem").filter({ has: page.locator("input[aria-label='Item id']") }).last();
-  assert.equal(await cigars.getByLabel("Item id").inputValue(), "cigars-10");
-  assert.equal(await cigars.getByRole("checkbox", { name: "tobacco" }).isChecked(), true);
-  assert.equal(await cigars.getByRole("checkbox", { name: "pesticide" }).isChecked(), false);
+  await hasValue(cigars.getByLabel("Item id"), "cigars-10");
+  await cigars.getByRole("checkbox", { name: "tobacco", checked: true }).waitFor();
+  await cigars.getByRole("checkbox", { name: "pesticide", checked: false }).waitFor();
 }));

@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { OUTPUT, signedIn } from "./support/browser.mjs";
-import { agrees, decision, dialog, onDemo, save, shown, visit } from "./support/page.mjs";
-import { clientWith, demo, until } from "./support/program.mjs";
+import { agrees, decision, dialog, hasValue, onDemo, save, shown, visit } from "./support/page.mjs";
+import { clientWith } from "./support/program.mjs";
+import { eventually, until } from "./support/wait.mjs";
 
 const on = onDemo();
 
@@ -25,8 +26,10 @@ describe("a draft is unmistakable", () => {
       await shown(decision(page), "Must not be sold");
       await page.getByText("If you saved this:", { exact: true }).waitFor();
       await page.getByText("Today: May be sold. No rule forbids it.", { exact: true }).waitFor();
-      const card = await page.getByRole("region", { name: "Decision", exact: true }).boundingBox();
-      assert.ok(card.y >= 0 && card.y + card.height <= 740, "the decision is in view while the rule is changed");
+      await eventually(async () => {
+        const card = await page.getByRole("region", { name: "Decision", exact: true }).boundingBox();
+        assert.ok(card.y >= 0 && card.y + card.height <= 740, "the decision is in view while the rule is changed");
+      });
       await page.screenshot({ path: `${OUTPUT}draft-${width}.png` });
       await page.getByText("Request and response of your draft, for developers").click();
       await page.getByText("No till gets this response").waitFor();
@@ -61,7 +64,7 @@ test("a global rule says that it is global, and can be copied as an own one", ()
   await draft(page, "20");
   assert.equal(await page.getByRole("button", { name: "Save this rule…" }).count(), 0);
   await page.getByRole("button", { name: "Copy as my own rule" }).click();
-  assert.equal(await dialog(page).getByLabel("Id", { exact: true }).inputValue(), "own-alcohol");
+  await hasValue(dialog(page).getByLabel("Id", { exact: true }), "own-alcohol");
   await save(page);
   await page.getByText("Saved. The change is in force.").waitFor();
   const stored = await (await on.host.api("GET", "/api/v1/entity-conditions/own-alcohol")).json();
@@ -80,14 +83,14 @@ describe("nothing that was typed is lost silently", () => {
     await agrees(page);
     await page.getByLabel("Condition", { exact: true }).selectOption("energy-drink (draft)");
     await page.getByText("If you saved this:").waitFor();
-    assert.equal(await age(page).inputValue(), "17");
+    await hasValue(age(page), "17");
     await page.getByRole("link", { name: "Conditions" }).click();
     await page.getByText("Draft", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Rates" }).click();
     await page.getByRole("heading", { name: "Rates", level: 1 }).waitFor();
     await page.getByRole("link", { name: "Preview", exact: true }).click();
     await page.getByText("If you saved this:").waitFor();
-    assert.equal(await age(page).inputValue(), "17");
+    await hasValue(age(page), "17");
     await page.getByRole("button", { name: "Discard" }).click();
   }));
 
@@ -100,12 +103,12 @@ describe("nothing that was typed is lost silently", () => {
     await page.getByRole("link", { name: "Projects" }).click();
     await page.getByRole("button", { name: "New project" }).click();
     await dialog(page).getByText("This is your draft, which was not saved.").waitFor();
-    assert.equal(await dialog(page).getByLabel("Name").inputValue(), "Half a project");
+    await hasValue(dialog(page).getByLabel("Name"), "Half a project");
     await dialog(page).getByRole("button", { name: "Cancel" }).click();
     await dialog(page).getByRole("button", { name: "Discard" }).click();
     await dialog(page).first().waitFor({ state: "detached" });
     await page.getByRole("button", { name: "New project" }).click();
-    assert.equal(await dialog(page).getByLabel("Name").inputValue(), "");
+    await hasValue(dialog(page).getByLabel("Name"), "");
   }));
 
   test("a basket survives switching, and other views", () => visit(on, "#/preview/basket", async (page) => {
@@ -115,12 +118,13 @@ describe("nothing that was typed is lost silently", () => {
     await page.getByRole("radio", { name: "A condition" }).check();
     await page.getByRole("radio", { name: "A basket" }).check();
     const ids = () => page.getByLabel("Item id").evaluateAll((inputs) => inputs.map(({ value }) => value));
-    assert.deepEqual(await ids(), ["salt", "beer-0.5l", "cigars-10", "pepper"]);
+    const kept = () => eventually(async () => assert.deepEqual(await ids(), ["salt", "beer-0.5l", "cigars-10", "pepper"]));
+    await kept();
     await page.getByRole("link", { name: "Projects" }).click();
     await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
     await page.getByRole("link", { name: "Preview", exact: true }).click();
     await page.getByText("Lines").waitFor();
-    assert.deepEqual(await ids(), ["salt", "beer-0.5l", "cigars-10", "pepper"]);
+    await kept();
   }));
 
   test("the session's end keeps a form that was open, and nothing of it is stored", async () => {
@@ -137,7 +141,7 @@ describe("nothing that was typed is lost silently", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Draft", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Edit energy-drink" }).click();
-    assert.equal(await dialog(page).getByLabel("Minimum age").inputValue(), "19");
+    await hasValue(dialog(page).getByLabel("Minimum age"), "19");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Sign out" }).click();
     await dialog(page).getByText("Sign out and discard 1 draft?").waitFor();
@@ -154,7 +158,7 @@ describe("nothing that was typed is lost silently", () => {
     assert.equal(question.type(), "beforeunload");
     await question.dismiss();
     await left;
-    assert.equal(await age(page).inputValue(), "17");
+    await hasValue(age(page), "17");
   }));
 });
 
@@ -170,18 +174,18 @@ test("what Preview shows is in its address, to share", () => visit(on, "#/previe
   };
   const other = await signedIn(on.context, on.host, await address("pesticide"));
   await shown(decision(other), "Must not be sold");
-  assert.equal(await other.getByLabel("Item id").inputValue(), "cigars & more");
-  assert.equal(await other.getByRole("checkbox", { name: "pesticide" }).isChecked(), true);
+  await hasValue(other.getByLabel("Item id"), "cigars & more");
+  await other.getByRole("checkbox", { name: "pesticide", checked: true }).waitFor();
   await other.close();
 
   await page.getByRole("radio", { name: "A basket" }).check();
   // Until the basket is there, the label is that of the one item.
-  await until(async () => (await page.getByLabel("Item id").first().inputValue()) === "bread", "the basket is shown");
+  await hasValue(page.getByLabel("Item id").first(), "bread", "the basket is shown");
   await page.getByLabel("Item id").first().fill("rye");
   await page.getByLabel("Customer’s age", { exact: true }).fill("77");
   const basket = await signedIn(on.context, on.host, await address("age=77"));
-  await until(async () => (await basket.getByLabel("Item id").first().inputValue()) === "rye", "the basket is as in the address");
-  assert.equal(await basket.getByLabel("Customer’s age", { exact: true }).inputValue(), "77");
+  await hasValue(basket.getByLabel("Item id").first(), "rye", "the basket is as in the address");
+  await hasValue(basket.getByLabel("Customer’s age", { exact: true }), "77");
   await basket.close();
 
   const shared = await signedIn(on.context, on.host, `#/preview/condition/energy-drink?age=16&draft=${encodeURIComponent(JSON.stringify({ id: "energy-drink", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } }))}`);

@@ -10,6 +10,7 @@ import { OUTPUT } from "./support/browser.mjs";
 import { control, firefox, open, shows, signedIn } from "./support/firefox.mjs";
 import { demo } from "./support/program.mjs";
 import { serve } from "./support/serve.mjs";
+import { eventually, within } from "./support/wait.mjs";
 
 const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -35,7 +36,8 @@ test("every vector is answered as expected", async () => {
   const site = await serve(ROOT);
   const page = await open(browser, `${site.url}/blank`);
   const files = readdirSync(`${ROOT}/tests/vectors`, { recursive: true }).filter((name) => name.endsWith(".json"));
-  const { ran, wrong } = await page.evaluate(async (files) => (await import("/tests/support/every-vector.mjs")).answerAll(files), files);
+  const all = page.evaluate(async (files) => (await import("/tests/support/every-vector.mjs")).answerAll(files), files);
+  const { ran, wrong } = await within(all, "the answers to all vectors", 120_000);
   assert.deepEqual(wrong, []);
   assert.ok(ran > 900, `${ran}`);
   assert.deepEqual(page.faults, []);
@@ -47,7 +49,7 @@ test("every vector is answered as expected", async () => {
 const visit = (hash, work) => async () => {
   signed.faults = [];
   const go = (to) => new Promise((resolve) => (addEventListener("hashchange", () => resolve(), { once: true }), (location.hash = to)));
-  await signed.evaluate(go, hash);
+  await within(signed.evaluate(go, hash), `the address ${hash}`);
   await work(signed);
   assert.deepEqual(signed.faults, []);
   await signed.screenshot({ path: `${OUTPUT}firefox-${hash.replace(/\W+/g, "-").replace(/^-/, "")}.png`, fullPage: true });
@@ -119,15 +121,15 @@ test("the history of a rate is a chart that is read with the keyboard", visit("#
   await page.keyboard.press("End");
   const last = await value();
   await page.keyboard.press("Home");
-  assert.notEqual(await value(), last);
+  await eventually(async () => assert.notEqual(await value(), last));
   // A click picks a value, and the arrow keys go on from there.
   await page.evaluate(() => document.activeElement.blur());
   const plot = await page.$(".plot-area").then((area) => area.boundingBox());
   await page.mouse.click(plot.x + plot.width / 2, plot.y + plot.height / 2);
-  assert.equal(await page.evaluate(() => document.activeElement.type), "range", "the chart has the focus");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.type), "range", "the chart has the focus"));
   const picked = await value();
   await page.keyboard.press("ArrowLeft");
-  assert.notEqual(await value(), picked);
+  await eventually(async () => assert.notEqual(await value(), picked));
 }));
 
 test("the messages of a unit are read", visit("#/rates/FI-001/messages", async (page) => {

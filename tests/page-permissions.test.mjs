@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 
 import { browser, signedIn } from "./support/browser.mjs";
-import { agrees, decision, expected, onDemo, shown, visit } from "./support/page.mjs";
+import { UNREACHABLE, agrees, decision, expected, onDemo, shown, visit } from "./support/page.mjs";
 import { clientWith, demo } from "./support/program.mjs";
 
 const on = onDemo();
@@ -61,7 +61,7 @@ test("the badge recovers when the host does, without a keystroke", () => visit(o
   await page.getByText("The host cannot be reached. Decided in this page only").waitFor();
   await page.unroute("**/evaluate");
   await agrees(page);
-  page.faults = page.faults.filter((fault) => !fault.includes("Failed to load resource"));
+  expected(page, UNREACHABLE);
 }));
 
 test("a condition that is switched off is called that", async () => {

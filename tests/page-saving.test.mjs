@@ -6,14 +6,16 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 
 import { OUTPUT, signedIn } from "./support/browser.mjs";
-import { decision, dialog, expected, onDemo, save, shown, visit } from "./support/page.mjs";
+import { decision, dialog, expected, hasCount, hasValue, onDemo, save, shown, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
+import { eventually } from "./support/wait.mjs";
 
 const ODD = "5f0f1a2b-0000-4000-8000-000000000001";
 
 const on = onDemo();
 
-const put = async (path, body, headers) => assert.ok((await on.host.api("PUT", path, body, headers)).ok, path);
+/** Puts something new, 201, or something instead of what is there, 200. */
+const put = async (status, path, body) => assert.equal((await on.host.api("PUT", path, body)).status, status, path);
 const project = (id) => `/api/v1/projects/${id}`;
 const condition = (id) => `/api/v1/entity-conditions/${id}`;
 const stored = async (path) => (await on.host.api("GET", path)).json();
@@ -34,7 +36,7 @@ describe("values stay as they are", () => {
       { type: "BLACKLISTEDITEMS", itemIds: ["b ", "a"], exclusive: false },
     ],
   };
-  before(() => put(project(ODD), body));
+  before(() => put(201, project(ODD), body));
 
   test("reviewing an unchanged project finds nothing to save", () => visit(on, "#/projects", async (page) => {
     const sent = writes(page);
@@ -52,7 +54,7 @@ describe("values stay as they are", () => {
     await page.keyboard.insertText("\nnew");
     await review(page);
     await dialog(page).getByText("added: new").waitFor();
-    assert.equal(await dialog(page).getByText(/removed: /).count(), 0, "nothing is removed");
+    await hasCount(dialog(page).getByText(/removed: /), 0, "nothing is removed");
     await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved. The change is in force.").waitFor();
     const { name, restrictions } = await stored(project(ODD));
@@ -80,17 +82,19 @@ describe("two people change the same thing", () => {
   const rule = (values) => ({ name: "Shared", restrictions: [{ type: "WHITELIST", propertyName: "group", allowedValues: values, exclusive: false }] });
 
   test("what was added and removed on each side is shown, and what is shown is what is saved", () => visit(on, "#/projects", async (page) => {
-    await put(project(id), rule(["timber", "glass"]));
+    await put(201, project(id), rule(["timber", "glass"]));
     await page.getByRole("button", { name: "Edit Shared" }).click();
     await dialog(page).getByLabel("Values, one per line").fill("timber\nglass\nsteel");
-    await put(project(id), rule(["timber", "paint"]));
+    await put(200, project(id), rule(["timber", "paint"]));
     await save(page);
     const theirs = dialog(page).locator(".side").filter({ hasText: "What they changed" });
     const mine = dialog(page).locator(".side").filter({ hasText: "What saving yours would change now" });
     await theirs.waitFor();
-    assert.deepEqual(await theirs.locator("ins, del").allTextContents(), ["−removed: glass", "+added: paint"]);
-    assert.deepEqual(await mine.locator("ins, del").allTextContents(), ["−removed: paint", "+added: glass", "+added: steel"]);
-    assert.equal(await dialog(page).getByLabel("Values, one per line").isVisible(), false, "the form cannot drift from what is shown");
+    const has = (side, changes) => eventually(async () => assert.deepEqual(await side.locator("ins, del").allTextContents(), changes));
+    await has(theirs, ["−removed: glass", "+added: paint"]);
+    await has(mine, ["−removed: paint", "+added: glass", "+added: steel"]);
+    // The form cannot drift from what is shown.
+    await dialog(page).getByLabel("Values, one per line").waitFor({ state: "hidden" });
     await page.screenshot({ path: `${OUTPUT}collision.png` });
     await dialog(page).getByRole("button", { name: "Save mine instead" }).click();
     await page.getByText("Saved. The change is in force.").waitFor();
@@ -99,10 +103,10 @@ describe("two people change the same thing", () => {
   }));
 
   test("mine can be changed again, against theirs", () => visit(on, "#/conditions", async (page) => {
-    await put(condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
+    await put(200, condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
     await page.getByRole("button", { name: "Edit energy-drink" }).click();
     await dialog(page).getByLabel("Minimum age").fill("14");
-    await put(condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 13 } });
+    await put(200, condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 13 } });
     await save(page);
     await dialog(page).getByRole("button", { name: "Change mine" }).click();
     await dialog(page).getByLabel("Minimum age").fill("16");
@@ -111,7 +115,7 @@ describe("two people change the same thing", () => {
     await dialog(page).getByText("added: 16").waitFor();
     await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".row").getByText("Customers must be 16 or older").waitFor();
-    await put(condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
+    await put(200, condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
     expected(page, 412);
   }));
 });
@@ -139,7 +143,7 @@ describe("an id that exists", () => {
     await dialog(page).getByText("This id exists: open it").waitFor();
     await dialog(page).getByRole("button", { name: "open it" }).click();
     await dialog(page).getByRole("heading", { name: "Edit energy-drink" }).waitFor();
-    assert.equal(await dialog(page).getByLabel("Minimum age").inputValue(), "15");
+    await hasValue(dialog(page).getByLabel("Minimum age"), "15");
     assert.deepEqual(sent, []);
   }));
 
@@ -152,7 +156,7 @@ describe("an id that exists", () => {
       Object.defineProperty(document, "hidden", { value: true, configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));
     });
-    await put(condition("faster"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 30 } });
+    await put(201, condition("faster"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 30 } });
     await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
     await dialog(page).getByText("This id exists: open it").waitFor();
     assert.equal(await dialog(page).getByText("Save mine").count(), 0);
@@ -167,7 +171,7 @@ describe("an id that exists", () => {
     await review(page);
     await dialog(page).getByRole("button", { name: "open it" }).click();
     await page.getByText("A global rule.").waitFor();
-    assert.equal(await page.getByLabel("Condition", { exact: true }).inputValue(), "alcohol");
+    await hasValue(page.getByLabel("Condition", { exact: true }), "alcohol");
   }));
 });
 
@@ -177,21 +181,25 @@ describe("faults stand at their fields, in words of a shop", () => {
   test("of a condition that is tried out", () => visit(on, "", async (page) => {
     await page.getByLabel("Condition", { exact: true }).selectOption("A new condition…");
     await page.getByLabel("Id", { exact: true }).fill("no spaces");
-    const at = async (label) => page.locator(`#${await page.getByLabel(label, { exact: true }).getAttribute("aria-describedby").then((ids) => ids.split(" ").at(-1))}`);
-    assert.equal(await (await at("Id")).innerText(), "The id may hold letters, digits, . _ : and -");
+    const says = (label, fault) =>
+      eventually(async () => {
+        const ids = await page.getByLabel(label, { exact: true }).getAttribute("aria-describedby");
+        assert.equal(await page.locator(`#${ids.split(" ").at(-1)}`).innerText(), fault);
+      });
+    await says("Id", "The id may hold letters, digits, . _ : and -");
     await page.getByLabel("Id", { exact: true }).fill("x".repeat(65));
-    assert.equal(await (await at("Id")).innerText(), "The id may have at most 64 characters.");
+    await says("Id", "The id may have at most 64 characters.");
     await page.getByLabel("Id", { exact: true }).fill("knives");
     await page.getByLabel("Minimum age").fill("");
-    assert.equal(await (await at("Minimum age")).innerText(), "Enter a whole number from 0 to 150.");
+    await says("Minimum age", "Enter a whole number from 0 to 150.");
     await shown(decision(page), "Cannot be decided yet");
     assert.doesNotMatch(await page.locator("main").innerText(), NOT_SAID);
     await page.getByLabel("Minimum age").fill("18");
     await page.getByLabel("Item id").fill("");
-    assert.equal(await (await at("Item id")).innerText(), "Enter an item id of at most 256 characters.");
+    await says("Item id", "Enter an item id of at most 256 characters.");
     await page.getByLabel("Item id").fill("a");
     await page.getByLabel("Customer’s age", { exact: true }).fill("200");
-    assert.equal(await (await at("Customer’s age")).innerText(), "Enter a whole number from 0 to 150.");
+    await says("Customer’s age", "Enter a whole number from 0 to 150.");
     assert.doesNotMatch(await page.locator("main").innerText(), NOT_SAID);
   }));
 

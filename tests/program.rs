@@ -1,16 +1,16 @@
 //! The program as its user runs it: started, asked, killed, started again.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use crate::support::host::{Program, read, token};
+use crate::support::host::{Program, client, read, token};
+use crate::support::wait::{Lines, output, until};
 
 fn bash(script: &str) -> Output {
-    Command::new("bash").args(["-c", script]).output().unwrap()
+    output(Command::new("bash").args(["-c", script]))
 }
 
 async fn operator(http: &Client, program: &Program, folder: &std::path::Path) -> String {
@@ -44,29 +44,27 @@ async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
     let mut demo = Program::command();
     let demo = demo.args(["demo", "--listen", "127.0.0.1:0"]);
     let mut demo = Killed(demo.stdout(Stdio::piped()).spawn().unwrap());
-    let mut lines = BufReader::new(demo.0.stdout.take().unwrap()).lines();
-    let mut printed = Vec::new();
-    let mut until = |found: &dyn Fn(&str) -> bool| {
-        tokio::task::block_in_place(|| {
-            loop {
-                printed.push(lines.next().expect("it prints more").unwrap());
-                if found(printed.last().unwrap()) {
-                    return printed.clone();
-                }
-            }
-        })
+    let lines = Lines::of("tillgate demo", demo.0.stdout.take().unwrap());
+    let mut explained = Vec::new();
+    let prints = |part: &str| {
+        tokio::task::block_in_place(|| lines.find(part, |line| line.contains(part)));
     };
-    let explained = until(&|line| line.starts_with("curl "));
+    tokio::task::block_in_place(|| {
+        lines.find("curl", |line| {
+            explained.push(line.to_owned());
+            line.starts_with("curl ")
+        })
+    });
     let value = |name: &str| {
         let values = explained
             .iter()
             .filter_map(|line| line.trim().strip_prefix(name));
         values.map(str::trim).next().expect(name).to_owned()
     };
-    until(&|line| line.contains("  ERP      204 No Content  projects.events.v1  "));
-    until(&|line| line.contains("  Loyalty  503 Service Unavailable  x.order-updates.v1  "));
+    prints("  ERP      204 No Content  projects.events.v1  ");
+    prints("  Loyalty  503 Service Unavailable  x.order-updates.v1  ");
 
-    let (http, url) = (Client::new(), value("listening on"));
+    let (http, url) = (client(), value("listening on"));
     let token = token(&http, &url, &value("client id"), &value("secret")).await;
     let get = async |path: &str| {
         let request = http.get(format!("{url}/api/v1/{path}")).bearer_auth(&token);
@@ -76,7 +74,10 @@ async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
     };
     assert_eq!(get("webhooks").await.as_array().unwrap().len(), 2);
     // What has come of an attempt is written after the receiver has answered.
-    while get("deliveries?status=RETRYING").await["items"] == json!([]) {}
+    until("a delivery is to be tried again", async || {
+        get("deliveries?status=RETRYING").await["items"] != json!([])
+    })
+    .await;
 
     let event = json!({ "type": "x.order-updates.v1", "data": { "order": 4714 } });
     let sent = http.post(format!("{url}/api/v1/events")).json(&event);
@@ -86,15 +87,14 @@ async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
         (202, &json!(2)),
         "{answer}"
     );
-    until(&|line| {
-        line.ends_with(r#"  ERP      204 No Content  x.order-updates.v1  {"order":4714}"#)
-    });
+    let delivered = r#"  ERP      204 No Content  x.order-updates.v1  {"order":4714}"#;
+    tokio::task::block_in_place(|| lines.find(delivered, |line| line.ends_with(delivered)));
 }
 
 #[tokio::test]
 async fn what_was_acknowledged_is_there_after_kill_9() {
     let folder = tempfile::tempdir().unwrap();
-    let http = Client::new();
+    let http = client();
     let path = "/api/v1/global-entity-conditions/beer";
     let body = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
     {
@@ -131,10 +131,7 @@ fn a_second_program_on_the_same_folder_says_so() {
     let _first = Program::serve(folder.path());
     let store = format!("embedded:{}", folder.path().display());
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", &store];
-    let second = Command::new(env!("CARGO_BIN_EXE_tillgate"))
-        .args(arguments)
-        .output()
-        .unwrap();
+    let second = output(Program::command().args(arguments));
     assert_eq!(second.status.code(), Some(1));
     let told = String::from_utf8(second.stderr).unwrap();
     assert!(told.contains("another process"), "{told}");
@@ -163,11 +160,9 @@ fn what_is_wrong_with_the_configuration_is_named() {
     ];
     for (content, named) in rows {
         std::fs::write(&file, content).unwrap();
-        let program = Command::new(env!("CARGO_BIN_EXE_tillgate"))
-            .args(["serve", "--print-config", "--config"])
-            .arg(&file)
-            .output()
-            .unwrap();
+        let mut command = Program::command();
+        command.args(["serve", "--print-config", "--config"]);
+        let program = output(command.arg(&file));
         assert_eq!(program.status.code(), Some(1), "{content}");
         let told = String::from_utf8(program.stderr).unwrap();
         assert!(told.contains(named), "{content}: {told}");
@@ -176,10 +171,7 @@ fn what_is_wrong_with_the_configuration_is_named() {
 
 #[test]
 fn the_version_names_the_module() {
-    let program = Command::new(env!("CARGO_BIN_EXE_tillgate"))
-        .arg("--version")
-        .output()
-        .unwrap();
+    let program = output(Program::command().arg("--version"));
     let told = String::from_utf8(program.stdout).unwrap();
     assert!(told.contains(tillgate::engine::MODULE_SHA256), "{told}");
 }

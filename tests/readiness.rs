@@ -11,9 +11,10 @@ use tillgate::config::Config;
 use tillgate::observe::readiness::{Found, Readiness, State, Status};
 use tillgate::store::Store;
 
-use crate::support::host::{Host, Program};
-use crate::support::redis::{DEADLINE, Server};
+use crate::support::host::{Host, Program, client};
+use crate::support::redis::Server;
 use crate::support::switched::Switched;
+use crate::support::wait::answered;
 
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -34,9 +35,8 @@ impl Watched {
     }
 
     async fn get(&self, path: &str) -> (u16, String) {
-        let answer = reqwest::get(format!("{}{path}", self.host.url))
-            .await
-            .unwrap();
+        let request = self.host.http.get(format!("{}{path}", self.host.url));
+        let answer = request.send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
 
@@ -241,32 +241,30 @@ async fn the_log_says_once_each_way_that_redis_is_away_and_a_password_is_nowhere
         .env("TILLGATE_LOG__FORMAT", "json")
         .stderr(std::fs::File::create(&log).unwrap());
     let program = Program::spawn(&mut command, "");
-    let mut answers = Vec::new();
+    let (http, mut answers) = (client(), Vec::new());
+    let get = async |path: &str| {
+        let request = http.get(format!("{}{path}", program.url));
+        request.send().await.unwrap().text().await.unwrap()
+    };
     let mut until = async |expected: &str| {
-        let begin = std::time::Instant::now();
-        loop {
-            let answer = reqwest::get(format!("{}/readyz", program.url))
-                .await
-                .unwrap();
-            let body = answer.text().await.unwrap();
-            answers.push(body.clone());
-            let body: Value = serde_json::from_str(&body).unwrap();
+        answered(expected, async || {
+            let text = get("/readyz").await;
+            answers.push(text.clone());
+            let body: Value = serde_json::from_str(&text).unwrap();
             if body["status"] == expected {
-                return;
+                Ok(())
+            } else {
+                Err(text)
             }
-            assert!(begin.elapsed() < DEADLINE, "{body}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        })
+        .await;
     };
     until("ready").await;
     redis.kill();
     until("degraded").await;
     redis.restart();
     until("ready").await;
-    let metrics = reqwest::get(format!("{}/metrics", program.url))
-        .await
-        .unwrap();
-    answers.push(metrics.text().await.unwrap());
+    answers.push(get("/metrics").await);
     let log = std::fs::read_to_string(&log).unwrap();
     let said = |text: &str| log.lines().filter(|line| line.contains(text)).count();
     assert_eq!(

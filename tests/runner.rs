@@ -17,6 +17,8 @@ use tillgate::jobs::{Queue, Runner, Scope, Work};
 use tillgate::store::{MemoryStore, Partition, Store};
 use tokio::runtime::Handle;
 
+use crate::support::wait::{until, within};
+
 const QUEUE: &str = "deliveries";
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -97,7 +99,8 @@ async fn a_job_whose_hint_was_lost_is_found_by_the_scan() {
     // The clock goes on without anyone hearing of it.
     shop.clock.advance(HOUR);
     let begin = tokio::time::Instant::now();
-    assert_eq!(told.recv().await.as_deref(), Some("later"));
+    let told = within("the job is done", told.recv()).await;
+    assert_eq!(told.as_deref(), Some("later"));
     assert!(begin.elapsed() <= Duration::from_secs(30));
 }
 
@@ -111,9 +114,10 @@ async fn a_host_that_stops_hands_back_what_takes_too_long() {
         std::future::pending::<tillgate::error::Result<()>>()
     });
     shop.enqueue("endless", START).await;
-    while begun.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("the job has begun", async || {
+        begun.load(Ordering::SeqCst) > 0
+    })
+    .await;
     assert_eq!(shop.attempts().await, None, "it is this host's");
     let begin = tokio::time::Instant::now();
     shop.runner.stop().await;
@@ -137,9 +141,11 @@ async fn a_runner_that_is_dropped_ends_its_jobs() {
         }
     });
     shop.enqueue("endless", START).await;
-    while begun.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("the job has begun", async || {
+        begun.load(Ordering::SeqCst) > 0
+    })
+    .await;
     drop(shop.runner);
-    assert!(ended.await.is_err(), "nothing holds on to it any more");
+    let ended = within("the end of the job", ended).await;
+    assert!(ended.is_err(), "nothing holds on to it any more");
 }

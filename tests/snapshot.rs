@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use tillgate::data::records::Records;
 use tillgate::data::snapshot::{Contents, SnapshotWriter};
 use tillgate::store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
 
-use crate::support::host::{Host, Program};
-use crate::support::redis::{DEADLINE, Server};
+use crate::support::host::{Host, Program, client};
+use crate::support::redis::Server;
+use crate::support::wait::{answered, output, until};
 
 const ISSUER: &str = "https://tillgate.example/";
 const CONDITION: &str = "/api/v1/entity-conditions/beer";
@@ -55,7 +56,7 @@ impl Shop {
             redis,
             folder,
             program,
-            http: Client::new(),
+            http: client(),
             client,
             token,
         };
@@ -81,17 +82,11 @@ impl Shop {
             as_of.is_ok_and(|file| file.modified().unwrap() > now)
                 && files(&self.snapshot()).len() > partitions
         };
-        let begin = std::time::Instant::now();
-        while !is_saved() {
-            assert!(begin.elapsed() < DEADLINE, "the snapshot is never written");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until("the snapshot is written", async || is_saved()).await;
         // Once more, so that what was seen is in it whatever was under way.
-        let before = fs::read(self.snapshot().join("as-of.json")).unwrap();
-        while fs::read(self.snapshot().join("as-of.json")).unwrap() == before {
-            assert!(begin.elapsed() < DEADLINE, "the snapshot is not kept");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let as_of = || fs::read(self.snapshot().join("as-of.json")).unwrap();
+        let before = as_of();
+        until("the snapshot is kept", async || as_of() != before).await;
     }
 
     /// Kills the host and its Redis, and starts the host again.
@@ -119,15 +114,15 @@ impl Shop {
 
     /// Decides until an answer is as wanted.
     async fn until(&self, wanted: impl Fn(&Response) -> bool) -> Response {
-        let begin = std::time::Instant::now();
-        loop {
+        answered("the wanted decision", async || {
             let answer = self.decide().await;
             if wanted(&answer) {
-                return answer;
+                Ok(answer)
+            } else {
+                Err(format!("{answer:?}"))
             }
-            assert!(begin.elapsed() < DEADLINE, "{answer:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        })
+        .await
     }
 }
 
@@ -146,10 +141,9 @@ fn serve(redis: &str, folder: &Path) -> std::process::Command {
 
 /// What a start that fails says.
 fn failed_start(redis: &str, folder: &Path) -> String {
-    let mut command = serve(redis, folder);
-    let Output { status, stderr, .. } = command.stderr(Stdio::piped()).output().unwrap();
-    assert_eq!(status.code(), Some(1));
-    String::from_utf8(stderr).unwrap()
+    let ended = output(&mut serve(redis, folder));
+    assert_eq!(ended.status.code(), Some(1));
+    String::from_utf8(ended.stderr).unwrap()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -15,6 +15,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::support::host::Host;
+use crate::support::wait::within;
 use crate::support::wire::message;
 
 const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
@@ -38,6 +39,10 @@ impl Listener {
 
     /// The id of the next event; `None` when the stream has ended.
     async fn next(&mut self) -> Option<String> {
+        within("an event, or the end of the stream", self.read()).await
+    }
+
+    async fn read(&mut self) -> Option<String> {
         loop {
             while let Some((line, rest)) = self.text.split_once('\n') {
                 let id = line.strip_prefix("id:").map(str::to_owned);
@@ -75,13 +80,13 @@ impl Shop {
         catalog["digest"].as_str().unwrap().to_owned()
     }
 
-    /// Changes the catalog; answers its digest.
-    async fn change(&self, minimum_age: usize) -> String {
+    /// Changes the catalog, the first time by a new condition; answers its digest.
+    async fn change(&self, minimum_age: usize, is_first: bool) -> String {
         let path = "/api/v1/entity-conditions/beer";
         let body =
             json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum_age } });
         let put = self.host.send(Method::PUT, path, &self.token, &body).await;
-        assert!(put.0 < 300, "{}", put.1);
+        assert_eq!(put.0, if is_first { 201 } else { 200 }, "{}", put.1);
         self.digest().await
     }
 }
@@ -95,7 +100,7 @@ async fn two_hundred_listeners_are_told_the_newest_digest_and_then_each_change_o
         assert_eq!(listener.next().await.as_ref(), Some(&first));
     }
     for minimum_age in 16..21 {
-        let changed = shop.change(minimum_age).await;
+        let changed = shop.change(minimum_age, minimum_age == 16).await;
         for listener in &mut listeners {
             assert_eq!(listener.next().await.as_ref(), Some(&changed));
         }
@@ -116,10 +121,10 @@ async fn a_new_listener_is_told_the_newest_digest_whoever_has_left() {
         }
         // All of them leave, or one stays.
         listeners.truncate(round % 2);
-        let newest = shop.change(2 * round).await;
+        let newest = shop.change(2 * round, round == 0).await;
         let mut new = shop.listen().await;
         assert_eq!(new.next().await, Some(newest), "round {round}");
-        let changed = shop.change(2 * round + 1).await;
+        let changed = shop.change(2 * round + 1, false).await;
         assert_eq!(new.next().await, Some(changed), "round {round}");
     }
 }
@@ -170,9 +175,12 @@ async fn join_slowly(url: &str, token: &str) -> (TcpStream, Vec<u8>) {
     let request = message(&format!("GET /{path}"), &headers, "");
     connection.write_all(&request).await.unwrap();
     let mut read = Vec::new();
-    while !read.ends_with(b"\r\n\r\n") {
-        read.push(connection.read_u8().await.unwrap());
-    }
+    let joining = async {
+        while !read.ends_with(b"\r\n\r\n") {
+            read.push(connection.read_u8().await.unwrap());
+        }
+    };
+    within("the head of the answer", joining).await;
     assert!(read.starts_with(b"HTTP/1.1 200"));
     (connection, read)
 }
@@ -191,13 +199,16 @@ async fn a_listener_that_does_not_read_is_disconnected_and_the_others_miss_nothi
             id: id.to_string().into(),
             data: Arc::clone(&data),
         };
-        send.send(event).await.unwrap();
+        within("room for an event", send.send(event)).await.unwrap();
         assert_eq!(reader.next().await, Some(id.to_string()));
     }
     // What was on its way arrives, then the stream ends: it is not the whole.
-    while slow.read_buf(&mut read).await.unwrap() > 0 {
-        assert!(read.len() < EVENTS * EVENT_BYTES, "it misses nothing");
-    }
+    let ending = async {
+        while slow.read_buf(&mut read).await.unwrap() > 0 {
+            assert!(read.len() < EVENTS * EVENT_BYTES, "it misses nothing");
+        }
+    };
+    within("the end of a stream that nobody reads", ending).await;
     let read = String::from_utf8(read).unwrap();
     assert!(read.ends_with("\r\n0\r\n\r\n"), "the answer ends in order");
     let ids: Vec<_> = read

@@ -1,10 +1,10 @@
 //! `tillgate tail`: what it prints, and that it goes on where it was.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::support::host::Program;
 use crate::support::script::{ScriptedHost, Then, response, stream};
+use crate::support::wait::{Lines, ended};
 
 const TOPIC: &str = "cer.public.event.rates-changed.v1";
 
@@ -24,7 +24,8 @@ const UPDATED: &str = r#","updatedRates":[{"exchangeRateType":"SALES","sourceCur
 /// The command, running.
 struct Tail {
     child: Child,
-    lines: Option<BufReader<ChildStdout>>,
+    lines: Option<Lines>,
+    told: Lines,
 }
 
 impl Tail {
@@ -39,15 +40,17 @@ impl Tail {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = child.stdout.take().map(BufReader::new);
-        Self { child, lines }
+        let lines = Lines::of("tillgate tail", child.stdout.take().unwrap());
+        Self {
+            lines: Some(lines),
+            told: Lines::of("tillgate tail's stderr", child.stderr.take().unwrap()),
+            child,
+        }
     }
 
-    fn next(&mut self) -> String {
-        let mut line = String::new();
-        let lines = self.lines.as_mut().unwrap();
-        lines.read_line(&mut line).unwrap();
-        line.trim_end_matches('\n').to_owned()
+    fn next(&self) -> String {
+        let line = self.lines.as_ref().unwrap().next();
+        line.expect("it prints another line")
     }
 
     fn interrupt(self) -> (Option<i32>, String) {
@@ -64,10 +67,9 @@ impl Tail {
 
     /// Waits for the end; answers the exit code and what was printed to stderr.
     fn end(mut self) -> (Option<i32>, String) {
-        let mut told = String::new();
-        let mut errors = self.child.stderr.take().unwrap();
-        errors.read_to_string(&mut told).unwrap();
-        (self.child.wait().unwrap().code(), told)
+        let told = self.told.rest();
+        let status = ended("tillgate tail ends", &mut self.child);
+        (status.code(), told)
     }
 }
 
@@ -91,7 +93,7 @@ fn a_topic_is_followed_beyond_the_end_of_a_token() {
             Then::Wait,
         ),
     ]);
-    let mut tail = Tail::start(&host, &["--tenant", "acme", "--unit", "eu:1"]);
+    let tail = Tail::start(&host, &["--tenant", "acme", "--unit", "eu:1"]);
     assert_eq!(
         tail.next(),
         "2026-11-20T17:40:00.000001Z  se-001  updated SALES 1 EUR = 11.05 SEK (10.77375 with markup)"
@@ -138,7 +140,7 @@ fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
         (away, Then::Close),
         (stream(&second), Then::Wait),
     ]);
-    let mut tail = Tail::start(&host, &["--after", "earliest"]);
+    let tail = Tail::start(&host, &["--after", "earliest"]);
     assert!(tail.next().contains("se-001"));
     assert!(tail.next().contains("se-002"));
     let (code, told) = tail.interrupt();
@@ -160,7 +162,7 @@ fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
 fn json_is_printed_as_it_was_received() {
     let data = r#"{ "publishTime" : "soon", "data": {"rateValue": 1.10} }"#;
     let host = ScriptedHost::start([(stream(&format!("id: 1\ndata: {data}\n\n")), Then::Wait)]);
-    let mut tail = Tail::start(&host, &["--json", "--after", "-a/b"]);
+    let tail = Tail::start(&host, &["--json", "--after", "-a/b"]);
     assert_eq!(tail.next(), data);
     assert_eq!(tail.interrupt().0, Some(0));
     let line = &host.received()[0].line;
@@ -185,7 +187,7 @@ fn what_waiting_does_not_mend_ends_it() {
         (stream(&message("1", "se-001", "")), Then::Close),
         (denied, Then::Close),
     ]);
-    let mut tail = Tail::start(&host, &[]);
+    let tail = Tail::start(&host, &[]);
     assert!(tail.next().contains("se-001"));
     let (code, told) = tail.end();
     assert_eq!(code, Some(1));

@@ -74,7 +74,7 @@ def main(path=ROOT / "js/engine/tillgate_bg.wasm"):
                 passed += 1
                 continue
             failed += 1
-            print(f"{file.relative_to(ROOT)}: {vector['name']}\n  expected {expected}\n  actual   {actual}")
+            print(f"FAILED: {file.relative_to(ROOT)}: {vector['name']}\n  expected {expected}\n  actual   {actual}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { until } from "./support/program.mjs";
+import { until } from "./support/wait.mjs";
 import { freePort, outcome, receiver, shop } from "./support/webhook-shop.mjs";
 
 /** Every secret of these tests contains this. */

@@ -14,6 +14,7 @@ import * as jose from "jose";
 
 import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 import { startExample } from "./support/example-receiver.mjs";
+import { within } from "./support/wait.mjs";
 import { DATA, EMAIL, ISSUER, SIGNATURE_HEADERS, freePort, outcome, receiver, shop } from "./support/webhook-shop.mjs";
 
 const SHARED_KEY = "a shared key of 31 characters ok";
@@ -59,7 +60,8 @@ const LIBRARIES = {
     const program = fileURLToPath(new URL("support/verify_bearer.py", import.meta.url));
     const python = spawn(process.env.PYTHON, [program]);
     python.stdin.end(JSON.stringify({ token, ...expected }));
-    const [claims, refused] = await Promise.all([text(python.stdout), text(python.stderr)]);
+    const printed = Promise.all([text(python.stdout), text(python.stderr)]);
+    const [claims, refused] = await within(printed, "what PyJWT says of a token");
     if (refused) throw new Error(refused);
     return JSON.parse(claims);
   },

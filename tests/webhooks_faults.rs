@@ -15,9 +15,10 @@ use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
 use tillgate::tokens::Credentials;
 use tokio::runtime::Runtime;
 
-use crate::support::host::{Host, Program, read, token};
+use crate::support::host::{Host, Program, client, read, token};
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::redis::Server;
+use crate::support::wait::until;
 
 const TENANT: &str = "acme";
 const TYPE: &str = "x.order-updates.v1";
@@ -84,7 +85,7 @@ struct Integrator {
 
 impl Integrator {
     async fn new(program: &Program, client: &Credentials) -> Self {
-        let (http, url) = (Client::new(), program.url.clone());
+        let (http, url) = (self::client(), program.url.clone());
         let token = token(&http, &url, &client.client_id, &client.client_secret).await;
         Self { http, url, token }
     }
@@ -115,9 +116,10 @@ impl Integrator {
     /// Publishes until each event was accepted.
     async fn publish_all(&self, events: &[String]) {
         for event in events {
-            while !self.publish(event).await {
-                tokio::task::yield_now().await;
-            }
+            until(&format!("{event} is accepted"), async || {
+                self.publish(event).await
+            })
+            .await;
         }
     }
 
@@ -367,9 +369,10 @@ fn a_receiver_that_was_down_for_three_retries_gets_everything() {
         receiver.wait_for(4).await;
         receiver.answer(Answer::Status(204, "", ""));
         let journal = async || integrator.get("/api/v1/deliveries").await["items"][0].clone();
-        while journal().await["status"] != "DELIVERED" {
-            tokio::task::yield_now().await;
-        }
+        until("the event is delivered", async || {
+            journal().await["status"] == "DELIVERED"
+        })
+        .await;
         // The fourth may have been answered either way.
         let received = receiver.received();
         assert!((4..=5).contains(&received.len()), "{received:?}");

@@ -22,6 +22,8 @@ mod host;
 mod load;
 #[path = "../../tests/support/samples.rs"]
 mod samples;
+#[path = "../../tests/support/wait.rs"]
+mod wait;
 
 use self::load::{connect, request, run};
 use self::samples::AGE_REQUEST;

@@ -38,6 +38,8 @@ use uuid::Uuid;
 mod host;
 #[path = "../../tests/support/redis.rs"]
 mod redis_servers;
+#[path = "../../tests/support/wait.rs"]
+mod wait;
 
 use self::host::Host;
 use self::redis_servers::Server;

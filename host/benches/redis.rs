@@ -32,6 +32,8 @@ mod load;
 mod redis_servers;
 #[path = "../../tests/support/samples.rs"]
 mod samples;
+#[path = "../../tests/support/wait.rs"]
+mod wait;
 
 use self::redis_servers::Server;
 

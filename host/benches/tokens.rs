@@ -35,6 +35,8 @@ use tokio::runtime::Runtime;
 mod host;
 #[path = "../../tests/support/load.rs"]
 mod load;
+#[path = "../../tests/support/wait.rs"]
+mod wait;
 
 use host::{Host, Program};
 

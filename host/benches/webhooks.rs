@@ -33,6 +33,8 @@ mod host;
 mod receiver;
 #[path = "../../tests/support/redis.rs"]
 mod redis_servers;
+#[path = "../../tests/support/wait.rs"]
+mod wait;
 
 use self::host::Host;
 use self::receiver::{Receiver, micros};

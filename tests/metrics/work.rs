@@ -14,6 +14,7 @@ use crate::support::exposition::Scrape;
 use crate::support::host::Host;
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::switched::Switched;
+use crate::support::wait::until;
 use crate::webhooks::shop::Shop;
 
 #[tokio::test]
@@ -95,7 +96,8 @@ async fn a_store_that_fails_and_the_age_of_what_is_served_meanwhile_are_seen() {
         .await;
     assert_eq!(status, 503);
     let age = |it: &Scrape, kind| it.sum("tillgate_memory_age_seconds", &[("kind", kind)]);
-    loop {
+    let what = "what fails, the status and the ages of memory are in the metrics";
+    until(what, async || {
         assert_eq!(decide().await, 200);
         let scrape = scrape_until(&host.url, |_| true).await;
         let failed = [("verb", "read"), ("outcome", "unavailable")];
@@ -103,19 +105,18 @@ async fn a_store_that_fails_and_the_age_of_what_is_served_meanwhile_are_seen() {
         let is_degraded = scrape.sum("tillgate_status", &[("status", "degraded")]) == 1.0;
         // Whoever asks is noted until memory is looked at again.
         let ages = ["conditions", "callers"].map(|kind| age(&scrape, kind));
-        if is_failing && is_degraded && ages == [30.0; 2] {
-            break;
-        }
-    }
+        is_failing && is_degraded && ages == [30.0; 2]
+    })
+    .await;
     store.set_away(false);
     clock.advance(Duration::from_secs(10));
-    while scrape_until(&host.url, |_| true)
-        .await
-        .sum("tillgate_memory_age_seconds", &[])
-        > 0.0
-    {
+    until("memory has no age any more", async || {
+        let scrape = scrape_until(&host.url, |_| true).await;
+        let ages = scrape.sum("tillgate_memory_age_seconds", &[]);
         assert_eq!(decide().await, 200);
-    }
+        ages == 0.0
+    })
+    .await;
     store.mute.store(true, std::sync::atomic::Ordering::SeqCst);
     let (status, _) = host
         .send(Method::DELETE, ALCOHOL, &token, &Value::Null)

@@ -128,6 +128,7 @@ async fn make(shop: &Shop, command: &Command) {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let answer = response.text().await.unwrap();
+    // What others have done meanwhile decides which it is: never a failure of the host.
     assert!(
         [200, 201, 204, 400, 404, 409].contains(&status),
         "{status} {answer}"
@@ -235,6 +236,7 @@ async fn a_unit_is_never_removed_while_another_is_put_below_it() {
                 .0
         };
         let answers = tokio::join!(remove(), put());
+        // Whichever comes first keeps the other from happening.
         assert!([(204, 409), (409, 201)].contains(&answers), "{answers:?}");
     }
 }

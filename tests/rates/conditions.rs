@@ -269,7 +269,7 @@ async fn every_change_of_rates_has_its_audit_line_once() {
         operator["clientId"].as_str().unwrap(),
         operator["clientSecret"].as_str().unwrap(),
     );
-    let http = reqwest::Client::new();
+    let http = crate::support::host::client();
     let token = crate::support::host::token(&http, &program.url, id, secret).await;
     let correlation = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
     let send = async |method: Method, path: &str, body: &str| {

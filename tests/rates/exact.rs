@@ -35,8 +35,8 @@ const EUR_SEK: &str = r#""currencyIdFrom":"EUR","currencyIdTo":"SEK""#;
 const SENT_SEK_EUR: &str = r#""sourceCurrencyCode":"SEK","targetCurrencyCode":"EUR""#;
 const SENT_EUR_SEK: &str = r#""sourceCurrencyCode":"EUR","targetCurrencyCode":"SEK""#;
 
-/// The text that is answered to a request with a body of text.
-async fn put(shop: &Shop, path: &str, body: String) -> String {
+/// The text that is answered with this status to a request with a body of text.
+async fn put(shop: &Shop, status: u16, path: &str, body: String) -> String {
     let request = shop
         .host
         .request(Method::PUT, &format!("/api/v1/{path}"), &shop.token);
@@ -44,7 +44,7 @@ async fn put(shop: &Shop, path: &str, body: String) -> String {
         .header("content-type", "application/json")
         .body(body);
     let response = request.send().await.unwrap();
-    assert!(response.status().is_success());
+    assert_eq!(response.status(), status);
     response.text().await.unwrap()
 }
 
@@ -53,17 +53,18 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
     let shop = Shop::with_units().await;
     let mut listener = Listener::join(&shop, "businessUnitId=SE-1").await;
     let path = "business-units/C/exchange-rates/SALES/SEK/EUR";
-    for (given, value, opposite) in RATES {
+    for (at, (given, value, opposite)) in RATES.iter().enumerate() {
         let body = || format!(r#"{{"rateValue": {given} }}"#);
         // 1.10 after 1.1, and 0.000001 after 1e-6, are the same: there is no message.
         let is_message = !["1.10", "0.000001"].contains(given);
-        let dry = put(&shop, &format!("{path}?dryRun=true"), body()).await;
+        let dry = put(&shop, 200, &format!("{path}?dryRun=true"), body()).await;
         if is_message {
             assert_eq!(member(&dry, SENT_SEK_EUR, "rateValue"), *value);
             assert_eq!(member(&dry, SENT_EUR_SEK, "rateValue"), *opposite);
         }
         shop.clock.advance(std::time::Duration::from_secs(1));
-        let set = put(&shop, path, body()).await;
+        let status = if at == 0 { 201 } else { 200 };
+        let set = put(&shop, status, path, body()).await;
         assert_eq!(member(&set, SEK_EUR, "rateValue"), *value);
         shop.host.run_due().await;
         for path in [path, "business-units/C/exchange-rates"] {
@@ -131,7 +132,7 @@ async fn a_markup_of_a_ten_thousandth_of_a_percent_counts() {
     let shop = Shop::with_units().await;
     shop.set("C", "SEK", "EUR", "11.05").await;
     let body = r#"{"type":"STORE","parentId":"SE","markupPercentage":0.0001}"#;
-    let unit = put(&shop, "business-units/SE-1", body.to_owned()).await;
+    let unit = put(&shop, 200, "business-units/SE-1", body.to_owned()).await;
     assert_eq!(member(&unit, "", "markupPercentage"), "0.0001");
     let used = shop.text("exchange-rates?businessUnit=SE-1").await;
     // 11.05 × 0.999999, and 1 ÷ 11.05 × 0.999999, each rounded once.
@@ -144,7 +145,7 @@ async fn a_markup_of_a_ten_thousandth_of_a_percent_counts() {
         ("1e-4", "0.0001"),
     ] {
         let body = format!(r#"{{"type":"STORE","parentId":"SE","markupPercentage":{given}}}"#);
-        put(&shop, "business-units/SE-1", body).await;
+        put(&shop, 200, "business-units/SE-1", body).await;
         let unit = shop.text("business-units/SE-1").await;
         assert_eq!(member(&unit, "", "markupPercentage"), value);
     }

@@ -5,6 +5,7 @@ use reqwest::{Method, Response};
 use serde_json::Value;
 
 use super::fixture::Shop;
+use crate::support::wait::within;
 
 const TOPIC: &str = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
@@ -69,16 +70,23 @@ impl Listener {
 
     /// The next event with data; `None` when the stream has ended.
     pub async fn next(&mut self) -> Option<Event> {
-        loop {
-            let event = self.next_of_any_kind().await?;
-            if !event.data.is_empty() {
-                return Some(event);
+        let coming = async {
+            loop {
+                let event = self.read().await?;
+                if !event.data.is_empty() {
+                    return Some(event);
+                }
             }
-        }
+        };
+        within("an event with data, or the end of the stream", coming).await
     }
 
     /// The next event that has an id.
     pub async fn next_of_any_kind(&mut self) -> Option<Event> {
+        within("an event, or the end of the stream", self.read()).await
+    }
+
+    async fn read(&mut self) -> Option<Event> {
         loop {
             while let Some((block, rest)) = self.text.split_once("\n\n") {
                 let event = parse(block);

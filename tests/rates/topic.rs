@@ -11,6 +11,7 @@ use tillgate::clock::Clock;
 use super::fixture::Shop;
 use super::listener::Listener;
 use crate::support::host::Host;
+use crate::support::wait::within;
 use crate::support::wire::message;
 
 const NONE: Value = Value::Null;
@@ -29,11 +30,12 @@ async fn another(shop: &Shop) -> String {
     token
 }
 
-async fn set_as(shop: &Shop, token: &str, value: u32) {
+/// Sets a rate of the other tenant, the first time if there is none yet.
+async fn set_as(shop: &Shop, token: &str, value: u32, is_first: bool) {
     let path = "/api/v1/business-units/C/exchange-rates/SALES/SEK/EUR";
     let body = json!({ "rateValue": value });
     let put = shop.host.send(Method::PUT, path, token, &body).await;
-    assert!(put.0 < 300, "{}", put.1);
+    assert_eq!(put.0, if is_first { 201 } else { 200 }, "{}", put.1);
     shop.host.run_due().await;
 }
 
@@ -109,7 +111,7 @@ async fn nobody_hears_of_another_tenant() {
     let own = Listener::ask(&shop, &other, "after=earliest", None);
     let mut own = own.await.unwrap();
     shop.set("C", "SEK", "EUR", "10").await;
-    set_as(&shop, &other, 12).await;
+    set_as(&shop, &other, 12, true).await;
     let event = own.next().await.unwrap();
     assert_eq!(event.json()["attributes"]["Tenant-Id"], "zeta");
     let refused = Listener::ask(&shop, &shop.token, "tenantId=zeta", None).await;
@@ -133,7 +135,7 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
     let all = Listener::ask(&shop, &operator, "", None);
     let mut all = all.await.unwrap();
     shop.set("C", "SEK", "EUR", "10").await;
-    set_as(&shop, &other, 12).await;
+    set_as(&shop, &other, 12, true).await;
     let mut heard = all.shops(4).await;
     heard.sort();
     assert_eq!(heard, ["C-1", "S", "SE-1", "SE-2"]);
@@ -144,7 +146,7 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
     // of the one that it has read to the end nor of the other, whose first messages are older.
     shop.clock.advance(Duration::from_secs(600));
     shop.set("SE-1", "SEK", "EUR", "11").await;
-    set_as(&shop, &other, 13).await;
+    set_as(&shop, &other, 13, false).await;
     for stop_after in 1..=6 {
         let mut heard = BTreeSet::new();
         let first = Listener::ask(&shop, &operator, "after=earliest", None);
@@ -160,10 +162,13 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
         // What is published now comes after all that was there.
         shop.clock.advance(Duration::from_secs(60));
         let newest = 100 + stop_after;
-        set_as(&shop, &other, newest).await;
-        while !heard.contains(&format!("zeta S {newest}")) {
-            heard.insert(told(&resumed.next().await.unwrap().json()));
-        }
+        set_as(&shop, &other, newest, false).await;
+        let hearing = async {
+            while !heard.contains(&format!("zeta S {newest}")) {
+                heard.insert(told(&resumed.next().await.unwrap().json()));
+            }
+        };
+        within("the newest message", hearing).await;
         heard.retain(|told| !told.starts_with("zeta S 10"));
         let expected = [
             "acme C-1 10",
@@ -282,9 +287,12 @@ async fn a_slow_reader_loses_nothing_and_holds_up_nobody() {
         .await
         .unwrap();
     let mut read = Vec::new();
-    while !read.ends_with(b"\r\n\r\n") {
-        read.push(tokio::io::AsyncReadExt::read_u8(&mut slow).await.unwrap());
-    }
+    let joining = async {
+        while !read.ends_with(b"\r\n\r\n") {
+            read.push(tokio::io::AsyncReadExt::read_u8(&mut slow).await.unwrap());
+        }
+    };
+    within("the head of the answer", joining).await;
     let mut quick = Listener::join(&shop, "businessUnitId=SE-1").await;
     // More than may wait for a listener, and far more bytes than its connection takes in.
     let count = 600;
@@ -297,10 +305,13 @@ async fn a_slow_reader_loses_nothing_and_holds_up_nobody() {
         let text = String::from_utf8_lossy(read);
         text.rfind("event:").is_none() && text.contains(&last)
     };
-    while !seen(&read[read.len().saturating_sub(1 << 15)..]) {
-        let chunk = tokio::io::AsyncReadExt::read_buf(&mut slow, &mut read).await;
-        assert!(chunk.unwrap() > 0);
-    }
+    let catching_up = async {
+        while !seen(&read[read.len().saturating_sub(1 << 15)..]) {
+            let chunk = tokio::io::AsyncReadExt::read_buf(&mut slow, &mut read).await;
+            assert!(chunk.unwrap() > 0);
+        }
+    };
+    within("the last of what the slow reader missed", catching_up).await;
     let text = String::from_utf8(read).unwrap();
     let data = text.lines().filter(|line| line.starts_with("data:"));
     assert_eq!(data.count(), usize::try_from(count).unwrap());

@@ -1,6 +1,5 @@
 //! `tillgate copy` as a program; what is copied is in `store/redis_store/copy.rs`.
 
-use std::process::Command;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +7,9 @@ use tempfile::TempDir;
 use tillgate::clock::SystemClock;
 use tillgate::store::{Commit, CommitId, EmbeddedStore, Op, Partition, Store};
 
+use crate::support::host::Program;
 use crate::support::redis::shared;
+use crate::support::wait::output;
 
 /// A commit with an entry, a message and a job.
 fn commit(name: &str) -> Commit {
@@ -49,11 +50,8 @@ fn the_program_copies_and_prints_what() {
     });
     let to = format!("{}?prefix={:032x}", shared().url(), CommitId::random().0);
     let program = |from: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
-        command
-            .args(["copy", "--from", from, "--to", &to])
-            .output()
-            .unwrap()
+        let mut command = Program::command();
+        output(command.args(["copy", "--from", from, "--to", &to]))
     };
     let from = format!("embedded:{}", path.display());
     let output = program(&from);

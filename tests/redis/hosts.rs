@@ -9,7 +9,8 @@ use tillgate::clock::SystemClock;
 use tillgate::store::{Commit, CommitId, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::Host;
-use crate::support::redis::{DEADLINE, shared, shared_cluster};
+use crate::support::redis::{shared, shared_cluster};
+use crate::support::wait::until;
 
 fn url(of: &str) -> RedisUrl {
     RedisUrl::parse(&format!("{of}?prefix={:032x}", CommitId::random().0))
@@ -28,27 +29,19 @@ async fn a_commit_on_one_host_gives_a_hint_on_another() {
         let (one, other) = (open(&url), open(&url));
         let partition = Partition::new("shop").unwrap();
         let mut hints = other.hints(&partition);
-        let hinted = async {
-            // A hint that is published before the other host listens is lost, so this repeats until one arrives.
-            loop {
-                let commit = Commit {
-                    partition: partition.clone(),
-                    id: CommitId::random(),
-                    checks: Vec::new(),
-                    ops: Vec::new(),
-                };
-                one.commit(commit).await.unwrap();
-                if tokio::time::timeout(Duration::from_millis(50), hints.changed())
-                    .await
-                    .is_ok()
-                {
-                    return;
-                }
-            }
-        };
-        tokio::time::timeout(DEADLINE, hinted)
-            .await
-            .expect("no hint came");
+        // A hint that is published before the other host listens is lost, so this repeats until one arrives.
+        until("a hint comes", async || {
+            let commit = Commit {
+                partition: partition.clone(),
+                id: CommitId::random(),
+                checks: Vec::new(),
+                ops: Vec::new(),
+            };
+            one.commit(commit).await.unwrap();
+            let hinted = tokio::time::timeout(Duration::from_millis(50), hints.changed());
+            hinted.await.is_ok()
+        })
+        .await;
     }
 }
 
@@ -69,13 +62,9 @@ async fn a_host_sees_its_own_writes_at_once_and_those_of_others_soon() {
         let put = one.send(Method::PUT, &path, &token, &condition).await;
         assert_eq!(put.0, 201, "{}", put.1);
         assert_eq!(one.get(&path, &token).await.0, 200);
-        let seen = async {
-            while other.get(&path, &token).await.0 != 200 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(DEADLINE, seen)
-            .await
-            .expect("the other host does not see it");
+        until("the other host sees it", async || {
+            other.get(&path, &token).await.0 == 200
+        })
+        .await;
     }
 }

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use tillgate::clock::SystemClock;
 use tillgate::store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Store};
 
-use crate::support::redis::{Cluster, Server, free_port, shared, shared_cluster, wait_for};
+use crate::support::host::Program;
+use crate::support::redis::{Cluster, Server, free_port, shared, shared_cluster};
+use crate::support::wait::{output, until, wait_for};
 
 /// The permissions of the user, as `host/store/src/redis/README.md` documents them.
 const PERMISSIONS: [&str; 6] = [
@@ -43,19 +45,13 @@ async fn assert_works(store: &RedisStore) {
 }
 
 fn serve(store: &str, folder: &Path, more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tillgate"))
-        .args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--store",
-            store,
-            "--operator-file",
-        ])
+    let mut command = Program::command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
+        .arg("--operator-file")
         .arg(folder.join("operator.json"))
-        .args(more)
-        .output()
-        .unwrap()
+        .args(more);
+    output(&mut command)
 }
 
 #[tokio::test]
@@ -265,8 +261,9 @@ async fn sentinels_lead_to_the_master_and_after_a_failover_to_the_next() {
     });
     let partition = Partition::new("shop").unwrap();
     let asked = ["row".to_owned()];
-    while store.get(&partition, &asked).await.is_err() {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    until("the store follows its master", async || {
+        store.get(&partition, &asked).await.is_ok()
+    })
+    .await;
     assert_works(&store).await;
 }

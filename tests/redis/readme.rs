@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use reqwest::Client;
 use serde_json::{Value, json};
 
-use crate::support::host::{Program, token};
+use crate::support::host::{Program, client, token};
 use crate::support::redis::{Cluster, Server};
+use crate::support::wait::output;
 
 /// The lines of the section that call the program: from a folder to Redis, as `tests/docs.test.mjs` pastes them too, and
 /// from there to a cluster.
@@ -41,7 +41,7 @@ async fn operator(program: &Program, folder: &Path) -> String {
     let file: Value = serde_json::from_slice(&file).unwrap();
     let text = |member: &str| file[member].as_str().unwrap();
     token(
-        &Client::new(),
+        &client(),
         &program.url,
         text("clientId"),
         text("clientSecret"),
@@ -49,12 +49,12 @@ async fn operator(program: &Program, folder: &Path) -> String {
     .await
 }
 
-async fn has_beer(program: &Program, folder: &Path) -> bool {
+async fn assert_has_beer(program: &Program, folder: &Path) {
     let url = format!("{}/api/v1/entity-conditions/beer", program.url);
-    let asked = Client::new()
+    let asked = client()
         .get(url)
         .bearer_auth(operator(program, folder).await);
-    asked.send().await.unwrap().status() == 200
+    assert_eq!(asked.send().await.unwrap().status(), 200);
 }
 
 #[tokio::test]
@@ -80,17 +80,17 @@ async fn moving_from_one_machine_to_many_works_as_the_readme_says() {
     let mut program = serve(embedded, folder);
     let url = format!("{}/api/v1/global-entity-conditions/beer", program.url);
     let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
-    let put = Client::new()
+    let put = client()
         .put(url)
         .bearer_auth(operator(&program, folder).await)
         .json(&condition);
     assert_eq!(put.send().await.unwrap().status(), 201);
     assert_eq!(program.terminate(), Some(0));
     for (copy, on) in [(to_redis, on_redis), (to_cluster, on_cluster)] {
-        let copied = command(copy, folder).output().unwrap();
+        let copied = output(&mut command(copy, folder));
         assert!(copied.status.success(), "{copied:?}");
         let mut program = serve(on, folder);
-        assert!(has_beer(&program, folder).await);
+        assert_has_beer(&program, folder).await;
         assert_eq!(program.terminate(), Some(0));
     }
 }

@@ -15,9 +15,10 @@ use tempfile::TempDir;
 use tillgate::store::{Partition, RedisUrl, Store};
 use tokio::task::JoinHandle;
 
-use super::load::{open, until, with_prefix};
-use crate::support::host::{Program, token};
-use crate::support::redis::{DEADLINE, Server};
+use super::load::{open, with_prefix};
+use crate::support::host::{Program, client, token};
+use crate::support::redis::Server;
+use crate::support::wait::{DEADLINE, until};
 
 /// The number of concurrent clients of each host.
 const CLIENTS_PER_HOST: usize = 2;
@@ -72,7 +73,7 @@ impl Hosts {
 
     /// Starts the load.
     async fn start_load(&mut self) {
-        let http = Client::new();
+        let http = client();
         let operator = self.operator(&http).await;
         let template = json!({
             "softwareId": "till", "softwareVersion": "1", "name": "A till",
@@ -117,7 +118,7 @@ impl Hosts {
 
     async fn acknowledge(&self, more: usize) {
         let enough = self.done.load(Ordering::SeqCst) + more;
-        until("requests are answered", || {
+        until("requests are answered", async || {
             self.done.load(Ordering::SeqCst) >= enough
         })
         .await;
@@ -150,7 +151,8 @@ impl Hosts {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         };
-        let _late = tokio::time::timeout(DEADLINE * 2, removing).await;
+        // Those that are not removed by then are counted below.
+        let _late = tokio::time::timeout(DEADLINE, removing).await;
         let left = store.scan(&iam, "client/", None, usize::MAX).await.unwrap();
         let left: BTreeSet<_> = left
             .entries

@@ -1,7 +1,6 @@
 //! A host whose server is killed or paused.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -9,9 +8,11 @@ use tillgate::clock::SystemClock;
 
 use super::load::{open, with_prefix};
 use crate::support::host::Host;
-use crate::support::redis::{DEADLINE, Server};
+use crate::support::redis::Server;
+use crate::support::wait::answered;
 
-/// Sends a request until its answer is as wanted; no other status than 200, 201 and 503 may come.
+/// Sends a request until its answer is as wanted: that of a server that is there, 200 or 201, or of one that is away, 503.
+/// Which of them comes before is a matter of time.
 async fn until(
     host: &Host,
     (method, path): (Method, &str),
@@ -19,21 +20,19 @@ async fn until(
     body: &Value,
     wanted: impl Fn(&Response) -> bool,
 ) -> Response {
-    let sending = async {
-        loop {
-            let request = host.request(method.clone(), path, token).json(body);
-            let response = request.send().await.unwrap();
-            let known = [200, 201, 503].contains(&response.status().as_u16());
-            assert!(known, "{}", response.status());
-            if wanted(&response) {
-                return response;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+    let what = format!("the wanted answer to {method} {path}");
+    answered(&what, async || {
+        let request = host.request(method.clone(), path, token).json(body);
+        let response = request.send().await.unwrap();
+        let status = response.status();
+        assert!([200, 201, 503].contains(&status.as_u16()), "{status}");
+        if wanted(&response) {
+            Ok(response)
+        } else {
+            Err(status)
         }
-    };
-    tokio::time::timeout(DEADLINE, sending)
-        .await
-        .expect("the answer never came")
+    })
+    .await
 }
 
 fn is(status: u16) -> impl Fn(&Response) -> bool {

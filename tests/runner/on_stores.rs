@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use super::fixture::{self, *};
 use bytes::Bytes;
@@ -15,6 +14,8 @@ use tillgate::jobs::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
 use tillgate::store::{Op, Partition, Store};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+
+use crate::support::wait::within;
 
 macro_rules! every_store {
     ($behaviours:tt) => {
@@ -53,9 +54,6 @@ every_store!({
 });
 
 const QUEUE: &str = "deliveries";
-
-/// How long a test waits for what must happen by itself.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn runner(on: &Opened) -> Arc<Runner> {
     Arc::new(Runner::new(
@@ -154,8 +152,8 @@ pub async fn a_commit_with_a_job_wakes_the_runner(on: Opened) {
     runner.run_due().await;
     for partition in ["shop-1", "shop-2", "shop-3"] {
         enqueue_in(&on, partition, &["job"], START).await;
-        let told = tokio::time::timeout(PATIENCE, told.recv()).await;
-        assert_eq!(told.unwrap().as_deref(), Some(partition));
+        let told = within("the job of the partition is done", told.recv()).await;
+        assert_eq!(told.as_deref(), Some(partition));
     }
 }
 
@@ -361,7 +359,7 @@ pub async fn a_tenant_with_many_slow_jobs_does_not_hold_up_the_others(on: Opened
     }
     let mut quick = HashSet::new();
     for _ in 0..9 {
-        let told = tokio::time::timeout(PATIENCE, told.recv()).await.unwrap();
+        let told = within("a job is done", told.recv()).await;
         quick.insert(told.unwrap());
     }
     assert_eq!(quick.len(), 3, "{quick:?}");
@@ -409,7 +407,7 @@ pub async fn a_runner_that_stops_lets_jobs_end_and_claims_no_more(on: Opened) {
         }
     });
     enqueue_in(&on, "shop", &["first", "second"], START).await;
-    tokio::time::timeout(PATIENCE, told.recv()).await.unwrap();
+    within("a job has begun", told.recv()).await.unwrap();
     let mut stopping = Box::pin(runner.stop());
     assert!((&mut stopping).now_or_never().is_none(), "a job runs");
     gate.add_permits(2);

@@ -5,15 +5,16 @@
 //! a task. It prints each commit on stdout once it is acknowledged.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::fixture::*;
 use super::folders::copy_of;
 use super::support::failing_disk::FailingDisk;
+use super::support::wait::{DEADLINE, Lines, wait_for};
 use tempfile::TempDir;
 use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
 use tillgate_store::{Commit, CommitId, EmbeddedStore, Health, Partition, Position, Store};
@@ -31,7 +32,7 @@ const MARK: &str = "child: ";
 /// A process of this test binary; killed when dropped.
 pub struct Child {
     process: std::process::Child,
-    lines: std::io::Lines<BufReader<ChildStdout>>,
+    lines: Lines,
 }
 
 impl Child {
@@ -66,15 +67,15 @@ impl Child {
             .env(FOLDER, folder)
             .stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let lines = Lines::of("the child", process.stdout.take().unwrap());
         Self { process, lines }
     }
 
     /// The next line that it prints, `None` when it has ended.
     pub fn line(&mut self) -> Option<String> {
-        let mut lines = self.lines.by_ref().map(Result::unwrap);
         // The test runner prints before the first line, without a line break.
-        lines.find_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
+        std::iter::from_fn(|| self.lines.next())
+            .find_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
     }
 
     /// Ends the limit of its files.
@@ -205,6 +206,7 @@ async fn work(store: EmbeddedStore, filler: usize) {
 /// failure.
 async fn fill(store: EmbeddedStore) {
     let (mut failures, mut done_since) = (0, 0);
+    let begin = Instant::now();
     while failures == 0 || done_since < 20 {
         let id = CommitId::random();
         let mut large = complete(id);
@@ -215,6 +217,7 @@ async fn fill(store: EmbeddedStore) {
             let row = format!("row/{:032x}", id.0);
             let page = store.scan(&partition_of(id), &row, None, 1).await.unwrap();
             assert!(page.entries.is_empty(), "it was not committed");
+            assert!(begin.elapsed() < DEADLINE, "commits go on failing: {error}");
             report(format_args!("failed {error}"));
             (failures, done_since) = (failures + 1, 0);
             std::thread::sleep(Duration::from_millis(5));
@@ -246,9 +249,7 @@ async fn fail_once(store: &EmbeddedStore) {
     }
     assert!(matches!(store.health(), Health::ReadOnly { .. }));
     report("failed");
-    while store.health() != Health::Up {
-        std::thread::yield_now();
-    }
+    wait_for("the store is up again", || store.health() == Health::Up);
     report("up");
     store.commit(commit([append("log", "m")])).await.unwrap();
     report("done");
@@ -346,7 +347,7 @@ pub fn open_when_free(folder: &Path, clock: &Arc<StoppedClock>) -> EmbeddedStore
         match EmbeddedStore::open(folder, clock.clone()) {
             Ok(store) => return store,
             Err(why) => {
-                assert!(begin.elapsed() < Duration::from_secs(60), "{why}");
+                assert!(begin.elapsed() < DEADLINE, "{why}");
                 assert!(why.contains("is open in another process"), "{why}");
             }
         }

@@ -13,6 +13,7 @@ use tillgate_store::{
 };
 
 use crate::support::redis;
+use crate::support::wait::within;
 
 /// The time of a test's clock: the start of 2026.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
@@ -79,7 +80,7 @@ pub fn clock() -> Arc<StoppedClock> {
 
 /// Runs a behaviour on a store.
 pub fn run<F: Future<Output = ()>>(open: fn() -> Opened, behaviour: impl FnOnce(Opened) -> F) {
-    block_on(async { behaviour(open()).await });
+    block_on(async { within("the end of the behaviour", behaviour(open())).await });
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {

@@ -210,12 +210,12 @@ fn another_process_reads_while_the_store_is_open() {
     let folder = TempDir::new().unwrap();
     let store = open(folder.path());
     block_on(store.commit(commit([put("row", "1")]))).unwrap();
-    let read = std::process::Command::new("sqlite3")
+    let mut command = std::process::Command::new("sqlite3");
+    command
         .arg("-readonly")
         .arg(folder.path().join("tillgate.db"))
-        .arg("SELECT name, revision FROM partitions")
-        .output()
-        .unwrap();
+        .arg("SELECT name, revision FROM partitions");
+    let read = crate::support::wait::output(&mut command);
     assert_eq!(String::from_utf8(read.stdout).unwrap(), "tenant|1\n");
     block_on(store.commit(commit([put("row", "2")]))).unwrap();
 }

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use super::fixture::*;
+use super::support::wait::within;
 use tillgate_store::{ChangedPartitions, Hints, Partition, PartitionHints};
 
-/// Waits for a hint. The timeout only makes a failing test end.
 async fn wait_for_hint(hints: &mut Hints) {
-    let hint = tokio::time::timeout(MINUTE, hints.changed()).await;
-    hint.expect("no hint came").unwrap();
+    within("a hint", hints.changed()).await.unwrap();
 }
 
 pub async fn a_commit_gives_a_hint(on: Opened) {
@@ -84,7 +83,7 @@ async fn heard(hints: &mut PartitionHints, expected: &[&str]) {
         .map(|name| Partition::new(name).unwrap())
         .collect();
     while !missing.is_empty() {
-        match tokio::time::timeout(MINUTE, hints.changed()).await.unwrap() {
+        match within("a hint of the partition", hints.changed()).await {
             ChangedPartitions::These(changed) => missing.retain(|name| !changed.contains(name)),
             ChangedPartitions::All => missing.clear(),
         }

@@ -39,12 +39,14 @@ export async function browser(options = {}) {
   return context;
 }
 
-/** Opens a page and collects its errors in `page.faults`. */
+/** Opens a page and collects its errors in `page.faults`, but for those that have a text of `page.expected` in them. */
 export async function open(context, url) {
   const page = await context.newPage();
   page.faults = [];
-  page.on("pageerror", (error) => page.faults.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && page.faults.push(message.text()));
+  page.expected = [];
+  const note = (fault) => page.expected.some((text) => fault.includes(text)) || page.faults.push(fault);
+  page.on("pageerror", (error) => note(String(error)));
+  page.on("console", (message) => message.type() === "error" && note(message.text()));
   await page.goto(url);
   return page;
 }

@@ -1,20 +1,17 @@
 // Starts the receivers of `js/examples/receiver` as their first lines say.
 
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+
+import { endsWithThis, lines } from "./wait.mjs";
 
 export const FOLDER = fileURLToPath(new URL("../../js/examples/receiver/", import.meta.url));
 
 /** Starts a program of that folder. Returns, when it listens, `{ url, line, logged, process }`: the next lines that it prints, and logs. */
 export async function startExample(file, settings) {
   const env = { PATH: process.env.PATH, PORT: "0", ...settings };
-  const started = spawn(process.execPath, [`${FOLDER}${file}`], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const next = (stream) => {
-    const lines = createInterface({ input: stream })[Symbol.asyncIterator]();
-    return async () => (await lines.next()).value;
-  };
-  const [line, logged] = [next(started.stdout), next(started.stderr)];
-  const url = /listening on (http\S+)/.exec(await line())[1];
-  return { url, line, logged, process: started };
+  const started = endsWithThis(spawn(process.execPath, [`${FOLDER}${file}`], { env, stdio: ["ignore", "pipe", "pipe"] }));
+  const [printed, logged] = [lines(started.stdout, file), lines(started.stderr, `the log of ${file}`)];
+  const [, url] = await printed.find(/listening on (http\S+)/);
+  return { url, line: printed.next, logged: logged.next, process: started };
 }

@@ -4,7 +4,6 @@
 //! due, or messages of which nothing says that they are kept.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
-use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -27,6 +26,8 @@ use tillgate::store::portable::Portable;
 use tillgate::store::{MemoryStore, Partition, RedisStore, Store, Unavailable};
 use tillgate::tokens::Credentials;
 use tokio::task::JoinHandle;
+
+use super::wait::{DEADLINE, Lines, ended};
 
 /// The program, where cargo tells.
 pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
@@ -143,6 +144,12 @@ fn left_over(store: &MemoryStore, now: Timestamp) -> Vec<String> {
     }
 }
 
+/// Asks hosts. An answer of which nothing comes any more is an error.
+pub fn client() -> Client {
+    let client = Client::builder().connect_timeout(DEADLINE);
+    client.read_timeout(DEADLINE).build().unwrap()
+}
+
 /// What a store in memory answers, which never waits.
 fn at_once<T>(answer: impl Future<Output = Result<T, Unavailable>>) -> T {
     let answer = answer.now_or_never();
@@ -200,7 +207,7 @@ impl Host {
             app,
             features,
             url,
-            http: Client::new(),
+            http: client(),
             store,
             serving,
         }
@@ -365,25 +372,23 @@ impl Program {
     /// The same of a command that is complete.
     pub fn spawn(command: &mut Command, until: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = lines.next().expect("it prints where it listens").unwrap();
-        let url = first
-            .strip_prefix("listening on ")
-            .expect("the first line")
-            .to_owned();
-        let mut printed = String::new();
-        while !until.is_empty() {
-            let line = lines.next().expect("it prints more").unwrap();
-            printed += &format!("{line}\n");
-            if line.starts_with(until) {
-                break;
-            }
-        }
-        Self {
+        let lines = Lines::of("the program", child.stdout.take().unwrap());
+        // Killed from here on, whatever happens.
+        let mut program = Self {
             child,
-            url,
-            printed,
+            url: String::new(),
+            printed: String::new(),
+        };
+        let first = lines.next().expect("it prints where it listens");
+        let url = first.strip_prefix("listening on ").expect("the first line");
+        url.clone_into(&mut program.url);
+        if !until.is_empty() {
+            lines.find(until, |line| {
+                program.printed += &format!("{line}\n");
+                line.starts_with(until)
+            });
         }
+        program
     }
 
     /// The processor time that it has taken, in seconds.
@@ -394,23 +399,6 @@ impl Program {
         // utime and stime, in hundredths.
         let ticks = |field: usize| fields[field].parse::<f64>().unwrap() / 100.0;
         ticks(11) + ticks(12)
-    }
-
-    /// The memory that it has, in MB.
-    pub fn memory(&self) -> f64 {
-        self.status("VmRSS:")
-    }
-
-    /// The most memory that it has had, in MB.
-    pub fn most_memory(&self) -> f64 {
-        self.status("VmHWM:")
-    }
-
-    fn status(&self, name: &str) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with(name));
-        let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
-        kilobytes.parse::<f64>().unwrap() / 1024.0
     }
 
     /// `kill -9`.
@@ -429,6 +417,6 @@ impl Program {
                 .unwrap()
                 .success()
         );
-        self.child.wait().unwrap().code()
+        ended("the program ends when it is told to", &mut self.child).code()
     }
 }

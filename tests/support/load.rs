@@ -29,7 +29,9 @@ pub async fn connect(address: &str, request: &[u8]) -> Vec<(TcpStream, usize)> {
         let mut answer = vec![0; 4096];
         let mut len = 0;
         let whole = loop {
-            len += connection.read(&mut answer[len..]).await.unwrap();
+            let read = connection.read(&mut answer[len..]).await.unwrap();
+            assert!(read > 0, "the connection ended before the answer");
+            len += read;
             let text = std::str::from_utf8(&answer[..len]).unwrap();
             let Some(head) = text.find("\r\n\r\n") else {
                 continue;

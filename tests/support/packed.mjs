@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { BUILD_DEADLINE_MS } from "./wait.mjs";
+
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const TOOLS = fileURLToPath(new URL("../node_modules/.bin/", import.meta.url));
 export const README = readFileSync(`${ROOT}/js/README.md`, "utf8");
@@ -16,7 +18,7 @@ export const block = (language, text = "") =>
   README.split("```" + language + "\n").slice(1).map((rest) => rest.split("```")[0]).find((block) => block.includes(text));
 
 /** Runs a command and returns what it prints. */
-export const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+export const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: BUILD_DEADLINE_MS });
 
 /** Packs and installs: `{ place, home, packed, end }`. `home` is where it is installed, `packed` the installed package. */
 export function install() {

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
 import { browser, signedIn } from "./browser.mjs";
-import { demo, until } from "./program.mjs";
+import { demo } from "./program.mjs";
+import { eventually } from "./wait.mjs";
 
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
@@ -42,13 +43,24 @@ export async function visit({ context, host }, hash, work) {
   }
 }
 
-/** Removes the refusals of the host that a test brings about from the errors of a page. */
-export const expected = (page, ...statuses) => {
-  page.faults = page.faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
+/** What a browser logs of a request that has got no answer. */
+export const UNREACHABLE = "Failed to load resource";
+
+/** Takes what a test brings about from the errors of a page, also those that it logs later: statuses, or a part of a text. */
+export const expected = (page, ...faults) => {
+  page.expected.push(...faults.map((fault) => (typeof fault === "number" ? `status of ${fault} ` : fault)));
+  page.faults = page.faults.filter((fault) => !page.expected.some((text) => fault.includes(text)));
 };
 
-/** The name of the control that has the focus. */
-export const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+/** The name of the control that has the focus. A test that expects one uses `hasFocus`: the focus may move a moment later. */
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
+
+/** Waits until a control has the focus, by its name or a pattern of it. */
+export const hasFocus = (page, name, why) =>
+  eventually(async () => {
+    if (name instanceof RegExp) assert.match(await focused(page), name, why);
+    else assert.equal(await focused(page), name, why);
+  });
 
 /** Presses Tab until a control has the focus. */
 export async function tabTo(page, name) {
@@ -59,10 +71,37 @@ export async function tabTo(page, name) {
   assert.fail(`the keyboard does not reach ${name}`);
 }
 
+/** Goes to another view, and waits until the one before it is gone. */
+export async function go(page, hash) {
+  const before = await page.evaluateHandle(() => document.querySelector("main").firstElementChild);
+  await page.evaluate((to) => (location.hash = to), hash);
+  await eventually(async () => assert.equal(await before.evaluate((view) => view.isConnected), false, `${hash} is shown`));
+}
+
+/** From now on notes the rows that flash, however short; returns what waits until one with a text has. */
+export async function flashes(page) {
+  await page.evaluate(() => {
+    window.flashed = [];
+    const note = () => document.querySelectorAll(".changed").forEach((row) => window.flashed.push(row.textContent));
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, attributeFilter: ["class"] });
+  });
+  return (text) =>
+    eventually(async () => {
+      const flashed = await page.evaluate(() => window.flashed);
+      assert.ok(flashed.some((row) => row.includes(text)), `a row with ${text} flashes`);
+    });
+}
+
 export const dialog = (page) => page.getByRole("dialog");
 export const decision = (page) => page.locator(".decision-title");
 export const agrees = (page) => page.getByText("The host made the same decision").waitFor();
-export const shown = (locator, text) => until(async () => (await locator.textContent()) === text, `${text} is shown`);
+export const shown = (locator, text) => eventually(async () => assert.equal(await locator.textContent(), text));
+
+/** Waits until a control has a value. */
+export const hasValue = (locator, value, why) => eventually(async () => assert.equal(await locator.inputValue(), value, why));
+
+/** Waits until there are so many. */
+export const hasCount = (locator, count, why) => eventually(async () => assert.equal(await locator.count(), count, why));
 
 /** Saves what is in the dialog, after its review. */
 export async function save(page) {

@@ -6,10 +6,13 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 
-import { until } from "./program.mjs";
+import { until, within } from "./wait.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
 const END = "\x1e";
+
+/** How long pasted lines may take. */
+const DEADLINE_MS = 120_000;
 
 /** A port that is free now. */
 const freePort = () =>
@@ -27,7 +30,7 @@ function script(file, text) {
 }
 
 /** Starts a shell in a folder of the clone; returns `{ paste, said, end }`. */
-export async function pasted(program, within = ".") {
+export async function pasted(program, inside = ".") {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-pasted-`);
   const log = `${folder}/said`;
   writeFileSync(log, "");
@@ -46,35 +49,34 @@ mkdir -p target/release && cp '${folder}/tillgate' target/release/
   const clone = `${folder}/clone`;
   cpSync(`${root}js`, `${clone}/js`, { recursive: true, dereference: true, filter: (file) => !file.endsWith("/node_modules") });
   cpSync(`${root}LICENSE`, `${clone}/LICENSE`);
-  const shell = spawn("bash", [], { cwd: `${clone}/${within}`, env, detached: true, stdio: "pipe" });
+  const shell = spawn("bash", [], { cwd: `${clone}/${inside}`, env, detached: true, stdio: "pipe" });
   let output = "";
   let all = "";
   let faults = "";
-  let arrived = () => {};
   shell.stdout.setEncoding("utf8").on("data", (text) => {
     output += text;
     all += text;
-    arrived();
   });
   shell.stderr.setEncoding("utf8").on("data", (text) => (faults += text));
   const ended = new Promise((resolve) => shell.once("close", resolve));
-  shell.once("exit", () => arrived());
   shell.stdin.write("set -euo pipefail\n");
 
   /** Pastes lines, and returns what they print. */
   const paste = async (lines) => {
     output = "";
     shell.stdin.write(`${lines}\nprintf '\\036'\n`);
-    while (!output.includes(END)) {
+    const isDone = () => {
+      if (output.includes(END)) return true;
       if (shell.exitCode !== null) throw new Error(`the shell ended with ${shell.exitCode} after\n${lines}\n${output}\n${faults}`);
-      await new Promise((resolve) => (arrived = resolve));
-    }
+      return false;
+    };
+    await until(isDone, `the shell has done\n${lines}`, DEADLINE_MS);
     return output.split(END)[0].trim();
   };
   return {
     paste,
     /** Waits until what the shell and the programs of its background have printed holds. */
-    said: (holds, what) => until(() => holds(all + readFileSync(log, "utf8")), what, 30_000),
+    said: (holds, what) => until(() => holds(all + readFileSync(log, "utf8")), what),
     end: async () => {
       // The shell, and all that it has started and not ended.
       try {
@@ -82,7 +84,7 @@ mkdir -p target/release && cp '${folder}/tillgate' target/release/
       } catch (error) {
         if (error.code !== "ESRCH") throw error;
       }
-      await ended;
+      await within(ended, "the end of the shell");
       rmSync(folder, { recursive: true, force: true });
     },
   };

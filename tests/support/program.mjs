@@ -4,7 +4,8 @@
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { createInterface } from "node:readline";
+
+import { DEADLINE_MS, endsWithThis, lines, within } from "./wait.mjs";
 
 const root = new URL("../../", import.meta.url);
 
@@ -39,9 +40,9 @@ export async function emptyHost(settings = {}) {
 export async function configuredHost(config, settings = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-configured-`);
   writeFileSync(`${folder}/tillgate.toml`, config);
-  const within = { cwd: folder, env: { ...process.env, ...settings } };
+  const place = { cwd: folder, env: { ...process.env, ...settings } };
   let log = "";
-  const { child, printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--config", "tillgate.toml"], "listening", { ...within, stderr: "pipe" });
+  const { child, printed, end } = await start(["serve", "--listen", "127.0.0.1:0", "--config", "tillgate.toml"], "listening", { ...place, stderr: "pipe" });
   child.stderr.setEncoding("utf8").on("data", (text) => (log += text));
   const { clientId, clientSecret } = JSON.parse(readFileSync(`${folder}/tillgate-data/operator.json`, "utf8"));
   const host = { url: printed["listening on"], clientId, clientSecret };
@@ -51,7 +52,8 @@ export async function configuredHost(config, settings = {}) {
     log: () => log,
     run: (...args) =>
       new Promise((resolve) => {
-        execFile(PROGRAM, args, within, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
+        const done = (error, stdout, stderr) => resolve({ code: error ? (error.code ?? error.signal) : 0, stdout, stderr });
+        execFile(PROGRAM, args, { ...place, timeout: DEADLINE_MS }, done);
       }),
     end: async () => {
       await end();
@@ -62,19 +64,30 @@ export async function configuredHost(config, settings = {}) {
 
 /** Starts the program and reads its output up to a line that begins with `until`. */
 async function start(args, until, { stderr = "ignore", ...options } = {}) {
-  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", stderr], ...options });
+  const child = endsWithThis(spawn(PROGRAM, args, { stdio: ["ignore", "pipe", stderr], ...options }));
   const ended = new Promise((resolve) => child.once("close", resolve));
-  const printed = {};
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [, name, value] = /^(listening on|  client id|  secret) +(\S+)$/.exec(line) ?? [];
-    if (name) printed[name.trim()] = value;
-    if (line.startsWith(until)) break;
-  }
-  child.stdout.resume();
   const end = async () => {
     child.kill("SIGTERM");
-    await ended;
+    try {
+      await within(ended, `the end of ${args[0]}`);
+    } finally {
+      child.kill("SIGKILL");
+    }
   };
+  const printed = {};
+  try {
+    const output = lines(child.stdout, `tillgate ${args[0]}`);
+    for (let line = ""; !line.startsWith(until); ) {
+      line = await output.next();
+      if (line === undefined) throw new Error(`tillgate ${args[0]} ended before it printed “${until}”`);
+      const [, name, value] = /^(listening on|  client id|  secret) +(\S+)$/.exec(line) ?? [];
+      if (name) printed[name.trim()] = value;
+    }
+    await output.close();
+  } catch (error) {
+    await end();
+    throw error;
+  }
   return { child, printed, end };
 }
 
@@ -116,15 +129,4 @@ function api({ url, clientId, clientSecret }) {
       });
     },
   };
-}
-
-/** Waits until a condition holds, and asks less often the longer it takes; fails after the deadline. */
-export async function until(holds, what, deadlineMs = 10_000) {
-  const end = Date.now() + deadlineMs;
-  for (let pause = 10; ; pause = Math.min(pause * 1.1, 200)) {
-    const held = await holds();
-    if (held) return held;
-    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, pause));
-  }
 }

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach } from "node:test";
 
 import { RatesClient } from "../../js/src/runtime/rates.node.js";
-import { until } from "./program.mjs";
 import { ratesHost } from "./rates-host.mjs";
+import { until, within } from "./wait.mjs";
 
 export const SHOP = "shop-1";
 export const RATES = "/api/v1/exchange-rates";
@@ -40,8 +40,9 @@ afterEach(() => {
 
 export const set = async (pair, rateValue, shop = SHOP) => {
   const method = rateValue === undefined ? "DELETE" : "PUT";
-  const { ok } = await host.api(method, `/api/v1/business-units/${shop}/exchange-rates/SALES/${pair}`, { rateValue });
-  assert.ok(ok);
+  const { status } = await host.api(method, `/api/v1/business-units/${shop}/exchange-rates/SALES/${pair}`, { rateValue });
+  // A rate is set for the first time, or again.
+  assert.ok((method === "PUT" ? [201, 200] : [204]).includes(status), `${status}`);
 };
 
 export function connect(options) {
@@ -59,7 +60,7 @@ export function connect(options) {
 
 export async function connected(options) {
   const client = connect(options);
-  await client.ready();
+  await within(client.ready(), "the client is ready");
   return client;
 }
 

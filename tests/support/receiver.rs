@@ -15,8 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How long a test waits for what must arrive by itself.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::wait::DEADLINE;
 
 /// What a receiver answers.
 #[derive(Clone, Debug)]
@@ -120,9 +119,12 @@ impl Receiver {
     pub async fn wait_for(&self, count: usize) -> Vec<Received> {
         let mut received = self.shared.received.subscribe();
         let arrived = received.wait_for(|received| received.len() >= count);
-        let arrived = tokio::time::timeout(PATIENCE, arrived).await;
-        let arrived = arrived.expect("not all has arrived").unwrap();
-        arrived.clone()
+        let arrived = tokio::time::timeout(DEADLINE, arrived).await;
+        let Ok(arrived) = arrived else {
+            let so_far = self.received().len();
+            panic!("not within {DEADLINE:?}: {count} requests, but {so_far}");
+        };
+        arrived.unwrap().clone()
     }
 }
 

@@ -8,12 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How long tests wait for anything.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+use super::wait::{ended, output, wait_for};
 
 /// A server, killed when dropped and when this process ends.
 pub struct Server {
@@ -144,11 +142,9 @@ impl Drop for Server {
 
 /// What `redis-cli` prints for the server on a port.
 pub fn cli(port: u16, arguments: &[&str]) -> String {
-    let output = Command::new("redis-cli")
-        .args(["-p", &port.to_string()])
-        .args(arguments)
-        .output();
-    String::from_utf8(output.unwrap().stdout)
+    let mut command = Command::new("redis-cli");
+    command.args(["-p", &port.to_string()]).args(arguments);
+    String::from_utf8(output(&mut command).stdout)
         .unwrap()
         .trim()
         .to_owned()
@@ -212,7 +208,7 @@ impl Cluster {
                 .map(|server| format!("127.0.0.1:{}", server.port)),
         );
         create.args(["--cluster-replicas", "1", "--cluster-yes"]);
-        let created = create.output().unwrap();
+        let created = output(&mut create);
         assert!(created.status.success(), "{created:?}");
         let cluster = Self { servers };
         cluster.wait_until_complete();
@@ -290,15 +286,6 @@ pub fn shared_cluster() -> &'static Cluster {
     CLUSTER.get_or_init(Cluster::start)
 }
 
-/// Waits for a condition. The timeout only makes a failing test end.
-pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !condition() {
-        assert!(begin.elapsed() < DEADLINE, "timed out waiting: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// Removes an incomplete transaction from the end of the files of a server, as `host/store/src/redis/README.md` documents.
 fn repair(folder: &Path) {
     let manifest = folder.join("appendonlydir/appendonly.aof.manifest");
@@ -316,7 +303,7 @@ fn repair(folder: &Path) {
     // It asks only when there is something to remove.
     let _ = repair.stdin.take().unwrap().write_all(b"y\n");
     assert!(
-        repair.wait().unwrap().success(),
+        ended("the server's files are repaired", &mut repair).success(),
         "the server's files cannot be repaired"
     );
 }
@@ -326,13 +313,14 @@ fn repair(folder: &Path) {
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
-    loop {
+    let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    for _ in 0..10_000 {
         let port = 10_000 + first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000;
-        let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
         if free(port) && free(port + 10_000) {
             return port;
         }
     }
+    panic!("no port of this machine is free");
 }
 
 /// Starts a watchdog that kills a process and removes its folder when this process ends, since statics are never dropped.

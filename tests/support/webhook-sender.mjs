@@ -8,6 +8,8 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { DEADLINE_MS } from "./wait.mjs";
+
 export const CALLBACK_URL = "https://till.example/hook";
 export const EMAIL = "webhooks@host.example";
 export const ISSUER = "https://host.example";
@@ -20,7 +22,7 @@ export function identity(kid, { newkey = ["rsa:2048"], days = 30 } = {}) {
   try {
     const subject = ["-subj", "/CN=webhooks", "-days", String(days)];
     const args = ["req", "-x509", "-nodes", "-newkey", ...newkey, ...subject, "-keyout", keyout, "-out", out];
-    execFileSync("openssl", args, { stdio: ["ignore", "ignore", "ignore"] });
+    execFileSync("openssl", args, { stdio: ["ignore", "ignore", "ignore"], timeout: DEADLINE_MS });
     return { kid, key: createPrivateKey(readFileSync(keyout)), pem: readFileSync(out, "utf8") };
   } finally {
     rmSync(folder, { recursive: true });

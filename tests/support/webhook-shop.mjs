@@ -3,7 +3,8 @@
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-import { clientWith, configuredHost, until } from "./program.mjs";
+import { clientWith, configuredHost } from "./program.mjs";
+import { until } from "./wait.mjs";
 
 /** Who the host says that it is, by default. */
 export const ISSUER = "https://identity.tillgate.example";

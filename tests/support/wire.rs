@@ -5,6 +5,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
+use super::wait::within;
+
 /// Headers, in the order they are sent.
 pub type Headers<'h> = &'h [(&'h str, &'h str)];
 
@@ -47,7 +49,8 @@ pub async fn send(url: &str, requests: &[u8]) -> Vec<Response> {
     let _ = connection.write_all(requests).await;
     let _ = connection.shutdown().await;
     let mut text = Vec::new();
-    connection.read_to_end(&mut text).await.unwrap();
+    let reading = connection.read_to_end(&mut text);
+    within("the end of the responses", reading).await.unwrap();
     let text = String::from_utf8(text).unwrap();
     let (mut rest, mut responses) = (text.as_str(), Vec::new());
     while !rest.is_empty() {
@@ -82,7 +85,10 @@ pub async fn status_of(url: &str, request: &[u8]) -> u16 {
     let mut connection = BufReader::new(TcpStream::connect(address).await.unwrap());
     connection.write_all(request).await.unwrap();
     let mut line = String::new();
-    connection.read_line(&mut line).await.unwrap();
+    let reading = connection.read_line(&mut line);
+    within("the first line of a response", reading)
+        .await
+        .unwrap();
     let status = line.split(' ').nth(1);
     status.expect("a response").parse().unwrap()
 }

@@ -11,6 +11,7 @@ use tillgate::store::Store;
 
 use super::fixture::{FORM, START, Service, registration};
 use crate::support::switched::Switched;
+use crate::support::wait::answered;
 
 async fn start() -> (Service, Arc<Switched>) {
     start_with(|_| ()).await
@@ -87,13 +88,15 @@ async fn a_change_whose_reply_is_lost_is_made_once() {
 
 /// Asks until an answer has a status.
 async fn until(service: &Service, token: &str, status: u16) {
-    let asking = async {
-        while service.get("/api/v1/catalog", token).await.status != status {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+    answered(&format!("an answer with {status}"), async || {
+        let answer = service.get("/api/v1/catalog", token).await;
+        if answer.status == status {
+            Ok(())
+        } else {
+            Err(answer.status)
         }
-    };
-    let asked = tokio::time::timeout(Duration::from_secs(60), asking).await;
-    asked.expect("it never answers that");
+    })
+    .await;
 }
 
 #[tokio::test]

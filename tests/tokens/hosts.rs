@@ -1,5 +1,5 @@
-//! Two hosts on one store: what one is told, the other does within a second, and neither signs with what the other does
-//! not publish.
+//! Two hosts on one store: what one is told, the other does as soon as the store wakes it, and neither signs with what the
+//! other does not publish.
 
 use std::time::Duration;
 
@@ -8,25 +8,13 @@ use serde_json::Value;
 
 use super::fixture::{FORM, Service, part};
 use crate::support::host::{Host, read};
-
-/// How old another host's memory may be (`tokens.md`, "Verifying a caller").
-const FRESH: Duration = Duration::from_secs(1);
+use crate::support::wait::until;
 
 /// Another host on the store of a service, that answers in its name.
 async fn beside(service: &Service) -> Host {
     let issuer = service.host.app.config.issuer();
     let (store, clock) = (service.store.clone(), service.clock.clone());
     Host::start_configured(store, clock, |config| config.issuer = issuer).await
-}
-
-/// Asks until the answer is the one that is waited for, for at most a second.
-async fn within_a_second(mut is_so: impl AsyncFnMut() -> bool) {
-    let asked = async {
-        while !is_so().await {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(FRESH, asked).await.unwrap();
 }
 
 async fn kids(host: &Host) -> Vec<String> {
@@ -73,14 +61,18 @@ async fn what_becomes_of_a_client_on_one_host_holds_on_the_other() {
         .put(&format!("{path}/roles"), &operator, roles)
         .await;
     let list = "/v1/tenants/acme/clients";
-    within_a_second(async || other.get(list, token).await.0 == 403).await;
+    let told = async |status| {
+        let what = format!("the other host answers {status}");
+        until(&what, async || other.get(list, token).await.0 == status).await;
+    };
+    told(403).await;
     service
         .put(&format!("{path}/revoke"), &operator, Value::Null)
         .await;
-    within_a_second(async || other.get(list, token).await.0 == 401).await;
+    told(401).await;
     assert_eq!(ask(&other).await.0, 401);
     service.delete(&path, &operator).await;
-    within_a_second(async || {
+    until("the other host knows that the client is gone", async || {
         let (_, problem) = other.get(list, token).await;
         problem["detail"] == "the token's client no longer exists"
     })
@@ -98,7 +90,10 @@ async fn a_key_made_on_one_host_is_published_by_both_before_either_signs_with_it
     let rotated = service.post(rotate, &operator, Value::Null).await;
     let second = rotated.body["kid"].as_str().unwrap().to_owned();
     let both = [first[0].clone(), second.clone()];
-    within_a_second(async || kids(&other).await == both).await;
+    until("the other host publishes the new key", async || {
+        kids(&other).await == both
+    })
+    .await;
     assert_eq!(kids(&service.host).await, both);
     let again = other.request(Method::POST, rotate, &operator);
     let (status, _) = read(again.send().await.unwrap()).await;

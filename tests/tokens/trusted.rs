@@ -14,6 +14,7 @@ use tillgate::store::MemoryStore;
 
 use super::fixture::Service;
 use crate::support::issuer::{Answer, Issuer, SigningKey, set};
+use crate::support::wait::{until, within};
 
 const CONDITIONS: &str = "/api/v1/entity-conditions";
 
@@ -355,12 +356,11 @@ async fn many_that_ask_for_a_key_at_once_wait_for_one_fetch() {
             tokio::spawn(async move { status(&service, &token).await })
         })
         .collect();
-    while issuer.requests() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until("the issuer is asked again", async || issuer.requests() == 2).await;
     issuer.holds(false);
     for answer in waiting {
-        assert_eq!(answer.await.unwrap(), 200);
+        let answer = within("the answer to one that waited", answer).await;
+        assert_eq!(answer.unwrap(), 200);
     }
     assert_eq!(issuer.requests(), 2);
 }

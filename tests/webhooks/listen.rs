@@ -12,14 +12,13 @@ use tillgate::egress::{Client, Destinations, Event, EventStream, Limits, Opened,
 use tillgate::identity::TenantId;
 use tillgate::store::MemoryStore;
 use tillgate::store::portable::Portable;
-use tokio::time::timeout;
 
 use super::deliveries::hs256;
 use super::shop::{DELIVERIES, KEY, START, Shop, TYPE, WEBHOOKS, local, minutes, settings};
 use crate::support::receiver::Receiver;
+use crate::support::wait::{DEADLINE, until, within};
 
 const FORWARD_TO: &str = "http://127.0.0.1:3000/hook";
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A stream of a listener.
 struct Ear(EventStream);
@@ -27,7 +26,7 @@ struct Ear(EventStream);
 impl Ear {
     async fn open(shop: &Shop, webhook: &str) -> Self {
         let limits = Limits {
-            deadline: PATIENCE,
+            deadline: DEADLINE,
             max_answer: 1 << 20,
             destinations: Destinations::Loopback,
         };
@@ -35,7 +34,7 @@ impl Ear {
         let url = format!("{}{WEBHOOKS}/{webhook}/deliveries", shop.host.url);
         let request = client.request(Method::GET, url.parse().unwrap());
         let limits = StreamLimits {
-            silence: PATIENCE,
+            silence: DEADLINE,
             max_event: 1 << 20,
         };
         let opened = client.open(request.bearer_auth(shop.token()), limits).await;
@@ -46,8 +45,8 @@ impl Ear {
     }
 
     async fn event(&mut self) -> Option<Event> {
-        let event = timeout(PATIENCE, self.0.next()).await;
-        event.expect("something comes in time").unwrap()
+        let event = within("an event, or the end of the stream", self.0.next());
+        event.await.unwrap()
     }
 
     /// The next delivery.
@@ -248,11 +247,18 @@ async fn a_listener_whose_stream_was_cut_is_removed_and_one_that_listens_is_not(
     assert_eq!(shop.host.get(&path, &shop.token()).await.0, 200);
     drop(cut);
     // The host notices in its own time.
-    while shop.host.get(&path, &shop.token()).await.0 == 200 {
+    until("the listener whose stream was cut is removed", async || {
+        let (status, _) = shop.host.get(&path, &shop.token()).await;
+        if status == 404 {
+            return true;
+        }
+        assert_eq!(status, 200);
         shop.after(minutes(1)).await;
         // A stream ends with its token.
         ear = Ear::open(&shop, &there).await;
-    }
+        false
+    })
+    .await;
     shop.publish(json!(1)).await;
     shop.run().await;
     let offer = ear.next().await;

@@ -36,6 +36,8 @@ use tokio::runtime::Runtime;
 
 #[path = "../../../tests/support/redis.rs"]
 mod redis_servers;
+#[path = "../../../tests/support/wait.rs"]
+mod wait;
 mod workload;
 
 use self::redis_servers::Server;

@@ -9,6 +9,7 @@
     clippy::expect_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::print_stdout,
     missing_docs,
     unreachable_pub,
@@ -18,12 +19,14 @@
 #[path = "../../../tests/support"]
 mod support {
     pub mod redis;
+    pub mod wait;
 }
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use support::redis::{Cluster, Server, wait_for};
+use support::redis::{Cluster, Server};
+use support::wait::wait_for;
 use tillgate_store::clock::{Clock, SystemClock};
 use tillgate_store::{Partition, RedisStore, RedisUrl, Store};
 

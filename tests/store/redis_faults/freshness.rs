@@ -14,8 +14,9 @@ use tillgate_store::{
 use tokio::task::JoinHandle;
 
 use super::cluster::{is_master, masters, migrate, replicas};
-use super::load::{open, partition, until, with_prefix};
-use crate::support::redis::{Cluster, Server, cli, wait_for};
+use super::load::{open, partition, with_prefix};
+use crate::support::redis::{Cluster, Server, cli};
+use crate::support::wait::{until, wait_for, within};
 
 /// How many writers there are, and how many partitions each writes in turn: so many that no later commit of a partition
 /// makes up soon for a hint that is missed.
@@ -72,7 +73,7 @@ impl Hosts {
     pub async fn hear(&self, more: usize) {
         let heard = || self.shared.in_time.load(Ordering::SeqCst);
         let enough = heard() + more;
-        until("the reader hears of commits", || heard() >= enough).await;
+        until("the reader hears of commits", async || heard() >= enough).await;
     }
 
     fn as_of(&self) -> Timestamp {
@@ -81,7 +82,7 @@ impl Hosts {
 
     /// Waits until the store is known to be away, whose hints are complete no further than until `gone`.
     pub async fn is_away(&self, gone: Timestamp) {
-        until("the store is unavailable", || {
+        until("the store is unavailable", async || {
             assert!(self.as_of() <= gone, "it has not answered since");
             matches!(self.shared.reader.health(), Health::Away { .. })
         })
@@ -91,7 +92,7 @@ impl Hosts {
     /// Waits until hints are complete again, also those of commits from now on.
     pub async fn is_back(&self) {
         let now = SystemClock.now();
-        until("hints are complete again", || {
+        until("hints are complete again", async || {
             self.as_of() > now && self.shared.reader.health() == Health::Up
         })
         .await;
@@ -102,7 +103,9 @@ impl Hosts {
     pub async fn missed(self) -> usize {
         self.shared.ending.store(true, Ordering::SeqCst);
         for task in self.tasks {
-            task.await.unwrap();
+            within("the end of a writer or the reader", task)
+                .await
+                .unwrap();
         }
         self.shared.missed.load(Ordering::SeqCst)
     }

@@ -13,7 +13,8 @@ use tillgate_store::{
 };
 use tokio::task::JoinHandle;
 
-use crate::support::redis::{DEADLINE, shared};
+use crate::support::redis::shared;
+use crate::support::wait::{until, within};
 
 /// How many committers run at once, each on its own partition.
 const COMMITTERS: usize = 6;
@@ -112,13 +113,16 @@ impl Load {
     /// Waits for so many further acknowledgements.
     pub async fn acknowledges(&self, more: usize) {
         let enough = self.acknowledged() + more;
-        until("commits are acknowledged", || self.acknowledged() >= enough).await;
+        until("commits are acknowledged", async || {
+            self.acknowledged() >= enough
+        })
+        .await;
     }
 
     /// Waits for a commit to fail, which shows that committers get errors and do not hang.
     pub async fn fails(&self) {
         let before = self.shared.failures.load(Ordering::SeqCst);
-        until("a commit fails", || {
+        until("a commit fails", async || {
             self.shared.failures.load(Ordering::SeqCst) > before
         })
         .await;
@@ -133,7 +137,7 @@ impl Load {
         let store = open(url);
         self.shared.ending.store(true, Ordering::SeqCst);
         for task in self.tasks {
-            task.await.unwrap();
+            within("the end of a committer", task).await.unwrap();
         }
         let acknowledged = self.shared.acknowledged.lock().unwrap().clone();
         let mut count = Count {
@@ -221,17 +225,6 @@ async fn found(store: &RedisStore, partition: &Partition) -> BTreeMap<String, [u
             found.entry(text(&job.body)).or_default()[2] += 1;
         }
     }
-}
-
-/// Waits for a condition. The timeout only makes a failing test end.
-pub async fn until(what: &str, there: impl Fn() -> bool) {
-    let waiting = async {
-        while !there() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(DEADLINE, waiting).await;
-    assert!(waited.is_ok(), "timed out waiting: {what}");
 }
 
 /// The control of all these tests: the count detects every kind of violation.

@@ -7,7 +7,8 @@ use tillgate_store::{
 
 use super::cluster::{is_master, masters};
 use super::load::{Committer, Count, Load, open, partition, with_prefix};
-use crate::support::redis::{Cluster, Server, cli, wait_for};
+use crate::support::redis::{Cluster, Server, cli};
+use crate::support::wait::wait_for;
 
 /// Cuts a replica off from its master, which has no password.
 fn cut_off(replica: &Server) {

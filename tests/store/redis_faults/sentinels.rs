@@ -6,7 +6,8 @@ use tillgate_store::{RedisUrl, Store};
 use super::cluster::is_master;
 use super::freshness::{Belief, Hosts};
 use super::load::open;
-use crate::support::redis::{Server, cli, wait_for};
+use crate::support::redis::{Server, cli};
+use crate::support::wait::wait_for;
 
 const PASSWORD: &str = "p&w=1";
 

@@ -9,6 +9,7 @@ use tillgate::tokens::{BasicCredentials, Credentials};
 
 use super::super::fixture::{FORM, Service};
 use super::{assert_answer, rows};
+use crate::support::wait::DEADLINE;
 use crate::support::wire::{Headers, message};
 
 const TYPE: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
@@ -268,7 +269,9 @@ async fn who_guesses_keeps_nobody_else_waiting() {
     }
     let other = service.ask(&till.client_id, &till.client_secret, FORM);
     assert_answer(&service.send(other).await, 200, "", "another client");
-    let elsewhere = reqwest::Client::builder().local_address(IpAddr::from([127, 0, 0, 2]));
+    let elsewhere = reqwest::Client::builder()
+        .local_address(IpAddr::from([127, 0, 0, 2]))
+        .read_timeout(DEADLINE);
     let request = service.ask(client_id, client_secret, FORM).build().unwrap();
     let answer = elsewhere.build().unwrap().execute(request).await.unwrap();
     assert_eq!(answer.status(), 200, "the same client at another address");

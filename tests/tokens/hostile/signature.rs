@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 
 use super::super::fixture::Forge;
 use super::{ALGORITHM, Case, Forgery, HEADER, KEY, NOT_BEARER, NOT_JWS, SIGNATURE, bearer, rows};
+use crate::support::wait::until;
 
 #[tokio::test]
 async fn only_rs256_by_the_services_own_key_is_taken() {
@@ -347,13 +348,8 @@ async fn nothing_that_a_token_names_is_fetched() {
     tokio::net::TcpStream::connect(url["http://".len()..].trim_end_matches("/jwks.json"))
         .await
         .unwrap();
-    let one = async {
-        while asked.load(Ordering::SeqCst) == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    let deadline = std::time::Duration::from_secs(10);
-    tokio::time::timeout(deadline, one).await.unwrap();
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    let count = || asked.load(Ordering::SeqCst);
+    until("the test's own connection arrives", async || count() > 0).await;
+    assert_eq!(count(), 1);
     listening.abort();
 }

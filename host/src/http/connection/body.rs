@@ -245,9 +245,14 @@ mod tests {
             })
         };
         let waiting: Vec<_> = (0..MAX_WAITING.each).map(|_| wait()).collect();
-        while bodies.waiting.reserved_by(&requester) < MAX_WAITING.each {
-            tokio::task::yield_now().await;
-        }
+        let all_wait = async {
+            while bodies.waiting.reserved_by(&requester) < MAX_WAITING.each {
+                tokio::task::yield_now().await;
+            }
+        };
+        let minute = std::time::Duration::from_secs(60);
+        let waited = tokio::time::timeout(minute, all_wait).await;
+        assert!(waited.is_ok(), "not within a minute: all wait for room");
         let refused = wait().await;
         assert!(refused.is_ok_and(|has_grown| !has_grown));
         drop(first);

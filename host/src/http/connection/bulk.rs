@@ -126,7 +126,8 @@ mod tests {
             admitted: admitted.unwrap_or_else(|| unreachable!()),
         };
         connection.serve();
-        assert_eq!(ended.recv(), Ok(()));
+        let minute = std::time::Duration::from_secs(60);
+        assert_eq!(ended.recv_timeout(minute), Ok(()), "the connection ends");
         let seen = seen.lock().unwrap_or_else(|_| unreachable!());
         assert_eq!(
             *seen,
