@@ -125,7 +125,7 @@ fn a_file_that_no_host_would_accept_is_not_sent() {
         text(&output.stderr)
     );
     let mut command = Program::command();
-    let output = output(command.args([
+    let output = crate::support::wait::output(command.args([
         "import-rates",
         "no-such-file",
         "--unit",
