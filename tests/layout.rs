@@ -116,9 +116,10 @@ impl Reader<'_> {
         for (path, alias) in leaves {
             let name = self.absolute(path);
             if !matches!(item.vis, Visibility::Inherited) {
-                self.sources
-                    .exports
-                    .insert([&*self.module, &[alias.clone()]].concat(), name.clone());
+                self.sources.exports.insert(
+                    [&*self.module, std::slice::from_ref(&alias)].concat(),
+                    name.clone(),
+                );
             }
             self.known.insert(alias, name.clone());
             self.name(name);
@@ -138,7 +139,7 @@ impl Reader<'_> {
             _ if self
                 .sources
                 .names
-                .contains_key(&[&*self.module, &[first.clone()]].concat()) =>
+                .contains_key(&[&*self.module, std::slice::from_ref(first)].concat()) =>
             {
                 [&*self.module, &path].concat()
             }
