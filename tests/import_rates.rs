@@ -113,19 +113,16 @@ fn a_refused_document_is_told_with_all_its_faults() {
 #[test]
 fn a_file_that_no_host_would_accept_is_not_sent() {
     let host = answers("200 OK", IMPORTED);
-    let output = import(
+    let large = import(
         &host,
         vec![b' '; (16 << 20) + 1],
         &["--unit", "eu", "--type", "SALES"],
     );
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        text(&output.stderr).contains("is larger than 16 MiB"),
-        "{}",
-        text(&output.stderr)
-    );
+    assert_eq!(large.status.code(), Some(1));
+    let told = text(&large.stderr);
+    assert!(told.contains("is larger than 16 MiB"), "{told}");
     let mut command = Program::command();
-    let output = crate::support::wait::output(command.args([
+    let missing = output(command.args([
         "import-rates",
         "no-such-file",
         "--unit",
@@ -133,8 +130,8 @@ fn a_file_that_no_host_would_accept_is_not_sent() {
         "--type",
         "SALES",
     ]));
-    assert_eq!(output.status.code(), Some(1));
-    let told = text(&output.stderr);
+    assert_eq!(missing.status.code(), Some(1));
+    let told = text(&missing.stderr);
     assert!(
         told.starts_with("tillgate: no-such-file cannot be read: "),
         "{told}"

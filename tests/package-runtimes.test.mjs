@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { browser, open } from "./support/browser.mjs";
+import { browser } from "./support/browser.mjs";
 import { TOOLS, block, install, run } from "./support/packed.mjs";
 import { serve } from "./support/serve.mjs";
 import { BUILD_DEADLINE_MS } from "./support/wait.mjs";

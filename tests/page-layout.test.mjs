@@ -189,7 +189,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
     ["projects", "#/projects", (page) => page.getByRole("button", { name: /Edit School/ }).waitFor()],
     ["found", "#/projects", async (page) => {
       await page.getByLabel("Filter projects").fill("foam");
-      await page.getByText(/^Found in /).waitFor();
+      await page.getByText(/^1 of \d+ projects$/).waitFor();
     }],
     ["found-none", "#/projects", async (page) => {
       await page.getByLabel("Filter projects").fill("nothing like it");

@@ -15,7 +15,7 @@ use tillgate::data::records::Records;
 use tillgate::data::snapshot::{Contents, SnapshotWriter};
 use tillgate::store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
 
-use crate::support::host::{Host, Program, client as asking};
+use crate::support::host::{Host, Program};
 use crate::support::redis::Server;
 use crate::support::wait::{answered, output, until};
 
@@ -56,7 +56,7 @@ impl Shop {
             redis,
             folder,
             program,
-            http: asking(),
+            http: crate::support::host::client(),
             client,
             token,
         };
