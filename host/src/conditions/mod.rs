@@ -127,7 +127,8 @@ impl Conditions {
     /// Decides: at once, unless that would keep other requests waiting.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming every fault of the request, [`Error::NotFound`] when no such condition is in force.
+    /// [`Error::Invalid`](crate::error::Error::Invalid) naming every fault of the request,
+    /// [`Error::NotFound`](crate::error::Error::NotFound) when no such condition is in force.
     pub async fn decide(
         self: Arc<Self>,
         catalog: Arc<TenantCatalog>,

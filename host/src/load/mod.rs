@@ -1,9 +1,9 @@
 //! Load: who waits for whom, and how much one requester may take, so that the others do not notice.
 //!
 //! Three ideas, all keyed by the [`Requester`], a tenant or the network of an anonymous request:
-//! - **Budgets** ([`budget`]): of what is scarce, such as the bytes of bodies that are read, one has at most its part.
-//! - **A fair semaphore** ([`semaphore`]): work that keeps a processor busy needs a permit, and requesters take turns.
-//! - **Threads of lower priority** ([`workers`]): such work, background jobs and connections that are sent much at once
+//! - **Budgets** (`budget.rs`): of what is scarce, such as the bytes of bodies that are read, one has at most its part.
+//! - **A fair semaphore** (`semaphore.rs`): work that keeps a processor busy needs a permit, and requesters take turns.
+//! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent much at once
 //!   run there; the threads that serve small requests go first.
 //!
 //! What each of them buys, measured, stands in `host/benches/README.md`, "Load".

@@ -2,7 +2,7 @@
 //!
 //! What happens often is recorded on a handle that was resolved before, once for a route or a rule: a few atomic
 //! operations, no lock and no look-up. What is known elsewhere anyway, such as how much is in memory, is asked for at each
-//! scrape ([`Metrics::ask`], [`Metrics::holds`]). Labels are bounded by what this program is, its routes, rules, verbs and
+//! scrape ([`Metrics::collect`], [`Metrics::collect_memory`]). Labels are bounded by what this program is, its routes, rules, verbs and
 //! queues, and never by what a request says; tenants are named only when that is switched on. This knows no feature: each
 //! registers what it has. Nothing outside of this folder knows the library.
 
