@@ -31,6 +31,7 @@ use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Flags, Loaded, Log};
+use crate::load::give_back;
 use crate::server;
 
 /// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
@@ -199,6 +200,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .on_thread_park(give_back)
         .enable_all()
         .build();
     runtime

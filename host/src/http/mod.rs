@@ -167,7 +167,11 @@ impl Server {
         if !unread.drain(body).await {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
-        bulk.set(reply.is_bulk());
+        if reply.is_bulk() {
+            bulk.set(true);
+            // The connection moves to other threads when it waits: before any of the answer is written.
+            tokio::task::yield_now().await;
+        }
         reply.into_response(correlation, gzip)
     }
 

@@ -14,5 +14,6 @@ mod requester;
 pub(crate) mod semaphore;
 mod workers;
 
+pub(crate) use self::allocator::give_back;
 pub use self::requester::Requester;
 pub use self::workers::Workers;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinSet;
 
+use super::allocator::give_all_back;
 use super::budget::Limit;
 use super::requester::Requester;
 use super::semaphore::FairSemaphore;
@@ -37,6 +38,7 @@ impl Workers {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.get())
             .thread_name(name)
+            .on_thread_park(give_all_back)
             .on_thread_start(|| priority::lower_own(priority::BACKGROUND))
             .enable_all()
             .build();
