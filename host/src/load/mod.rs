@@ -6,7 +6,7 @@
 //! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent much at once
 //!   run there; the threads that serve small requests go first.
 //!
-//! What each of them buys, measured, stands in `host/benches/README.md`, "Load".
+//! What each of them buys, measured, stands in `README.md` beside this file.
 
 mod allocator;
 pub(crate) mod budget;
