@@ -24,8 +24,9 @@ const SMALL: usize = 16 << 10;
 /// How long a body waits until there is room for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much of a refused body is read all the same, and for how long.
-const DRAIN: usize = 4 << 20;
+/// How much of a refused body is read all the same, and for how long: one that is a little longer than the longest that is
+/// accepted is read to its end, since a sender whose connection is closed earlier may lose the answer.
+const DRAIN: usize = 64 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
 /// How many bodies wait for room, in all and of one requester. It is better to be refused at once than behind so many.
