@@ -80,6 +80,10 @@ pub fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&
     let masters = masters(cluster);
     let ok =
         |port: u16, arguments: &[&str]| assert_eq!(cli(port, arguments), "OK", "{arguments:?}");
+    // A master that has just joined takes no keys before it has heard from the others.
+    wait_for("the target finds the cluster whole", || {
+        cli(to, &["cluster", "info"]).contains("cluster_state:ok")
+    });
     ok(
         to,
         &["cluster", "setslot", slot, "importing", &masters[&from]],
