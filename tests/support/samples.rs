@@ -1,4 +1,4 @@
-//! What the benches ask: the inputs of the figures in README.
+//! What the benches ask: the inputs of the figures in `host/benches/README.md`.
 #![allow(dead_code, unreachable_pub, reason = "each bench takes what it needs")]
 
 /// A catalog with an age and a license condition.

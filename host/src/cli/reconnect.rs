@@ -32,7 +32,7 @@ impl Reconnect {
     /// stream has received anything.
     ///
     /// # Errors
-    /// What waiting does not mend.
+    /// What trying again cannot help.
     pub(super) async fn replace(
         &mut self,
         ended: &EventStream,

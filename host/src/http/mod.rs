@@ -29,7 +29,7 @@ use warp::Filter;
 use self::connection::Head;
 pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
-use self::connection::body::{Bodies, NoBody, Unread, read};
+use self::connection::body::{Bodies, BodyError, Unread, read};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
@@ -340,21 +340,21 @@ impl Server {
 }
 
 /// The answer to a request whose body could not be read.
-fn refuse_body(why: &NoBody, limit: usize, route: &Route, correlation: Uuid) -> Reply {
+fn refuse_body(why: &BodyError, limit: usize, route: &Route, correlation: Uuid) -> Reply {
     let (status, detail) = match why {
-        NoBody::Overloaded => {
+        BodyError::Overloaded => {
             let error = Error::Overloaded("too many large bodies are being read");
             return Reply::error(&error, correlation);
         }
-        NoBody::TooLarge => (
+        BodyError::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body must be at most {limit} bytes"),
         ),
-        NoBody::TooSlow => (
+        BodyError::TooSlow => (
             StatusCode::REQUEST_TIMEOUT,
             "the body arrived too slowly".to_owned(),
         ),
-        NoBody::Broken => (
+        BodyError::Broken => (
             StatusCode::BAD_REQUEST,
             "the body did not arrive whole".to_owned(),
         ),

@@ -1,6 +1,6 @@
 //! Whether this host can decide: the checks behind `/readyz`, each with since when it is as it is.
 //!
-//! While the store is unavailable a host goes on deciding from memory (`feed.rs`): it is degraded, and still ready. It is
+//! While the store is unavailable a host goes on deciding from memory (`data/feed.rs`): it is degraded, and still ready. It is
 //! unavailable once memory is too old, when it has no keys, or when the module does not run. It needs no token, so what is
 //! answered says nothing of servers, folders or addresses; the log does, once each way.
 

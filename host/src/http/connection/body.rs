@@ -118,7 +118,7 @@ impl Unread {
 }
 
 /// Why a body could not be read.
-pub(in crate::http) enum NoBody {
+pub(in crate::http) enum BodyError {
     TooLarge,
     TooSlow,
     /// There is no room for it now.
@@ -132,9 +132,9 @@ pub(in crate::http) async fn read<B: Buf>(
     limit: usize,
     announced: Option<usize>,
     bodies: &Bodies,
-) -> Result<Bytes, NoBody> {
+) -> Result<Bytes, BodyError> {
     if announced.is_some_and(|length| length > limit) {
-        return Err(NoBody::TooLarge);
+        return Err(BodyError::TooLarge);
     }
     if announced.is_some_and(|length| length <= SMALL) {
         let mut whole = pin!(collect(body, limit, announced, None));
@@ -143,7 +143,7 @@ pub(in crate::http) async fn read<B: Buf>(
             return whole;
         }
         let whole = tokio::time::timeout(BODY_DEADLINE, whole);
-        return whole.await.unwrap_or(Err(NoBody::TooSlow));
+        return whole.await.unwrap_or(Err(BodyError::TooSlow));
     }
     Box::pin(read_counted(body, limit, announced, bodies)).await
 }
@@ -154,12 +154,12 @@ async fn read_counted<B: Buf>(
     limit: usize,
     announced: Option<usize>,
     bodies: &Bodies,
-) -> Result<Bytes, NoBody> {
+) -> Result<Bytes, BodyError> {
     let mut reservation = bodies.bytes.empty(Some(Requester::current()));
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {
         if !bodies.grow(&mut reservation, length).await {
-            return Err(NoBody::Overloaded);
+            return Err(BodyError::Overloaded);
         }
         taken = length;
     }
@@ -172,7 +172,7 @@ async fn read_counted<B: Buf>(
     };
     let collect = collect(body, limit, announced, Some(growing));
     let whole = tokio::time::timeout(deadline, collect).await;
-    let whole = whole.unwrap_or(Err(NoBody::TooSlow))?;
+    let whole = whole.unwrap_or(Err(BodyError::TooSlow))?;
     Ok(match whole.len() > SMALL {
         true => counted(whole, reservation),
         false => whole,
@@ -193,7 +193,7 @@ async fn collect<B: Buf>(
     limit: usize,
     announced: Option<usize>,
     mut growing: Option<Growing<'_>>,
-) -> Result<Bytes, NoBody> {
+) -> Result<Bytes, BodyError> {
     let mut whole = BytesMut::new();
     loop {
         let next = match growing {
@@ -201,13 +201,13 @@ async fn collect<B: Buf>(
             // All of it has no longer.
             None => Ok(body.next().await),
         };
-        let Some(chunk) = next.map_err(|_| NoBody::TooSlow)? else {
+        let Some(chunk) = next.map_err(|_| BodyError::TooSlow)? else {
             return Ok(whole.freeze());
         };
-        let mut chunk = chunk.map_err(|_| NoBody::Broken)?;
+        let mut chunk = chunk.map_err(|_| BodyError::Broken)?;
         let size = chunk.remaining();
         if whole.len() + size > limit {
-            return Err(NoBody::TooLarge);
+            return Err(BodyError::TooLarge);
         }
         if whole.is_empty() {
             if announced == Some(size) {
@@ -220,7 +220,7 @@ async fn collect<B: Buf>(
         {
             let more = size.max(growing.taken);
             if !growing.bodies.grow(growing.reservation, more).await {
-                return Err(NoBody::Overloaded);
+                return Err(BodyError::Overloaded);
             }
             growing.taken += more;
         }

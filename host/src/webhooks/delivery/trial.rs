@@ -28,7 +28,7 @@ impl Default for Trials {
 }
 
 impl Webhooks {
-    /// Sends a test event to a webhook as it would be, and waits for what comes of it.
+    /// Sends a test event to a webhook as it would be, and waits for the result.
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::NotFound`], [`Error::TooMany`].
