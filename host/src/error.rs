@@ -64,7 +64,7 @@ fn list(faults: &[Fault]) -> String {
 impl Error {
     /// A tenant has as many of something as it may.
     #[must_use]
-    pub fn quota(of: &str, most: usize) -> Self {
+    pub fn quota(of: &str, most: impl std::fmt::Display) -> Self {
         Self::Conflict(format!("a tenant may have at most {most} {of}"))
     }
 

@@ -136,6 +136,9 @@ pub struct Quotas {
     pub templates: u64,
     pub clients: u64,
     pub streams: usize,
+    pub business_units: u64,
+    pub business_unit_bytes: ByteSize,
+    pub exchange_rates: u64,
 }
 
 /// The token service.

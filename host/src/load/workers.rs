@@ -79,6 +79,19 @@ impl Workers {
         done.await.map_err(|cause| bug(&cause))
     }
 
+    /// Does work here that reads something and is then busy with it, when the requester of this task has a permit: what was
+    /// read waits for no permit. The work must not need another one.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when it panics.
+    pub async fn run_reading<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        let (handle, work) = (self.handle(), Requester::current().run(work));
+        self.run(move || handle.block_on(work)).await
+    }
+
     /// Does work here that takes long though it seldom keeps a processor busy, without a permit. It ends when this is
     /// dropped.
     ///

@@ -38,8 +38,11 @@ use self::change::{fan_out, page, progress};
 pub use self::reference::import::{Import, Imported};
 use self::reference::{import, schedule};
 use self::topic::{Cursor, Filter, Hubs, Item};
+use self::units::reading::{ReadCache, Reading};
 use self::units::set_rates::NewRate;
 pub use self::units::unit::{PairMarkup, UnitId, UnitSettings, UnitType};
+pub use self::units::usage::RatesUsage;
+use self::units::usage::{Counts, Quotas};
 use crate::app::App;
 use crate::data::etag::{Preconditions, Written};
 use crate::data::records::Records;
@@ -52,6 +55,7 @@ use crate::jobs::{Queue, Scope, Work};
 pub struct Rates {
     app: Arc<App>,
     hubs: Hubs,
+    read_cache: ReadCache,
 }
 
 impl Rates {
@@ -78,6 +82,7 @@ impl Rates {
         Ok(Self {
             app: Arc::clone(app),
             hubs: Hubs::default(),
+            read_cache: ReadCache::new()?,
         })
     }
 
@@ -214,6 +219,24 @@ impl Rates {
                 Either::Right(messages.await?)
             }
         })
+    }
+
+    /// How much of its quotas a tenant uses.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    pub async fn usage(&self, tenant: &TenantId) -> Result<RatesUsage> {
+        let counts = Counts::read(&self.records(tenant)).await?;
+        Ok(counts.usage(&Quotas::of(&self.app.config)))
+    }
+
+    /// Reading what a tenant has.
+    fn reading(&self, tenant: &TenantId) -> Reading<'_> {
+        Reading {
+            app: &self.app,
+            records: self.records(tenant),
+            cache: &self.read_cache,
+        }
     }
 
     fn records(&self, tenant: &TenantId) -> Records {

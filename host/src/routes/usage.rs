@@ -10,10 +10,11 @@ use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::{TENANT_RULE, TenantId};
+use crate::rates::{Rates, RatesUsage};
 use crate::tokens::{Provisions, Tokens};
 
 /// The features that have quotas.
-type Features = (Arc<Conditions>, Arc<Tokens>);
+type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>);
 
 /// All of it.
 #[derive(Serialize)]
@@ -24,6 +25,8 @@ struct All<'a> {
     configured: Configured,
     #[serde(flatten)]
     provisions: Provisions,
+    #[serde(flatten)]
+    rates: RatesUsage,
     event_streams: Usage,
 }
 
@@ -35,13 +38,14 @@ pub(super) fn routes() -> Vec<Route<Features>> {
 }
 
 /// For any client of the tenant, and for the platform's.
-async fn get((conditions, tokens): Features, request: Request) -> Result<Reply> {
+async fn get((conditions, tokens, rates): Features, request: Request) -> Result<Reply> {
     let id = TenantId::new(request.param(0)?);
     let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
     request.caller()?.require_tenant(id.as_str())?;
     let all = All {
         configured: conditions.usage(&id).await?,
         provisions: tokens.usage(&id).await?,
+        rates: rates.usage(&id).await?,
         event_streams: request.streams_of(&id),
         tenant_id: &id,
     };

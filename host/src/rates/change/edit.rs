@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::audit::Line;
-use super::check;
+use super::{bound, check};
 use super::dry_run::{self, DryRun};
 use super::editor::Editor;
 use super::place::{self, Planned};
@@ -19,12 +19,13 @@ use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};
 use crate::error::Result;
 use crate::rates::shop::differences::Differences;
-use crate::rates::shop::history::{self, Entry};
+use crate::rates::shop::history::Entry;
 use crate::rates::shop::math::{self, DifferenceCall};
 use crate::rates::shop::publishing::{Publisher, Shared, remove_used};
 use crate::rates::shop::used_record::read_used;
 use crate::rates::units::tree::{Node, Tree, expect_above};
 use crate::rates::units::unit::{UnitId, UnitType, no_unit};
+use crate::rates::units::usage::{self, Quotas};
 
 /// What an edit answers.
 #[derive(Debug)]
@@ -126,8 +127,9 @@ impl Edits<'_> {
                 (unit.settings.clone(), Arc::new(rates))
             }
         };
-        let planned = place::plan(&self.records, tree, id, before, settings, rates, now);
-        Ok(Step::Put(planned.await?))
+        let planned = place::plan(&self.records, tree, id, before, settings, rates, now).await?;
+        bound::check(&self.records, tree, &planned).await?;
+        Ok(Step::Put(planned))
     }
 
     async fn dry_run(&self, tree: &mut Tree<'_>, step: &Step) -> Result<DryRun> {
@@ -137,7 +139,7 @@ impl Edits<'_> {
             Step::Remove(unit) => dry_run::nothing(&self.records, Some(unit)).await,
             Step::Put(planned) => {
                 let entry = Entry::between(planned.before.as_deref(), Some(&planned.after));
-                let changed: Vec<_> = entry.rates.iter().map(|rate| rate.key).collect();
+                let changed = entry.changed_rates();
                 dry_run::run(self.app, &self.records, tree, &planned.after, &changed).await
             }
         }
@@ -149,9 +151,10 @@ impl Edits<'_> {
         change.expect(&after.id.key(), before.map(|before| &before.stored));
         expect_above(change, std::iter::once(planned.path.as_ref()));
         put_rates(change, before, after);
+        usage::count(&self.records, change, before, Some(after), &self.quotas()).await?;
         place::put(change, planned)?;
         let entry = Entry::between(before, Some(after));
-        history::record(change, &after.id, now, &entry)?;
+        entry.record(change, &after.id, now)?;
         let reach = match after.unit().settings.unit_type {
             UnitType::Store => Reach::Shop {
                 published: self.publish(change, tree, after, now).await?,
@@ -191,8 +194,9 @@ impl Edits<'_> {
         unit.expect(change);
         change.delete(&unit.id.key());
         change.delete(&unit.id.rates_key());
+        usage::count(&self.records, change, Some(unit), None, &self.quotas()).await?;
         let entry = Entry::between(Some(unit), None);
-        history::record(change, &unit.id, now, &entry)?;
+        entry.record(change, &unit.id, now)?;
         let reach = match unit.unit().settings.unit_type {
             UnitType::Store => Reach::Shop {
                 published: self.publish_removal(change, unit, now).await?,
@@ -210,7 +214,7 @@ impl Edits<'_> {
         now: Timestamp,
     ) -> Result<bool> {
         let used = read_used(&self.records, shop.unit().used_rates.as_deref()).await?;
-        let call = DifferenceCall::new(used, "", &now.to_millis_text());
+        let call = DifferenceCall::new(used, &[], &now.to_millis_text())?;
         let difference = math::differences(self.app, vec![call]).await?.pop();
         remove_used(change, shop.unit());
         let Some(lists) = difference.ok_or_else(math::no_answer)?.lists else {
@@ -223,6 +227,10 @@ impl Edits<'_> {
 
     async fn record(&self, change: &mut Change, reach: Reach, now: Timestamp) -> Result<()> {
         progress::record(&self.records, change, self.editor.correlation, reach, now).await
+    }
+
+    fn quotas(&self) -> Quotas {
+        Quotas::of(&self.app.config)
     }
 
     fn publisher(&self, now: Timestamp) -> Publisher<'_> {

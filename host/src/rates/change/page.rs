@@ -21,6 +21,7 @@ use crate::rates::shop::differences::Differences;
 use crate::rates::shop::publishing::{Publisher, Shared, all_rates};
 use crate::rates::shop::used_record::read_used;
 use crate::rates::units::tree::{Node, Tree, expect_above};
+use crate::rates::units::unit::UnitId;
 use crate::store::Revision;
 
 /// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most: as few at first,
@@ -117,6 +118,12 @@ impl<'v> Pages<'v> {
                     self.clear();
                     continue;
                 }
+                // One of the shops: which one is found by visiting them one by one.
+                Err(Error::Bug(_)) if self.size > 1 => {
+                    self.size = 1;
+                    continue;
+                }
+                Err(Error::Bug(cause)) => self.fail(progress, &cause).await?,
                 page => page?,
             };
             let bytes = page.change.bytes();
@@ -171,12 +178,36 @@ impl<'v> Pages<'v> {
 
     /// The next page, without the record of the change and without what becomes of the job.
     async fn compute(&mut self, progress: &Versioned<Progress>) -> Result<Computed> {
+        let (mut page, ids) = self.next(progress, self.size).await?;
+        let pass = progress.record.passes.front();
+        let pass = pass.ok_or_else(no_shops)?;
+        let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
+        let shops = self.tree.shops(&ids).await?;
+        let change = &mut page.change;
+        let published = match task {
+            Task::Difference => {
+                // Edited since, and brought up to date by that: a shop that is edited all the time holds up no other.
+                let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
+                let shops = shops.into_iter().filter(is_behind).collect();
+                self.publish(change, shops).await?
+            }
+            Task::InitialState => self.send_all(change, &shops).await?,
+        };
+        page.published = published;
+        page.next.published += published;
+        Ok(page)
+    }
+
+    /// A page of the next shops, `max` at most, in which nothing is done with them.
+    async fn next(
+        &self,
+        progress: &Versioned<Progress>,
+        max: usize,
+    ) -> Result<(Computed, Vec<UnitId>)> {
         let Visit { records, key, .. } = self.visit;
         let mut next = progress.record.clone();
-        let pass = next.passes.front_mut();
-        let pass = pass.ok_or_else(|| Error::Bug("a change has no shops to visit".to_owned()))?;
-        let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
-        let ids = pass.walk.next(records, self.size).await?;
+        let pass = next.passes.front_mut().ok_or_else(no_shops)?;
+        let ids = pass.walk.next(records, max).await?;
         let is_pass_done = pass.walk.is_done();
         if is_pass_done {
             next.passes.pop_front();
@@ -186,24 +217,26 @@ impl<'v> Pages<'v> {
         next.total = next.total.max(next.done);
         let mut change = Change::default();
         change.expect(key, Some(progress));
-        let shops = self.tree.shops(&ids).await?;
-        let published = match task {
-            Task::Difference => {
-                // Edited since, and brought up to date by that: a shop that is edited all the time holds up no other.
-                let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
-                let shops = shops.into_iter().filter(is_behind).collect();
-                self.publish(&mut change, shops).await?
-            }
-            Task::InitialState => self.send_all(&mut change, &shops).await?,
-        };
-        next.published += published;
-        Ok(Computed {
+        let page = Computed {
             change,
             next,
             shops: ids.len(),
             is_pass_done,
-            published,
-        })
+            published: 0,
+        };
+        Ok((page, ids))
+    }
+
+    /// The next page, whose one shop failed: the others do not wait for it.
+    async fn fail(&self, progress: &Versioned<Progress>, cause: &str) -> Result<Computed> {
+        let (mut page, ids) = self.next(progress, 1).await?;
+        let (tenant, correlation) = (&self.visit.tenant, self.visit.correlation);
+        for id in ids {
+            let shop = id.as_str();
+            tracing::error!(%tenant, %correlation, shop, cause, "a change of rates failed for a shop");
+            page.next.fail(id);
+        }
+        Ok(page)
     }
 
     /// Adds to a change what has changed for shops; answers how many messages that is.
@@ -254,6 +287,10 @@ impl<'v> Pages<'v> {
             now: self.visit.app.clock.now(),
         }
     }
+}
+
+fn no_shops() -> Error {
+    Error::Bug("a change has no shops to visit".to_owned())
 }
 
 pub(super) fn another_goes_on() -> Error {

@@ -90,7 +90,7 @@ async fn check_path(records: &Records, id: &UnitId, path: &Path, exists: bool) -
         false => 0,
     };
     if path.nodes.len() + 1 + below > MAX_DEPTH {
-        return Err(conflict("the tree would be deeper than 16 levels"));
+        return Err(conflict("the tree would be deeper than 32 levels"));
     }
     Ok(())
 }

@@ -28,6 +28,9 @@ pub(in crate::rates) const FAN_OUT: &str = "rates-fan-out";
 pub(in crate::rates) const RETENTION: &str = "rates-retention";
 const RETENTION_JOB: &str = "retention";
 
+/// How many shops that failed are named.
+const MAX_FAILED: usize = 100;
+
 /// How often that job runs while there are changes.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -69,8 +72,20 @@ pub(in crate::rates) struct Progress {
     pub(in crate::rates) total: u64,
     pub(in crate::rates) done: u64,
     pub(in crate::rates) published: u64,
+    /// Shops that could not be brought up to date: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::rates) failed: Vec<UnitId>,
     /// When it was made, microseconds since the epoch.
     pub(in crate::rates) made_at: u64,
+}
+
+impl Progress {
+    /// Notes a shop that could not be brought up to date.
+    pub(in crate::rates) fn fail(&mut self, shop: UnitId) {
+        if self.failed.len() < MAX_FAILED && !self.failed.contains(&shop) {
+            self.failed.push(shop);
+        }
+    }
 }
 
 /// A change as it is answered.
@@ -80,6 +95,9 @@ pub(in crate::rates) struct ChangeAnswer {
     correlation_id: Uuid,
     state: &'static str,
     business_units: CountsAnswer,
+    /// Shops that could not be brought up to date: the first hundred.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<UnitId>,
 }
 
 #[derive(Serialize)]
@@ -106,7 +124,7 @@ pub(in crate::rates) enum Reach {
     InitialState(Walk),
 }
 
-/// A change as it is answered: `{ correlationId, state, businessUnits: { total, done, published } }`.
+/// A change as it is answered: `{ correlationId, state, businessUnits: { total, done, published }, failed? }`.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown change; [`Error::Unavailable`].
@@ -123,6 +141,7 @@ pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Re
             done: progress.done,
             published: progress.published,
         },
+        failed: progress.failed,
     })
 }
 

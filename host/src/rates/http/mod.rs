@@ -19,7 +19,7 @@ use self::query::{flag, history_query, unit_of_query};
 use super::change::progress;
 use super::shop::{used, values};
 use super::{Edited, Editor, Rates, body};
-use crate::data::etag;
+use crate::data::etag::{self, Etag};
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -63,16 +63,16 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
 
 async fn used(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of_query(&request, "businessUnit")?;
-    let records = rates.records(&request.caller()?.tenant);
-    let used = used::used_rates(&rates.app, &records, &id).await?;
-    Ok(tagged(&request, used))
+    let reading = rates.reading(&request.caller()?.tenant);
+    let used = used::used_rates(&reading, &id).await?;
+    Ok(unless_known(&request, used.json().clone(), used.etag().clone()))
 }
 
 async fn convert(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let conversion = body::conversion(&request.body)?;
-    let records = rates.records(&request.caller()?.tenant);
-    let converted = used::convert(&rates.app, &records, &conversion).await;
-    Ok(Reply::json(StatusCode::OK, converted?))
+    let reading = rates.reading(&request.caller()?.tenant);
+    let converted = used::convert(&reading, &conversion).await?;
+    Ok(Reply::json(StatusCode::OK, converted))
 }
 
 async fn change(rates: Arc<Rates>, request: Request) -> Result<Reply> {
@@ -86,8 +86,8 @@ async fn change(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn history(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let query = history_query(&rates, &request)?;
-    let records = rates.records(&request.caller()?.tenant);
-    let values = values::values(&rates.app, &records, &query).await?;
+    let reading = rates.reading(&request.caller()?.tenant);
+    let values = values::values(&reading, &query).await?;
     Reply::of(StatusCode::OK, &values)
 }
 
@@ -116,9 +116,14 @@ fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result
     }
 }
 
-/// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
+/// The answer to a GET of JSON whose entity tag has still to be made.
 fn tagged(request: &Request, json: Bytes) -> Reply {
     let etag = etag::of_text(&json);
+    unless_known(request, json, etag)
+}
+
+/// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
+fn unless_known(request: &Request, json: Bytes, etag: Etag) -> Reply {
     let reply = if request.has(&etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {

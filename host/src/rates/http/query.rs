@@ -11,7 +11,7 @@ use crate::rates::Rates;
 use crate::rates::shop::values::HistoryQuery;
 use crate::rates::units::unit::{ID_RULE, UnitId};
 
-/// How many values of the history are answered at once, without a limit and at most.
+/// How many items a page has, without a limit and at most.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
@@ -37,12 +37,7 @@ pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQ
         at.map_err(|_| "must be a cursor that was answered")
     });
     let cursor = faults.check("cursor", cursor.transpose());
-    let limit = request.query_param("limit").map_or(Ok(LIMIT), |limit| {
-        let limit = limit.parse().ok();
-        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        limit.ok_or("must be 1 to 1000")
-    });
-    let limit = faults.check("limit", limit);
+    let limit = faults.check("limit", limit(request));
     let (Some(unit), Some(key), Some(since), Some(cursor), Some(limit)) =
         (unit, key, since, cursor, limit)
     else {
@@ -55,6 +50,38 @@ pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQ
         goes_on: cursor.is_some(),
         limit,
     })
+}
+
+/// How many items a page has.
+fn limit(request: &Request) -> Result<usize, &'static str> {
+    request.query_param("limit").map_or(Ok(LIMIT), |limit| {
+        let limit = limit.parse().ok();
+        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or("must be 1 to 1000")
+    })
+}
+
+/// A page of the list of units.
+pub(super) struct UnitQuery {
+    /// The last unit of the page before.
+    pub(super) after: Option<UnitId>,
+    pub(super) limit: usize,
+}
+
+/// What the query says of a page of the list of units; `None` when the whole list is wanted.
+pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
+    let cursor = request.query_param("cursor");
+    if cursor.is_none() && request.query_param("limit").is_none() {
+        return Ok(None);
+    }
+    let mut faults = Faults::default();
+    let after = cursor.map(|cursor| UnitId::new(&cursor).ok_or("must be a cursor that was answered"));
+    let after = faults.check("cursor", after.transpose());
+    let limit = faults.check("limit", limit(request));
+    let (Some(after), Some(limit)) = (after, limit) else {
+        return Err(faults.into_error());
+    };
+    Ok(Some(UnitQuery { after, limit }))
 }
 
 /// A time, or the beginning of a day in UTC.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use serde_json::json;
 use tillgate_engine::rate::RateKey;
 
-use super::query::{Faults, rate_key, unit_id};
-use super::{edited, editor, tagged, with_correlation};
+use super::query::{Faults, UnitQuery, rate_key, unit_id, unit_query};
+use super::{edited, editor, tagged, unless_known, with_correlation};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
@@ -20,6 +21,10 @@ const UNIT: &str = "/api/v1/business-units/{businessUnitId}";
 const RATES: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates";
 const RATE: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
 
+/// The largest list of units that is answered whole, and from how many bytes on a page ends.
+const MAX_LIST: usize = 16 << 20;
+const MAX_PAGE: usize = 4 << 20;
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -29,7 +34,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     );
     let (read_rate, write_rate) = (Access::With(P::RateRead), Access::With(P::RateWrite));
     vec![
-        Route::new(Method::GET, UNITS, read, none, list_units).heavy(),
+        Route::new(Method::GET, UNITS, read, none, list_units),
         Route::new(Method::GET, UNIT, read, none, get_unit),
         Route::new(Method::PUT, UNIT, write, json, put_unit).heavy(),
         Route::new(Method::DELETE, UNIT, write, none, delete_unit),
@@ -64,13 +69,31 @@ fn rate_of(request: &Request) -> Result<(UnitId, RateKey)> {
 
 async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let records = rates.records(&request.caller()?.tenant);
-    Ok(tagged(&request, answers::units(&records).await?))
+    let Some(UnitQuery { after, limit }) = unit_query(&request)? else {
+        let read = async move {
+            let whole = answers::units(&records, None, usize::MAX, MAX_LIST).await?;
+            let etag = etag::of_text(&whole.list);
+            Ok::<_, Error>((whole, etag))
+        };
+        let (whole, etag) = rates.app.workers.run_reading(read).await??;
+        if whole.next.is_some() {
+            let message = "is required: the list has more than 16 MiB, so it is answered in pages";
+            return Err(Error::invalid("$.limit", message));
+        }
+        return Ok(unless_known(&request, whole.list.into(), etag));
+    };
+    let read = async move { answers::units(&records, after.as_ref(), limit, MAX_PAGE).await };
+    let page = rates.app.workers.run_reading(read).await??;
+    let next = page.next.map(|id| json!(id).to_string());
+    let next = next.map(|id| format!(r#","next":{id}"#)).unwrap_or_default();
+    let items = String::from_utf8(page.list).map_err(|cause| Error::Bug(cause.to_string()))?;
+    Ok(tagged(&request, format!(r#"{{"items":{items}{next}}}"#).into()))
 }
 
 async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
-    let records = rates.records(&request.caller()?.tenant);
-    Ok(tagged(&request, answers::unit(&records, &id).await?))
+    let unit = rates.reading(&request.caller()?.tenant).unit(&id).await?;
+    Ok(unless_known(&request, unit.json.clone(), unit.etag.clone()))
 }
 
 async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
@@ -94,15 +117,15 @@ async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn list_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
-    let records = rates.records(&request.caller()?.tenant);
-    Ok(tagged(&request, answers::set_rates(&records, &id).await?))
+    let unit = rates.reading(&request.caller()?.tenant).unit(&id).await?;
+    let (json, etag) = (unit.rates.json().clone(), unit.rates.etag().clone());
+    Ok(unless_known(&request, json, etag))
 }
 
 async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let (id, key) = rate_of(&request)?;
-    let records = rates.records(&request.caller()?.tenant);
-    let set = answers::set_rate(&records, &id, key).await?;
-    Ok(tagged(&request, set))
+    let unit = rates.reading(&request.caller()?.tenant).unit(&id).await?;
+    Ok(tagged(&request, unit.rate(key)?))
 }
 
 async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {

@@ -116,7 +116,7 @@ impl<'a> Differences<'a> {
             }
             let used = self.used(group.used.as_deref()).await?;
             let at = self.at.max(path.changed_at()).to_millis_text();
-            let call = DifferenceCall::new(used, &levels(shop, path), &at);
+            let call = DifferenceCall::new(used, &levels(shop, path), &at)?;
             bytes += call.len();
             calls.push(call);
             groups.push(group.clone());
@@ -153,13 +153,10 @@ impl<'a> Differences<'a> {
     }
 }
 
-/// The levels that a shop stands at, its own first.
-fn levels(shop: &Node, path: &Path) -> String {
-    match (shop.says_nothing(), path.levels.is_empty()) {
-        (true, _) => path.levels.clone(),
-        (false, true) => shop.level.clone(),
-        (false, false) => format!("{},{}", shop.level, path.levels),
-    }
+/// The units whose levels a shop stands at, itself first.
+fn levels<'n>(shop: &'n Node, path: &'n Path) -> Vec<&'n Node> {
+    let own = (!shop.says_nothing()).then_some(shop);
+    own.into_iter().chain(path.nodes.iter().map(AsRef::as_ref)).collect()
 }
 
 fn group_of(shop: &Node) -> Group {
@@ -168,7 +165,7 @@ fn group_of(shop: &Node) -> Group {
         used: shop.unit().used_rates.clone(),
         own: match (shop.unit().has_rates, shop.says_nothing()) {
             // The answer names the shop, so it is like no other.
-            (true, _) => Some(shop.level.clone()),
+            (true, _) => Some(format!("{}@{}", shop.id.as_str(), shop.stored.revision.0)),
             (false, true) => None,
             (false, false) => Some(format!(
                 "{:?}",

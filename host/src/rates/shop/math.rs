@@ -14,11 +14,13 @@ use serde_json::value::RawValue;
 use tillgate_engine::rate::Rate;
 use tillgate_engine::{Code, Fault};
 
+use super::parts::{self, Part};
 use crate::app::App;
 use crate::engine::EngineError;
 use crate::error::{Error, Result};
 use crate::rates::topic;
 use crate::rates::units::rate_text::RateText;
+use crate::rates::units::tree::Node;
 
 /// The most bytes of calls in one request: what a call may take grows with them.
 const MAX_REQUEST: usize = 2 << 20;
@@ -52,44 +54,60 @@ struct DifferenceAnswer<'a> {
 }
 
 impl Difference {
-    fn read(before: &[u8], answer: &DifferenceAnswer<'_>) -> Result<Self> {
-        let DifferenceAnswer {
-            created_rates: created,
-            updated_rates: updated,
-            deleted_rates: deleted,
-            rates,
-        } = answer;
+    /// What the answers to the parts of a call say together.
+    fn read(before: &[u8], answers: &[Bytes]) -> Result<Self> {
+        let read = |answer: &Bytes| serde_json::from_slice(answer).map_err(|cause| damaged(&cause));
+        let parts: Result<Vec<DifferenceAnswer<'_>>> = answers.iter().map(read).collect();
+        let (mut created, mut updated, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rates = Vec::new();
+        for part in parts? {
+            created.extend(part.created_rates);
+            updated.extend(part.updated_rates);
+            deleted.extend(part.deleted_rates);
+            rates.push(part.rates);
+        }
+        if answers.len() > 1 {
+            for list in [&mut created, &mut updated, &mut deleted] {
+                parts::sort(list)?;
+            }
+        }
         let has_message = !(created.is_empty() && updated.is_empty() && deleted.is_empty());
-        let lists = has_message.then(|| topic::lists(created, updated, deleted));
-        let rates = rates.get().as_bytes();
+        let lists = has_message.then(|| topic::lists(&created, &updated, &deleted));
+        let rates = parts::join(&rates)?;
         Ok(Self {
             lists: lists.transpose()?,
             is_changed: rates != before,
-            rates: Bytes::copy_from_slice(rates),
+            rates,
         })
     }
 }
 
-/// The call for what has changed for a shop.
+/// The call for what has changed for a shop, in as many parts as its size needs.
 #[derive(Debug)]
 pub(in crate::rates) struct DifferenceCall {
     before: Bytes,
-    text: String,
+    parts: Vec<String>,
 }
 
 impl DifferenceCall {
-    /// What has changed for a shop that used `before` and stands below these levels (a list without brackets), at a time
-    /// in text.
-    pub(in crate::rates) fn new(before: Bytes, levels: &str, at: &str) -> Self {
-        let used = String::from_utf8_lossy(&before);
-        let text =
-            format!(r#"{{"op":"difference","before":{used},"levels":[{levels}],"at":"{at}"}}"#);
-        Self { before, text }
+    /// What has changed for a shop that used `before` and stands at the levels of these units, its own first, at a time in
+    /// text.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when what was stored is damaged.
+    pub(in crate::rates) fn new(before: Bytes, levels: &[&Node], at: &str) -> Result<Self> {
+        let parts = parts::of(&before, levels)?.into_iter();
+        let call = |part: Part| {
+            let (used, levels) = (part.used, part.levels);
+            format!(r#"{{"op":"difference","before":{used},"levels":[{levels}],"at":"{at}"}}"#)
+        };
+        let parts = parts.map(call).collect();
+        Ok(Self { before, parts })
     }
 
     /// Its size in bytes.
-    pub(in crate::rates) const fn len(&self) -> usize {
-        self.text.len()
+    pub(in crate::rates) fn len(&self) -> usize {
+        self.parts.iter().map(String::len).sum()
     }
 }
 
@@ -101,16 +119,29 @@ pub(in crate::rates) async fn differences(
     app: &Arc<App>,
     calls: Vec<DifferenceCall>,
 ) -> Result<Vec<Difference>> {
-    let calls = calls.into_iter().map(|call| (call.before, call.text));
-    let (befores, texts): (Vec<Bytes>, Vec<String>) = calls.unzip();
-    let mut befores = befores.into_iter();
-    call_many(app, texts, move |answers| {
-        let answers: Answers<DifferenceAnswer<'_>> = read(answers)?;
-        let answers = answers.answers.iter().zip(befores.by_ref());
-        let differences = answers.map(|(answer, before)| Difference::read(&before, answer));
-        differences.collect()
-    })
-    .await
+    let run = move |app: &App| {
+        let (mut shops, mut texts) = (Vec::new(), Vec::new());
+        for call in calls {
+            shops.push((call.before, call.parts.len()));
+            texts.extend(call.parts);
+        }
+        let mut answers = call_all(app, texts)?.into_iter();
+        let read = |(before, parts): (Bytes, usize)| {
+            Difference::read(&before, &answers.by_ref().take(parts).collect::<Vec<_>>())
+        };
+        shops.into_iter().map(read).collect()
+    };
+    app.run_blocking(run).await?
+}
+
+/// The rates that are used at the levels of these units, the lowest first: a list as the module writes it.
+///
+/// # Errors
+/// [`Error::Bug`] when the module does not answer.
+pub(in crate::rates) fn used_at(app: &App, levels: &[&Node]) -> Result<Bytes> {
+    let parts = parts::of(b"[]", levels)?.into_iter();
+    let used = used(app, parts.map(|part| used_call(&part.levels)).collect())?;
+    parts::join_lists(&used)
 }
 
 /// The call for the rates that are used below these levels (a list without brackets).
@@ -122,18 +153,17 @@ pub(in crate::rates) fn used_call(levels: &str) -> String {
 ///
 /// # Errors
 /// [`Error::Bug`] when the module does not answer.
-pub(in crate::rates) async fn used(app: &Arc<App>, calls: Vec<String>) -> Result<Vec<Bytes>> {
+pub(in crate::rates) fn used(app: &App, calls: Vec<String>) -> Result<Vec<Bytes>> {
     #[derive(Deserialize)]
     struct Used<'a> {
         #[serde(borrow)]
         rates: &'a RawValue,
     }
-    call_many(app, calls, |answers| {
-        let answers: Answers<Used<'_>> = read(answers)?;
-        let list = |used: &Used<'_>| Bytes::copy_from_slice(used.rates.get().as_bytes());
-        Ok(answers.answers.iter().map(list).collect())
-    })
-    .await
+    let list = |answer: Bytes| {
+        let used: Used<'_> = serde_json::from_slice(&answer).map_err(|cause| damaged(&cause))?;
+        Ok(answer.slice_ref(used.rates.get().as_bytes()))
+    };
+    call_all(app, calls)?.into_iter().map(list).collect()
 }
 
 /// The rates of a list that the module wrote.
@@ -239,32 +269,28 @@ fn call_few<T: DeserializeOwned>(app: &App, calls: &[serde_json::Value]) -> Resu
     Ok(read::<T>(&answers)?.answers)
 }
 
-/// The answers to calls in as few requests as their size allows, off the threads that serve.
-async fn call_many<T: Send + 'static>(
-    app: &Arc<App>,
-    calls: Vec<String>,
-    mut read: impl FnMut(&[u8]) -> Result<Vec<T>> + Send + 'static,
-) -> Result<Vec<T>> {
-    let run = move |app: &App| {
-        let mut all = Vec::with_capacity(calls.len());
-        let mut calls = calls.into_iter().peekable();
-        while calls.peek().is_some() {
-            let mut request = String::from(r#"{"calls":["#);
-            let begin = request.len();
-            while let Some(call) = calls
-                .next_if(|call| request.len() == begin || request.len() + call.len() < MAX_REQUEST)
-            {
-                if request.len() > begin {
-                    request.push(',');
-                }
-                request.push_str(&call);
+/// The answers to calls, JSON, in as few requests as their size allows.
+fn call_all(app: &App, calls: Vec<String>) -> Result<Vec<Bytes>> {
+    let mut all = Vec::with_capacity(calls.len());
+    let mut calls = calls.into_iter().peekable();
+    while calls.peek().is_some() {
+        let mut request = String::from(r#"{"calls":["#);
+        let begin = request.len();
+        while let Some(call) =
+            calls.next_if(|call| request.len() == begin || request.len() + call.len() < MAX_REQUEST)
+        {
+            if request.len() > begin {
+                request.push(',');
             }
-            request.push_str("]}");
-            all.extend(read(&app.engine.rates(request.as_bytes())?)?);
+            request.push_str(&call);
         }
-        Ok(all)
-    };
-    app.run_blocking(run).await?
+        request.push_str("]}");
+        let answers = app.engine.rates(request.as_bytes())?;
+        let read: Answers<&RawValue> = read(&answers)?;
+        let answer = |raw: &&RawValue| answers.slice_ref(raw.get().as_bytes());
+        all.extend(read.answers.iter().map(answer));
+    }
+    Ok(all)
 }
 
 fn damaged(cause: &serde_json::Error) -> Error {

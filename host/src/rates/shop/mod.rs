@@ -1,10 +1,11 @@
-//! What shops use: computed by the module (`math.rs`), compared with what was published last (`differences.rs`,
+//! What shops use: computed by the module (`math.rs`, `parts.rs`), compared with what was published last (`differences.rs`,
 //! `used_record.rs`), published in one commit (`publishing.rs`), read (`used.rs`), and as it was at any time (`history.rs`,
 //! `timeline.rs`, `values.rs`).
 
 pub(super) mod differences;
 pub(super) mod history;
 pub(super) mod math;
+mod parts;
 pub(super) mod publishing;
 mod timeline;
 pub(super) mod used;

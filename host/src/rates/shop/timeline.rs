@@ -1,30 +1,30 @@
 //! What units have set over time, as far as it matters to one pair: the moments at which anything changed, and the levels
 //! that a unit stood at in each.
 //!
-//! Pure: made from the entries of the history (`history.rs`) and from what is set now.
+//! Pure: made from rows of the history (`history.rs`) and from what is set now. A timeline is known from a time on, and
+//! perhaps only up to another.
 
 use std::collections::{BTreeMap, HashMap};
 
 use tillgate_engine::rate::RateKey;
 
-use super::history::{Changed, Entry};
+use super::history::{Changed, PairState, Placed, Rows};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::rates::units::json::to_json;
-use crate::rates::units::level::level;
+use crate::rates::units::level::{level_head, push_level};
 use crate::rates::units::rate_text::RateText;
-use crate::rates::units::tree::Node;
-use crate::rates::units::unit::{MAX_DEPTH, UnitId, UnitSettings};
+use crate::rates::units::unit::{MAX_DEPTH, PairMarkup, UnitId};
 
 /// States over time: what holds from each moment on, the first from the beginning.
 #[derive(Debug)]
 struct States<T>(BTreeMap<Timestamp, T>);
 
-impl<T: Clone> States<T> {
-    /// The states of `now` and of changes in their order: the time, before, and after.
-    fn new(now: T, changes: impl Iterator<Item = (Timestamp, T, T)>) -> Self {
+impl<T> States<T> {
+    /// The states of `now` and of changes in their order.
+    fn new(now: T, rows: Vec<(Timestamp, Changed<T>)>) -> Self {
         let mut states = BTreeMap::new();
-        for (at, before, after) in changes {
+        for (at, Changed { before, after }) in rows {
             if states.is_empty() {
                 states.insert(Timestamp(0), before);
             }
@@ -44,67 +44,73 @@ impl<T: Clone> States<T> {
 /// What a unit has set over time.
 #[derive(Debug)]
 pub(super) struct UnitStates {
-    settings: States<Option<UnitSettings>>,
-    /// The two directions, decimals.
-    rates: [(RateKey, States<Option<String>>); 2],
+    places: States<Option<Placed>>,
+    pair: States<PairState>,
 }
 
 impl UnitStates {
-    /// The states of a unit as it is now, if it exists, and of its entries.
+    /// The states of a unit with what is set now, and of its rows.
     pub(super) fn new(
-        now: Option<&Node>,
-        pair: [RateKey; 2],
-        entries: &[(Timestamp, Entry)],
+        place: Option<Placed>,
+        pair: PairState,
+        mut places: Rows<Option<Placed>>,
+        pairs: Rows<PairState>,
     ) -> Self {
-        let changes = entries.iter().filter_map(|(at, entry)| {
-            let Changed { before, after } = entry.settings.clone()?;
-            Some((*at, before, after))
-        });
-        let mut changes: Vec<_> = changes.collect();
         // Imports add rates of the past: before it was created, a unit is taken to have stood where it was then.
-        if let Some((_, before @ None, after)) = changes.first_mut() {
+        if let Some((_, Changed { before, after })) = places.rows.first_mut()
+            && before.is_none()
+        {
             before.clone_from(after);
         }
-        let settings_now = now.map(|node| node.unit().settings.clone());
-        let states_of = |key: RateKey| {
-            let now = now.and_then(|node| node.rates.rates.get(key));
-            let changes = entries.iter().filter_map(|(at, entry)| {
-                let rate = entry.rates.iter().find(|rate| rate.key == key)?;
-                let Changed { before, after } = rate.value.clone();
-                Some((*at, before, after))
-            });
-            (
-                key,
-                States::new(now.map(|rate| rate.value.clone()), changes),
-            )
-        };
         Self {
-            settings: States::new(settings_now, changes.into_iter()),
-            rates: pair.map(states_of),
+            places: States::new(place, places.rows),
+            pair: States::new(pair, pairs.rows),
         }
     }
 
-    /// The units that it has ever stood below directly.
-    pub(super) fn parents(&self) -> impl Iterator<Item = &UnitId> {
-        let settings = self.settings.0.values().flatten();
-        settings.filter_map(|settings| settings.parent_id.as_ref())
+    /// The units that it has stood below directly from a time on, each with when that began.
+    pub(super) fn parents(&self, since: Timestamp) -> impl Iterator<Item = (Timestamp, &UnitId)> {
+        let places = self.places.0.iter();
+        places.filter_map(move |(at, place)| {
+            let parent = place.as_ref()?.parent_id.as_ref()?;
+            Some(((*at).max(since), parent))
+        })
     }
 
-    /// The level that it was at a time, with the one pair.
-    fn level(&self, id: &UnitId, settings: &UnitSettings, at: Timestamp) -> Result<String> {
-        let rates = self.rates.iter().filter_map(|(key, states)| {
-            let value = states.at(at)?.as_ref()?;
-            Some(RateText::new(*key, value))
+    /// Adds the level that it was at a time, with the one pair.
+    fn push_level(
+        &self,
+        levels: &mut String,
+        id: &UnitId,
+        place: &Placed,
+        key: RateKey,
+        at: Timestamp,
+    ) -> Result<()> {
+        let none = PairState::default();
+        let pair = self.pair.at(at).unwrap_or(&none);
+        let rates = [(key, &pair.rate), (key.opposite(), &pair.opposite)];
+        let rates = rates
+            .iter()
+            .filter_map(|(key, value)| Some(RateText::new(*key, value.as_deref()?)));
+        let rates = to_json(&rates.collect::<Vec<_>>())?;
+        let markup = pair.markup.as_ref().map(|markup| PairMarkup {
+            key,
+            markup_percentage: markup.clone(),
         });
-        level(id, settings, &to_json(&rates.collect::<Vec<_>>())?)
+        let head = level_head(id, place.markup_percentage.as_deref(), markup.as_slice())?;
+        push_level(levels, &head, &rates)
     }
 }
 
-/// A unit, and all that it has ever stood below, over time.
+/// A unit, and all that it has stood below, over time.
 #[derive(Debug)]
 pub(super) struct Timeline<'q> {
     pub(super) unit: &'q UnitId,
+    /// The pair: its first direction.
+    pub(super) pair: RateKey,
     pub(super) units: HashMap<UnitId, UnitStates>,
+    /// Up to when it is known, unless up to now.
+    pub(super) until: Option<Timestamp>,
 }
 
 impl Timeline<'_> {
@@ -112,12 +118,11 @@ impl Timeline<'_> {
     pub(super) fn moments(&self, since: Timestamp) -> Vec<Timestamp> {
         let mut moments = vec![since];
         for unit in self.units.values() {
-            moments.extend(unit.settings.0.keys());
-            for (_, states) in &unit.rates {
-                moments.extend(states.0.keys());
-            }
+            moments.extend(unit.places.0.keys());
+            moments.extend(unit.pair.0.keys());
         }
-        moments.retain(|at| *at >= since);
+        let until = self.until.unwrap_or(Timestamp(u64::MAX));
+        moments.retain(|at| (since..=until).contains(at));
         moments.sort_unstable();
         moments.dedup();
         moments
@@ -125,21 +130,22 @@ impl Timeline<'_> {
 
     /// The levels that the unit stood at, its own first: a list without brackets, for the module.
     pub(super) fn levels(&self, at: Timestamp) -> Result<String> {
-        let mut levels: Vec<String> = Vec::new();
+        let (mut levels, mut count) = (String::new(), 0);
         let mut next = Some(self.unit);
         while let Some(id) = next {
             let unit = self.units.get(id);
-            let settings = unit.and_then(|unit| unit.settings.at(at)?.as_ref());
-            let (Some(unit), Some(settings)) = (unit, settings) else {
+            let place = unit.and_then(|unit| unit.places.at(at)?.as_ref());
+            let (Some(unit), Some(place)) = (unit, place) else {
                 break;
             };
-            if levels.len() > 2 * MAX_DEPTH {
+            if count > 2 * MAX_DEPTH {
                 // Two moves by hosts whose clocks differ: for a moment, units seem to stand below each other.
                 break;
             }
-            levels.push(unit.level(id, settings, at)?);
-            next = settings.parent_id.as_ref();
+            unit.push_level(&mut levels, id, place, self.pair, at)?;
+            count += 1;
+            next = place.parent_id.as_ref();
         }
-        Ok(levels.join(","))
+        Ok(levels)
     }
 }

@@ -6,18 +6,20 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use tillgate_engine::rate::RateKey;
 
 use super::math;
-use super::used_record::read_used;
+use super::used_record::{is_shared, read_used};
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::rates::units::json::{number, to_json};
-use crate::rates::units::rate_text::{RateNumbers, RateText};
-use crate::rates::units::tree::{Node, Tree};
-use crate::rates::units::unit::{UnitId, UnitType, no_unit};
+use crate::rates::units::rate_list::RateList;
+use crate::rates::units::reading::{Reading, UnitView};
+use crate::rates::units::tree::Tree;
+use crate::rates::units::unit::{MAX_DEPTH, UnitId, UnitType, no_unit};
 
 /// How often a shop is read again whose rates have just changed.
 const MAX_ATTEMPTS: usize = 8;
@@ -28,24 +30,14 @@ const MAX_ATTEMPTS: usize = 8;
 /// # Errors
 /// [`Error::NotFound`] for an unknown unit; [`Error::Busy`] when its rates change all the time; [`Error::Unavailable`].
 pub(in crate::rates) async fn used_rates(
-    app: &Arc<App>,
-    records: &Records,
+    reading: &Reading<'_>,
     id: &UnitId,
-) -> Result<Bytes> {
-    let used = read(app, records, id).await?;
-    let rates = math::read_rates(&used)?;
-    let answer: Vec<_> = rates.iter().map(RateText::answered).collect();
-    to_json(&answer)
-}
-
-/// The rates that a unit uses, a list as the module writes it, with their dates.
-async fn read(app: &Arc<App>, records: &Records, id: &UnitId) -> Result<Bytes> {
+) -> Result<Arc<RateList>> {
     for _ in 0..MAX_ATTEMPTS {
-        let mut tree = Tree::new(records);
-        let node = tree.node(id).await?.ok_or_else(no_unit)?;
-        let read = match node.unit().settings.unit_type {
-            UnitType::Store => read_used(records, node.unit().used_rates.as_deref()).await,
-            UnitType::Company | UnitType::Group => seen_below(app, &mut tree, &node).await,
+        let unit = reading.unit(id).await?;
+        let read = match unit.unit.settings.unit_type {
+            UnitType::Store => used_by_shop(reading, &unit).await,
+            UnitType::Company | UnitType::Group => used_below(reading, &unit).await,
         };
         match read {
             Err(Error::Busy) => {}
@@ -55,14 +47,52 @@ async fn read(app: &Arc<App>, records: &Records, id: &UnitId) -> Result<Bytes> {
     Err(Error::Busy)
 }
 
+/// The rates that a shop uses.
+async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<RateList>> {
+    let Some(key) = shop.unit.used_rates.clone() else {
+        return Ok(Arc::new(RateList::new(std::iter::empty())?));
+    };
+    // The key of a shared record names its content; a record of one shop changes with the unit's.
+    let version = match is_shared(&key) {
+        true => key.clone(),
+        false => format!("{key}@{}", shop.revision.0),
+    };
+    let records = reading.records.clone();
+    let read = async move {
+        let used = read_used(&records, Some(&key)).await?;
+        RateList::new(math::read_rates(&used)?.into_iter())
+    };
+    made_once(reading, version, read).await
+}
+
 /// What a shop directly below a unit would use. Its dates are those of the rates as they are set.
-async fn seen_below(app: &Arc<App>, tree: &mut Tree<'_>, node: &Arc<Node>) -> Result<Bytes> {
+async fn used_below(reading: &Reading<'_>, unit: &Arc<UnitView>) -> Result<Arc<RateList>> {
+    let mut version = format!("below {}@{}", unit.id.as_str(), unit.revision.0);
+    let (mut next, mut levels) = (unit.unit.settings.parent_id.clone(), 0);
+    while let Some(id) = next {
+        let above = reading.unit(&id).await.map_err(|error| match error {
+            // It was removed in the meantime.
+            Error::NotFound(_) => Error::Busy,
+            other => other,
+        })?;
+        levels += 1;
+        if levels > 2 * MAX_DEPTH {
+            return Err(Error::Busy);
+        }
+        version.push_str(&format!(" {}@{}", above.id.as_str(), above.revision.0));
+        next = above.unit.settings.parent_id.clone();
+    }
+    let (app, records, id) = (Arc::clone(reading.app), reading.records.clone(), unit.id.clone());
+    let read = async move { compute_below(&app, &records, &id).await };
+    made_once(reading, version, read).await
+}
+
+async fn compute_below(app: &App, records: &Records, id: &UnitId) -> Result<RateList> {
+    let mut tree = Tree::new(records);
+    let node = tree.node(id).await?.ok_or_else(no_unit)?;
     let path = tree.above(node.unit()).await?;
-    let nodes = || std::iter::once(node).chain(&path.nodes);
-    let levels: Vec<&str> = nodes().map(|node| node.level.as_str()).collect();
-    let call = math::used_call(&levels.join(","));
-    let used = math::used(app, vec![call]).await?.pop();
-    let used = used.ok_or_else(math::no_answer)?;
+    let nodes = || std::iter::once(&node).chain(&path.nodes);
+    let used = math::used_at(app, &nodes().map(AsRef::as_ref).collect::<Vec<_>>())?;
     let mut rates = math::read_rates(&used)?;
     for rate in &mut rates {
         let key = rate.key()?;
@@ -73,7 +103,17 @@ async fn seen_below(app: &Arc<App>, tree: &mut Tree<'_>, node: &Arc<Node>) -> Re
             rate.last_modified = set.last_modified.as_deref();
         }
     }
-    to_json(&rates)
+    RateList::new(rates.into_iter())
+}
+
+async fn made_once(
+    reading: &Reading<'_>,
+    version: String,
+    read: impl Future<Output = Result<RateList>> + Send + 'static,
+) -> Result<Arc<RateList>> {
+    let make = async { reading.app.workers.run_reading(read).await? };
+    let partition = reading.records.partition();
+    reading.cache.used.get(partition, version, make).await
 }
 
 /// An amount that is to be converted.
@@ -96,30 +136,39 @@ pub(in crate::rates) struct Conversion {
 /// [`Error::NotFound`] for an unknown unit, or a rate that it does not use; [`Error::Invalid`] for an amount that becomes
 /// too large; [`Error::Unavailable`].
 pub(in crate::rates) async fn convert(
-    app: &Arc<App>,
-    records: &Records,
+    reading: &Reading<'_>,
     conversion: &Conversion,
 ) -> Result<Bytes> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Values<'a> {
+        #[serde(borrow)]
+        currency_id_from: &'a str,
+        #[serde(borrow)]
+        rate_value: &'a RawValue,
+        #[serde(borrow)]
+        rate_value_with_markup: Option<&'a RawValue>,
+    }
     #[derive(Serialize)]
     struct Converted<'a> {
         #[serde(serialize_with = "number")]
         amount: String,
         currency: &'a str,
-        rate: RateNumbers<'a, 'a>,
+        rate: &'a RawValue,
     }
-    let used = read(app, records, &conversion.unit).await?;
-    let rates = math::read_rates(&used)?;
-    let rate = rates.iter().find(|rate| rate.is_of(conversion.key));
+    let used = used_rates(reading, &conversion.unit).await?;
     let no_rate = || Error::NotFound("the business unit uses no such rate".to_owned());
-    let rate = rate.ok_or_else(no_rate)?;
-    let with_markup = rate.rate_value_with_markup;
+    let rate = used.get(conversion.key).ok_or_else(no_rate)?;
+    let damaged = |cause: serde_json::Error| Error::Bug(format!("a rate is damaged: {cause}"));
+    let values: Values<'_> = serde_json::from_slice(&rate).map_err(damaged)?;
+    let with_markup = values.rate_value_with_markup;
     let with_markup = with_markup.filter(|_| conversion.with_markup);
-    let value = with_markup.unwrap_or(rate.rate_value);
-    let currency = rate.currency_id_from;
+    let value = with_markup.unwrap_or(values.rate_value).get();
+    let currency = values.currency_id_from;
     let converted = Converted {
-        amount: math::convert(app, &conversion.amount, value, currency)?,
+        amount: math::convert(reading.app, &conversion.amount, value, currency)?,
         currency,
-        rate: rate.answered(),
+        rate: serde_json::from_slice(&rate).map_err(damaged)?,
     };
     to_json(&converted)
 }

@@ -1,24 +1,26 @@
 //! The values of a rate that a unit used over time, for charts: computed again, exactly, by the module from what was set at
 //! the unit and above it at each moment (`timeline.rs`).
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use serde::Serialize;
 use tillgate_engine::rate::RateKey;
 
+use super::history::{PairState, Placed, pair_of};
 use super::timeline::{Timeline, UnitStates};
 use super::{history, math};
-use crate::app::App;
 use crate::clock::Timestamp;
-use crate::data::records::Records;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rates::units::json::number;
-use crate::rates::units::tree::Tree;
-use crate::rates::units::unit::{UnitId, no_unit};
+use crate::rates::units::reading::Reading;
+use crate::rates::units::unit::{MAX_DEPTH, UnitId};
 
-/// How many moments are computed at once.
-const AT_ONCE: usize = 1_000;
+/// How many rows of each unit are read at least: not every change of a unit changes what those below it use.
+const MIN_ROWS: usize = 100;
+
+/// Of how many units a page is made: more than a unit can stand below at one time.
+const MAX_UNITS: usize = 4 * MAX_DEPTH;
 
 /// Which values are read.
 #[derive(Clone, Debug)]
@@ -67,47 +69,42 @@ fn millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(&at.to_millis_text())
 }
 
-/// The values of a rate that a unit used over time.
+/// The values of a rate that a unit used over time. A page may have fewer than its limit, and another after it.
 ///
 /// # Errors
 /// [`Error::NotFound`](crate::error::Error::NotFound) for an unknown unit;
 /// [`Error::Unavailable`](crate::error::Error::Unavailable).
 pub(in crate::rates) async fn values(
-    app: &Arc<App>,
-    records: &Records,
+    reading: &Reading<'_>,
     query: &HistoryQuery,
 ) -> Result<Values> {
-    let timeline = Timeline {
-        unit: &query.unit,
-        units: read_units(records, query).await?,
-    };
+    reading.unit(&query.unit).await?;
+    let timeline = read_timeline(reading, query).await?;
+    let moments = timeline.moments(query.since);
+    let levels: Result<Vec<String>> = moments.iter().map(|at| timeline.levels(*at)).collect();
+    let calls = levels?.iter().map(|levels| math::used_call(levels)).collect();
+    let used = reading.app.run_blocking(|app| math::used(app, calls)).await??;
     let mut items: Vec<Value> = Vec::new();
     let mut last: Option<Option<RateValue>> = None;
-    let moments = timeline.moments(query.since);
-    for moments in moments.chunks(AT_ONCE) {
-        let calls = moments
-            .iter()
-            .map(|at| Ok(math::used_call(&timeline.levels(*at)?)));
-        let used = math::used(app, calls.collect::<Result<_>>()?).await?;
-        for (at, used) in moments.iter().zip(used) {
-            let rate = value_of(&used, query.key)?;
-            let is_first = last.is_none();
-            if last.as_ref() == Some(&rate) || (is_first && rate.is_none()) {
-                last = Some(rate);
-                continue;
-            }
-            last = Some(rate.clone());
-            if is_first && query.goes_on {
-                continue;
-            }
-            if items.len() == query.limit {
-                let next = items.last().map(|item| item.at.0.to_string());
-                return Ok(Values { items, next });
-            }
-            items.push(Value { at: *at, rate });
+    for (at, used) in moments.iter().zip(used) {
+        let rate = value_of(&used, query.key)?;
+        let is_first = last.is_none();
+        if last.as_ref() == Some(&rate) || (is_first && rate.is_none()) {
+            last = Some(rate);
+            continue;
         }
+        last = Some(rate.clone());
+        if is_first && query.goes_on {
+            continue;
+        }
+        if items.len() == query.limit {
+            let next = items.last().map(|item| item.at.0.to_string());
+            return Ok(Values { items, next });
+        }
+        items.push(Value { at: *at, rate });
     }
-    Ok(Values { items, next: None })
+    let next = timeline.until.map(|until| until.0.to_string());
+    Ok(Values { items, next })
 }
 
 fn value_of(used: &[u8], key: RateKey) -> Result<Option<RateValue>> {
@@ -120,27 +117,59 @@ fn value_of(used: &[u8], key: RateKey) -> Result<Option<RateValue>> {
     }))
 }
 
-/// The units that a unit has ever stood below, and itself.
-async fn read_units(
-    records: &Records,
-    query: &HistoryQuery,
-) -> Result<HashMap<UnitId, UnitStates>> {
-    let mut tree = Tree::new(records);
-    if tree.node(&query.unit).await?.is_none() {
-        return Err(no_unit());
-    }
-    let pair = [query.key, query.key.opposite()];
-    let mut units = HashMap::new();
-    let mut open = vec![query.unit.clone()];
-    while let Some(id) = open.pop() {
-        if units.contains_key(&id) {
+/// The unit, and those that it has stood below in the time of the page.
+async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Result<Timeline<'q>> {
+    let (pair, since) = (pair_of(query.key), query.since);
+    let max = (query.limit + 1).max(MIN_ROWS);
+    let mut timeline = Timeline {
+        unit: &query.unit,
+        pair,
+        units: HashMap::new(),
+        until: None,
+    };
+    // Those that matter first come first, so that a page that needs too many can end before the others.
+    let mut open = BinaryHeap::from([Reverse((since, query.unit.clone()))]);
+    while let Some(Reverse((from, id))) = open.pop() {
+        if timeline.until.is_some_and(|until| from > until) {
+            break;
+        }
+        if timeline.units.contains_key(&id) {
             continue;
         }
-        let entries = history::entries(records, &id, pair).await?;
-        let node = tree.node(&id).await?;
-        let states = UnitStates::new(node.as_deref(), pair, &entries);
-        open.extend(states.parents().cloned());
-        units.insert(id, states);
+        if timeline.units.len() >= MAX_UNITS && from > since {
+            timeline.until = Some(Timestamp(from.0 - 1));
+            break;
+        }
+        // First what is set now: what changes meanwhile has a row.
+        let (place, state) = now(reading, &id, pair).await?;
+        let places = history::places(&reading.records, &id, since, max).await?;
+        let pairs = history::pair(&reading.records, &id, pair, since, max).await?;
+        for until in [places.until, pairs.until].into_iter().flatten() {
+            timeline.until = Some(timeline.until.map_or(until, |at| at.min(until)));
+        }
+        let states = UnitStates::new(place, state, places, pairs);
+        open.extend(states.parents(since).map(|(from, id)| Reverse((from, id.clone()))));
+        timeline.units.insert(id, states);
     }
-    Ok(units)
+    Ok(timeline)
+}
+
+/// What is set at a unit now, if it still exists.
+async fn now(
+    reading: &Reading<'_>,
+    id: &UnitId,
+    pair: RateKey,
+) -> Result<(Option<Placed>, PairState)> {
+    let unit = match reading.unit(id).await {
+        Err(Error::NotFound(_)) => return Ok((None, PairState::default())),
+        unit => unit?,
+    };
+    let settings = &unit.unit.settings;
+    let markup = settings.markups.iter().find(|markup| pair_of(markup.key) == pair);
+    let state = PairState {
+        rate: unit.rate_value(pair)?,
+        opposite: unit.rate_value(pair.opposite())?,
+        markup: markup.map(|markup| markup.markup_percentage.clone()),
+    };
+    Ok((Some(Placed::of(settings)), state))
 }

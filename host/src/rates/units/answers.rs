@@ -6,10 +6,12 @@ use tillgate_engine::rate::RateKey;
 use super::json::to_json;
 use super::rate_text::RateText;
 use super::set_rates::{SetRate, SetRates};
-use super::tree::{Node, Tree};
-use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, no_unit, units_prefix};
-use crate::data::records::{PAGE, Records, decode_entry};
+use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
+use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
+
+/// How many units are read at once: one of a thousand markups has 100 KB.
+const READ_AT_ONCE: usize = 50;
 
 /// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups? }`.
 pub(in crate::rates) fn unit_json(id: &UnitId, settings: &UnitSettings) -> Result<Bytes> {
@@ -29,16 +31,31 @@ pub(in crate::rates) fn rate_json(key: RateKey, rate: &SetRate) -> Result<Bytes>
     to_json(&rate.text(key).answered())
 }
 
-/// All units of a tenant, by id: a list of what [`unit_json`] writes.
+/// A list of units by id, of what [`unit_json`] writes.
+#[derive(Debug)]
+pub(in crate::rates) struct UnitPage {
+    /// JSON.
+    pub(in crate::rates) list: Vec<u8>,
+    /// The last unit of it, if there are more.
+    pub(in crate::rates) next: Option<UnitId>,
+}
+
+/// The units of a tenant that come after one: `max` at most, and no more when the list has so many bytes.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a unit is damaged.
-pub(in crate::rates) async fn units(records: &Records) -> Result<Bytes> {
-    let mut list = Vec::from(*b"[");
-    let mut after: Option<String> = None;
+pub(in crate::rates) async fn units(
+    records: &Records,
+    after: Option<&UnitId>,
+    max: usize,
+    max_bytes: usize,
+) -> Result<UnitPage> {
+    let (mut list, mut count) = (Vec::from(*b"["), 0);
+    let mut after = after.map(UnitId::key);
     loop {
-        let page = records.scan(units_prefix(), after.as_deref(), PAGE).await?;
-        for (key, entry) in &page.entries {
+        let read = READ_AT_ONCE.min(max - count);
+        let page = records.scan(units_prefix(), after.as_deref(), read).await?;
+        for (index, (key, entry)) in page.entries.iter().enumerate() {
             let unit = decode_entry::<Unit>(key, entry)?.record;
             let id = key.strip_prefix(units_prefix()).and_then(UnitId::new);
             let id = id.ok_or_else(|| Error::Bug(format!("{key} is not a unit")))?;
@@ -46,46 +63,19 @@ pub(in crate::rates) async fn units(records: &Records) -> Result<Bytes> {
                 list.push(b',');
             }
             list.extend(unit_json(&id, &unit.settings)?);
+            count += 1;
+            let is_full = count == max || list.len() >= max_bytes;
+            if is_full && (page.more || index + 1 < page.entries.len()) {
+                list.push(b']');
+                return Ok(UnitPage { list, next: Some(id) });
+            }
         }
         after = page.entries.last().map(|(key, _)| key.clone());
         if !page.more || after.is_none() {
             list.push(b']');
-            return Ok(list.into());
+            return Ok(UnitPage { list, next: None });
         }
     }
-}
-
-/// A unit, as [`unit_json`] writes it.
-///
-/// # Errors
-/// [`Error::NotFound`]; [`Error::Unavailable`].
-pub(in crate::rates) async fn unit(records: &Records, id: &UnitId) -> Result<Bytes> {
-    unit_json(id, &node(records, id).await?.unit().settings)
-}
-
-/// The rates that are set at a unit, as [`rates_json`] writes them.
-///
-/// # Errors
-/// [`Error::NotFound`]; [`Error::Unavailable`].
-pub(in crate::rates) async fn set_rates(records: &Records, id: &UnitId) -> Result<Bytes> {
-    rates_json(&node(records, id).await?.rates.rates)
-}
-
-/// A rate that is set at a unit, as [`rate_json`] writes it.
-///
-/// # Errors
-/// [`Error::NotFound`]; [`Error::Unavailable`].
-pub(in crate::rates) async fn set_rate(
-    records: &Records,
-    id: &UnitId,
-    key: RateKey,
-) -> Result<Bytes> {
-    let node = node(records, id).await?;
-    rate_json(key, node.rates.rates.get(key).ok_or_else(not_set)?)
-}
-
-async fn node(records: &Records, id: &UnitId) -> Result<std::sync::Arc<Node>> {
-    Tree::new(records).node(id).await?.ok_or_else(no_unit)
 }
 
 /// A unit does not set the rate of a request.

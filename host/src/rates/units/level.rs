@@ -1,19 +1,18 @@
-//! What is set at a unit, as a level for the module: `{ businessUnitId, markupPercentage?, markups?, rates }`, decimals as
-//! text.
+//! What is set at units, as levels for the module: `{ businessUnitId, markupPercentage?, markups?, rates }`, decimals as text.
 
 use serde::Serialize;
 
-use super::unit::{PairMarkup, UnitId, UnitSettings};
+use super::unit::{PairMarkup, UnitId};
 use crate::error::{Error, Result};
 
-/// A unit's level. `rates` are JSON, a list as the module reads it, and are taken as they stand.
+/// A unit's level without its rates, and without the end.
 ///
 /// # Errors
-/// [`Error::Bug`] for settings that have no JSON form.
-pub(in crate::rates) fn level(
+/// [`Error::Bug`] for markups that have no JSON form.
+pub(in crate::rates) fn level_head(
     id: &UnitId,
-    settings: &UnitSettings,
-    rates: &[u8],
+    markup_percentage: Option<&str>,
+    markups: &[PairMarkup],
 ) -> Result<String> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -26,14 +25,26 @@ pub(in crate::rates) fn level(
     }
     let level = Level {
         business_unit_id: id,
-        markup_percentage: settings.markup_percentage.as_deref(),
-        markups: &settings.markups,
+        markup_percentage,
+        markups,
     };
-    let mut level = serde_json::to_string(&level).map_err(|cause| Error::Bug(cause.to_string()))?;
+    let mut head = serde_json::to_string(&level).map_err(|cause| Error::Bug(cause.to_string()))?;
+    head.pop();
+    Ok(head)
+}
+
+/// Adds a level to a list without brackets. `rates` are JSON, a list as the module reads it, and are taken as they stand.
+///
+/// # Errors
+/// [`Error::Bug`] for rates that are not text.
+pub(in crate::rates) fn push_level(levels: &mut String, head: &str, rates: &[u8]) -> Result<()> {
     let rates = std::str::from_utf8(rates).map_err(|cause| Error::Bug(cause.to_string()))?;
-    level.pop();
-    level.push_str(r#","rates":"#);
-    level.push_str(rates);
-    level.push('}');
-    Ok(level)
+    if !levels.is_empty() {
+        levels.push(',');
+    }
+    levels.push_str(head);
+    levels.push_str(r#","rates":"#);
+    levels.push_str(rates);
+    levels.push('}');
+    Ok(())
 }

@@ -1,13 +1,18 @@
 //! Business units, and the rates that are set at them, as they are stored and answered.
 //!
-//! Read them in this order: `json`, `rate_key`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `walk`, `answers`.
+//! Read them in this order: `json`, `rate_key`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`, `walk`, `answers`;
+//! then what reads for answering: `rate_list`, `prepared`, `reading`.
 
 pub(super) mod answers;
 pub(super) mod json;
 pub(super) mod level;
+pub(super) mod prepared;
 pub(super) mod rate_key;
+pub(super) mod rate_list;
 pub(super) mod rate_text;
+pub(super) mod reading;
 pub(super) mod set_rates;
 pub(super) mod tree;
 pub(super) mod unit;
+pub(super) mod usage;
 pub(super) mod walk;

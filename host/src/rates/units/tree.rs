@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::level::level;
+use super::level::level_head;
 use super::set_rates::StoredRates;
 use super::unit::{MAX_DEPTH, Unit, UnitId};
 use crate::clock::Timestamp;
@@ -21,8 +21,8 @@ pub(in crate::rates) struct Node {
     pub(in crate::rates) id: UnitId,
     pub(in crate::rates) stored: Versioned<Unit>,
     pub(in crate::rates) rates: Arc<StoredRates>,
-    /// What is set at it, as a level for the module.
-    pub(in crate::rates) level: String,
+    /// What is set at it besides rates, as the beginning of a level for the module.
+    pub(in crate::rates) level_head: String,
 }
 
 impl Node {
@@ -31,12 +31,13 @@ impl Node {
         stored: Versioned<Unit>,
         rates: Arc<StoredRates>,
     ) -> Result<Self> {
-        let level = level(&id, &stored.record.settings, &rates.record)?;
+        let settings = &stored.record.settings;
+        let level_head = level_head(&id, settings.markup_percentage.as_deref(), &settings.markups)?;
         Ok(Self {
             id,
             stored,
             rates,
-            level,
+            level_head,
         })
     }
 
@@ -65,8 +66,6 @@ impl Node {
 #[derive(Debug, Default)]
 pub(in crate::rates) struct Path {
     pub(in crate::rates) nodes: Vec<Arc<Node>>,
-    /// Their levels, as a list without its brackets.
-    pub(in crate::rates) levels: String,
 }
 
 impl Path {
@@ -144,9 +143,7 @@ impl<'a> Tree<'a> {
             next.clone_from(&node.unit().settings.parent_id);
             nodes.push(node);
         }
-        let levels: Vec<&str> = nodes.iter().map(|node| node.level.as_str()).collect();
-        let levels = levels.join(",");
-        let path = Arc::new(Path { nodes, levels });
+        let path = Arc::new(Path { nodes });
         self.paths.insert(parent.clone(), Arc::clone(&path));
         Ok(path)
     }

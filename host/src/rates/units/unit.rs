@@ -13,7 +13,7 @@ use super::rate_key;
 use crate::error::{Error, Result};
 
 /// The most levels of a tree, the company and the store included.
-pub(in crate::rates) const MAX_DEPTH: usize = 16;
+pub(in crate::rates) const MAX_DEPTH: usize = 32;
 
 /// What the id of a business unit must be, for messages.
 pub(in crate::rates) const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";

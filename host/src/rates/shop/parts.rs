@@ -1,0 +1,120 @@
+//! A call of the module in parts. What a shop uses of one pair has nothing to do with the other pairs, so a call with many
+//! rates is made as several, each of some of the pairs, and their answers are put together.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tillgate_engine::rate::RateKey;
+
+use crate::error::{Error, Result};
+use crate::rates::units::json::to_json;
+use crate::rates::units::level::{level_head, push_level};
+use crate::rates::units::rate_text::RateText;
+use crate::rates::units::tree::Node;
+use crate::rates::units::unit::PairMarkup;
+
+/// How many bytes of rates a part has, more or less. The module takes some twenty times as much memory.
+const PART: usize = 1 << 20;
+
+/// A part of a call.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Rates that were used: a list.
+    pub(super) used: String,
+    /// Levels: a list without brackets.
+    pub(super) levels: String,
+}
+
+/// The parts of a call with these used rates, a list, and with the levels of these units.
+///
+/// # Errors
+/// [`Error::Bug`] when what was stored is damaged.
+pub(super) fn of(used: &[u8], levels: &[&Node]) -> Result<Vec<Part>> {
+    let size = |node: &&Node| node.level_head.len() + node.rates.record.len();
+    let bytes = used.len() + levels.iter().map(size).sum::<usize>();
+    let parts = bytes.div_ceil(PART).max(1);
+    if parts == 1 {
+        let mut whole = Part {
+            used: String::from_utf8_lossy(used).into_owned(),
+            levels: String::with_capacity(bytes),
+        };
+        for node in levels {
+            push_level(&mut whole.levels, &node.level_head, &node.rates.record)?;
+        }
+        return Ok(vec![whole]);
+    }
+    let rates = read(used)?;
+    let part = |part: usize| {
+        let is_of = |key: RateKey| part_of(key, parts) == part;
+        let used = rates.iter().filter(|(key, _)| is_of(*key));
+        let used: Vec<_> = used.map(|(_, rate)| rate).collect();
+        let mut part = Part {
+            used: String::from_utf8_lossy(&to_json(&used)?).into_owned(),
+            levels: String::new(),
+        };
+        for node in levels {
+            let settings = &node.unit().settings;
+            let markups = settings.markups.iter().filter(|markup| is_of(markup.key));
+            let markups: Vec<PairMarkup> = markups.cloned().collect();
+            let head = level_head(&node.id, settings.markup_percentage.as_deref(), &markups)?;
+            let rates = node.rates.rates.iter().filter(|(key, _)| is_of(*key));
+            let rates: Vec<RateText<'_>> = rates.map(|(key, rate)| rate.text(key)).collect();
+            push_level(&mut part.levels, &head, &to_json(&rates)?)?;
+        }
+        Ok(part)
+    };
+    (0..parts).map(part).collect()
+}
+
+/// The part that a pair is in: both directions are in the same.
+fn part_of(key: RateKey, parts: usize) -> usize {
+    let mut hasher = DefaultHasher::new();
+    key.min(key.opposite()).hash(&mut hasher);
+    usize::try_from(hasher.finish()).unwrap_or_default() % parts
+}
+
+/// Sorts rates as the module does.
+pub(super) fn sort(rates: &mut Vec<RateText<'_>>) -> Result<()> {
+    let mut keyed = Vec::with_capacity(rates.len());
+    for rate in rates.drain(..) {
+        keyed.push((rate.key()?, rate));
+    }
+    keyed.sort_unstable_by_key(|(key, _)| *key);
+    rates.extend(keyed.into_iter().map(|(_, rate)| rate));
+    Ok(())
+}
+
+/// The rates of several lists in one, sorted as the module does.
+pub(super) fn join(lists: &[&RawValue]) -> Result<Bytes> {
+    let texts = lists.iter().map(|list| list.get().as_bytes());
+    join_texts(&texts.collect::<Vec<_>>())
+}
+
+/// The rates of several lists in one, sorted as the module does.
+pub(super) fn join_lists(lists: &[Bytes]) -> Result<Bytes> {
+    join_texts(&lists.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+fn join_texts(lists: &[&[u8]]) -> Result<Bytes> {
+    if let [list] = lists {
+        return Ok(Bytes::copy_from_slice(list));
+    }
+    let mut rates = Vec::new();
+    for list in lists {
+        rates.extend(read(list)?);
+    }
+    rates.sort_unstable_by_key(|(key, _)| *key);
+    to_json(&rates.iter().map(|(_, rate)| rate).collect::<Vec<_>>())
+}
+
+/// The rates of a list, each as it stands there, with its key.
+fn read(list: &[u8]) -> Result<Vec<(RateKey, &RawValue)>> {
+    let damaged = |cause| Error::Bug(format!("rates are damaged: {cause}"));
+    let rates: Vec<&RawValue> = serde_json::from_slice(list).map_err(damaged)?;
+    let keyed = rates.into_iter().map(|rate| {
+        let text: RateText<'_> = serde_json::from_str(rate.get()).map_err(damaged)?;
+        Ok((text.key()?, rate))
+    });
+    keyed.collect()
+}

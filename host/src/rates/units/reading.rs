@@ -1,0 +1,135 @@
+//! Reading units and the rates that are set at them: each made ready for answering once for each version of it.
+//!
+//! A request reads the unit's record, a small one, and finds the rest in memory. What is missing is read and made by threads
+//! of lower priority, with a permit of the requester, so that many large units cost the others nothing.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tillgate_engine::rate::RateKey;
+
+use super::answers::{not_set, unit_json};
+use super::prepared::{Prepared, Weighed};
+use super::rate_list::RateList;
+use super::set_rates::StoredRates;
+use super::unit::{Unit, UnitId, no_unit};
+use crate::app::App;
+use crate::data::etag::{self, Etag};
+use crate::data::records::{Records, decode_entry};
+use crate::error::{Error, Result};
+use crate::store::Revision;
+
+/// What was made for answering, of all tenants.
+#[derive(Debug)]
+pub(in crate::rates) struct ReadCache {
+    units: Prepared<UnitView>,
+    /// Rates that units use.
+    pub(in crate::rates) used: Prepared<RateList>,
+}
+
+impl ReadCache {
+    pub(in crate::rates) fn new() -> Result<Self> {
+        Ok(Self {
+            units: Prepared::new()?,
+            used: Prepared::new()?,
+        })
+    }
+}
+
+/// A unit as it is answered.
+#[derive(Debug)]
+pub(in crate::rates) struct UnitView {
+    pub(in crate::rates) id: UnitId,
+    pub(in crate::rates) revision: Revision,
+    pub(in crate::rates) unit: Unit,
+    /// `{ id, type, parentId?, name?, markupPercentage?, markups? }`.
+    pub(in crate::rates) json: Bytes,
+    pub(in crate::rates) etag: Etag,
+    /// The rates that are set at it.
+    pub(in crate::rates) rates: RateList,
+}
+
+impl Weighed for UnitView {
+    fn bytes(&self) -> usize {
+        // The unit's settings are of about the size of their JSON.
+        2 * self.json.len() + self.rates.bytes()
+    }
+}
+
+impl UnitView {
+    async fn read(records: &Records, id: &UnitId) -> Result<Self> {
+        let keys = [id.key(), id.rates_key()];
+        let mut entries = records.entries(&keys).await?.into_iter();
+        let (unit, rates) = (entries.next().flatten(), entries.next().flatten());
+        let unit = decode_entry::<Unit>(id.as_str(), &unit.ok_or_else(no_unit)?)?;
+        let rates = rates.map(|entry| StoredRates::read(entry.value));
+        let rates = rates.transpose()?.unwrap_or_default().rates;
+        let json = unit_json(id, &unit.record.settings)?;
+        Ok(Self {
+            id: id.clone(),
+            revision: unit.revision,
+            etag: etag::of_text(&json),
+            json,
+            rates: RateList::new(rates.iter().map(|(key, rate)| rate.text(key)))?,
+            unit: unit.record,
+        })
+    }
+
+    /// The value of a rate that is set at it, a decimal.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when it is damaged.
+    pub(in crate::rates) fn rate_value(&self, key: RateKey) -> Result<Option<String>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Value<'a> {
+            #[serde(borrow)]
+            rate_value: &'a RawValue,
+        }
+        let Some(rate) = self.rates.get(key) else {
+            return Ok(None);
+        };
+        let value: Value<'_> = serde_json::from_slice(&rate)
+            .map_err(|cause| Error::Bug(format!("a rate is damaged: {cause}")))?;
+        Ok(Some(value.rate_value.get().to_owned()))
+    }
+
+    /// The rate of a key that is set at it: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,
+    /// createdBy?, lastModified?, reference? }`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub(in crate::rates) fn rate(&self, key: RateKey) -> Result<Bytes> {
+        self.rates.get(key).ok_or_else(not_set)
+    }
+}
+
+/// Reading what a tenant has.
+#[derive(Debug)]
+pub(in crate::rates) struct Reading<'a> {
+    pub(in crate::rates) app: &'a Arc<App>,
+    pub(in crate::rates) records: Records,
+    pub(in crate::rates) cache: &'a ReadCache,
+}
+
+impl Reading<'_> {
+    /// A unit.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`];
+    /// [`Error::Unavailable`].
+    pub(in crate::rates) async fn unit(&self, id: &UnitId) -> Result<Arc<UnitView>> {
+        let entry = self.records.get_bytes(&id.key()).await?;
+        let revision = entry.ok_or_else(no_unit)?.revision;
+        let version = format!("{}@{}", id.as_str(), revision.0);
+        let make = async {
+            let (records, id) = (self.records.clone(), id.clone());
+            let read = async move { UnitView::read(&records, &id).await };
+            self.app.workers.run_reading(read).await?
+        };
+        let partition = self.records.partition();
+        self.cache.units.get(partition, version, make).await
+    }
+}

@@ -1,0 +1,163 @@
+//! How much of business units and rates a tenant has: one record, written in the same commit as what it counts; and which
+//! units have rates, so that these are found among many that have none.
+
+use serde::{Deserialize, Serialize};
+
+use super::json::to_json;
+use super::tree::Node;
+use super::unit::UnitId;
+use crate::config::Config;
+use crate::data::quota::Usage;
+use crate::data::records::{Change, PAGE, Records, Versioned};
+use crate::error::{Error, Result};
+
+const USAGE: &str = "rates-usage";
+const WITH_RATES: &str = "unit-with-rates/";
+
+/// What a tenant has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rates) struct Counts {
+    /// Business units.
+    pub(in crate::rates) units: u64,
+    /// The bytes of their settings.
+    pub(in crate::rates) unit_bytes: u64,
+    /// Rates that are set.
+    pub(in crate::rates) rates: u64,
+}
+
+/// How much it may have.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rates) struct Quotas {
+    pub(in crate::rates) units: u64,
+    pub(in crate::rates) unit_bytes: u64,
+    pub(in crate::rates) rates: u64,
+}
+
+impl Quotas {
+    pub(in crate::rates) const fn of(config: &Config) -> Self {
+        let quotas = &config.quotas;
+        Self {
+            units: quotas.business_units,
+            unit_bytes: quotas.business_unit_bytes.as_u64(),
+            rates: quotas.exchange_rates,
+        }
+    }
+}
+
+/// How much of each quota a tenant uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RatesUsage {
+    /// Its business units.
+    pub business_units: Usage,
+    /// The bytes of their JSON.
+    pub business_unit_bytes: Usage,
+    /// The rates that are set at them.
+    pub exchange_rates: Usage,
+}
+
+impl Counts {
+    fn of(node: Option<&Node>) -> Result<Self> {
+        let Some(node) = node else {
+            return Ok(Self::default());
+        };
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Ok(Self {
+            units: 1,
+            unit_bytes: number(to_json(&node.unit().settings)?.len()),
+            rates: number(node.rates.rates.len()),
+        })
+    }
+
+    /// What a tenant has.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    pub(in crate::rates) async fn read(records: &Records) -> Result<Self> {
+        let read: Option<Versioned<Self>> = records.get(USAGE).await?;
+        Ok(read.map(|read| read.record).unwrap_or_default())
+    }
+
+    /// How much of each quota that is.
+    pub(in crate::rates) const fn usage(self, quotas: &Quotas) -> RatesUsage {
+        let usage = |used, quota| Usage { used, quota };
+        RatesUsage {
+            business_units: usage(self.units, quotas.units),
+            business_unit_bytes: usage(self.unit_bytes, quotas.unit_bytes),
+            exchange_rates: usage(self.rates, quotas.rates),
+        }
+    }
+}
+
+/// Adds to a change of a unit what a tenant has from then on.
+///
+/// # Errors
+/// [`Error::Conflict`] for more than it may have; [`Error::Unavailable`].
+pub(in crate::rates) async fn count(
+    records: &Records,
+    change: &mut Change,
+    before: Option<&Node>,
+    after: Option<&Node>,
+    quotas: &Quotas,
+) -> Result<()> {
+    let (old, new) = (Counts::of(before)?, Counts::of(after)?);
+    if old.rates != new.rates
+        && let Some(node) = after.or(before)
+    {
+        let key = format!("{WITH_RATES}{}", node.id.as_str());
+        match new.rates {
+            0 => change.delete(&key),
+            rates => change.put(&key, &rates)?,
+        }
+    }
+    if old == new {
+        return Ok(());
+    }
+    let read: Option<Versioned<Counts>> = records.get(USAGE).await?;
+    change.expect(USAGE, read.as_ref());
+    let now = read.map(|read| read.record).unwrap_or_default();
+    let count = |name, now: u64, [old, new]: [u64; 2], quota: u64| {
+        let count = now.saturating_sub(old).saturating_add(new);
+        match new > old && count > quota {
+            true => Err(Error::quota(name, quota)),
+            false => Ok(count),
+        }
+    };
+    let counts = Counts {
+        units: count("business units", now.units, [old.units, new.units], quotas.units)?,
+        unit_bytes: count(
+            "bytes of business units",
+            now.unit_bytes,
+            [old.unit_bytes, new.unit_bytes],
+            quotas.unit_bytes,
+        )?,
+        rates: count("exchange rates", now.rates, [old.rates, new.rates], quotas.rates)?,
+    };
+    change.put(USAGE, &counts)
+}
+
+/// The units of a tenant that have rates, and how many each.
+///
+/// # Errors
+/// [`Error::Unavailable`].
+pub(in crate::rates) async fn units_with_rates(records: &Records) -> Result<Vec<(UnitId, usize)>> {
+    let mut units = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = records.scan(WITH_RATES, after.as_deref(), PAGE).await?;
+        for (key, entry) in &page.entries {
+            let id = key.strip_prefix(WITH_RATES).and_then(UnitId::new);
+            let count = std::str::from_utf8(&entry.value).ok();
+            let count = count.and_then(|count| count.parse().ok());
+            let (Some(id), Some(count)) = (id, count) else {
+                return Err(Error::Bug(format!("{key} is damaged")));
+            };
+            units.push((id, count));
+        }
+        after = page.entries.last().map(|(key, _)| key.clone());
+        if !page.more || after.is_none() {
+            return Ok(units);
+        }
+    }
+}
