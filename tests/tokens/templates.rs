@@ -35,6 +35,19 @@ async fn templates_are_made_once_listed_read_and_deleted() {
 }
 
 #[tokio::test]
+async fn a_template_that_no_url_could_name_is_refused() {
+    let service = Service::start().await;
+    let admin = service.admin("acme").await;
+    let mut nameless = template(".", json!({}), &[]);
+    nameless["softwareVersion"] = json!("..");
+    let rule = "must not be . or ..: HTTP clients take these for steps of the path";
+    let expected = ["softwareId", "softwareVersion"].map(|name| format!("$.{name} {rule}"));
+    let answer = service.post(PATH, &admin, nameless).await;
+    assert_eq!(messages(&answer), expected);
+    assert_eq!(service.get(PATH, &admin).await.body, json!([]));
+}
+
+#[tokio::test]
 async fn a_global_template_is_the_platforms_and_serves_every_tenant() {
     let service = Service::start().await;
     let (operator, admin) = (service.operator().await, service.admin("acme").await);
