@@ -288,6 +288,12 @@ const FAULTS: &[Fault] = &[
     ),
     (
         "PUT",
+        PROJECT,
+        r#"{"name":"a\u001b[2Jb","restrictions":[{}]}"#,
+        &["$.restrictions[0].type", "$.name"],
+    ),
+    (
+        "PUT",
         "/api/v1/projects/nine",
         r#"{"restrictions":[]}"#,
         &["$.projectId"],

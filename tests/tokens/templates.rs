@@ -48,6 +48,28 @@ async fn a_template_that_no_url_could_name_is_refused() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_tenant_or_a_template_has_no_control_characters() {
+    let service = Service::start().await;
+    let (operator, admin) = (service.operator().await, service.admin("acme").await);
+    let mut named = template("till", json!({}), &[]);
+    for control in ["\u{0}", "\t", "\n", "\u{1b}", "\u{7f}", "\u{85}", "\u{9f}"] {
+        let name = json!(format!("A{control}till"));
+        named["name"] = name.clone();
+        for answer in [
+            service.post(PATH, &admin, named.clone()).await,
+            service
+                .put("/v1/tenants/other", &operator, json!({ "name": name }))
+                .await,
+        ] {
+            let expected = ["$.name must not contain control characters"];
+            assert_eq!(messages(&answer), expected, "{name}");
+        }
+    }
+    named["name"] = json!("Kassa\u{a0}– \u{1f6d2}");
+    assert_eq!(service.post(PATH, &admin, named).await.status, 201);
+}
+
+#[tokio::test]
 async fn a_global_template_is_the_platforms_and_serves_every_tenant() {
     let service = Service::start().await;
     let (operator, admin) = (service.operator().await, service.admin("acme").await);

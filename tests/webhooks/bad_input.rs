@@ -20,6 +20,8 @@ fn webhooks() -> Vec<(Value, &'static [&'static str])> {
         (json!({ "name": "" }), &["$.name"]),
         (json!({ "name": 7 }), &["$.name"]),
         (json!({ "name": long }), &["$.name"]),
+        (json!({ "name": "a\nb" }), &["$.name"]),
+        (json!({ "name": "a\u{9b}2Jb" }), &["$.name"]),
         (json!({ "callbackUrl": null }), &["$.callbackUrl"]),
         (
             json!({ "callbackUrl": "erp.example/hook" }),

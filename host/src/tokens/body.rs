@@ -1,7 +1,6 @@
 //! What the bodies of the token service's requests must have. How a body is read is the same for all features
 //! (`crate::body`).
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -208,7 +207,7 @@ fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
 
 /// A text for people.
 fn title(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    faults.name(node, MAX_TITLE).map(Cow::into_owned)
+    body::name(node, faults, MAX_TITLE)
 }
 
 fn boolean(node: Node<'_, '_>, faults: &mut Faults) -> Option<bool> {

@@ -2,8 +2,6 @@
 //!
 //! A listener's webhook has some of the same members, read by the same functions.
 
-use std::borrow::Cow;
-
 use http::HeaderName;
 use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::signature::SharedKey;
@@ -11,7 +9,7 @@ use uuid::Uuid;
 
 use super::event_type::is_wanted_type;
 use super::webhook::{Authentication, Secret, Settings};
-use crate::body::{optional, or_fault, parsed, read, required, text, uuid};
+use crate::body::{self, optional, or_fault, parsed, read, required, text, uuid};
 use crate::error::Result;
 
 const MAX_NAME: usize = 256;
@@ -115,7 +113,7 @@ pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<New
 
 /// The name of a webhook.
 pub(in crate::webhooks) fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    faults.name(node, MAX_NAME).map(Cow::into_owned)
+    body::name(node, faults, MAX_NAME)
 }
 
 fn callback_url(node: Node<'_, '_>, allows_http: bool, faults: &mut Faults) -> Option<String> {
