@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::host::{Host, read};
-use crate::support::wire::{send, send_one};
+use crate::support::wire::{message, send, send_one};
 
 const PROJECT: &str = "/api/v1/projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const AGE: &str = "/api/v1/conditions/age-18/evaluate";
@@ -285,6 +285,12 @@ const FAULTS: &[Fault] = &[
             "$.restrictions[0].allowedValues[1]",
             "$.projectId",
         ],
+    ),
+    (
+        "PUT",
+        PROJECT,
+        r#"{"name":"a\u001b[2Jb","restrictions":[{}]}"#,
+        &["$.restrictions[0].type", "$.name"],
     ),
     (
         "PUT",
@@ -620,6 +626,65 @@ async fn refusals_too_are_kept_out_of_caches() {
             .unwrap();
         assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
     }
+}
+
+/// A method, a path with a place for an id, and the name of that place.
+type Place = (&'static str, &'static str, &'static str);
+
+const PLACES: &[Place] = &[
+    ("GET", "/api/v1/entity-conditions/{}", "id"),
+    ("PUT", "/api/v1/entity-conditions/{}", "id"),
+    ("DELETE", "/api/v1/entity-conditions/{}", "id"),
+    ("PUT", "/api/v1/global-entity-conditions/{}", "id"),
+    ("POST", "/api/v1/conditions/{}/evaluate", "conditionId"),
+    ("PUT", "/api/v1/projects/{}", "projectId"),
+    ("GET", "/api/v1/projects/{}/restrictions", "projectId"),
+    ("PUT", "/api/v1/business-units/{}", "businessUnitId"),
+    (
+        "POST",
+        "/api/v1/business-units/{}/exchange-rates",
+        "businessUnitId",
+    ),
+    ("GET", "/api/v1/webhooks/{}", "webhookId"),
+    ("GET", "/api/v1/deliveries/{}", "deliveryId"),
+    ("PUT", "/v1/tenants/{}", "tenantId"),
+    ("POST", "/v1/tenants/{}/templates", "tenantId"),
+    ("GET", "/v1/tenants/shop/templates/{}/1", "softwareId"),
+    (
+        "DELETE",
+        "/v1/tenants/shop/templates/till/{}",
+        "softwareVersion",
+    ),
+    ("GET", "/v1/tenants/shop/clients/{}", "clientId"),
+    ("PUT", "/v1/tenants/shop/clients/{}/authorize", "clientId"),
+    ("PUT", "/v1/roles/{}", "roleId"),
+];
+
+#[tokio::test]
+async fn an_id_that_clients_take_for_a_step_of_the_path_is_refused_everywhere() {
+    let shop = Shop::open().await;
+    let operator = shop.host.token("platform", &["platform.operator"]).await;
+    let authorization = format!("Bearer {operator}");
+    let headers = [
+        ("authorization", authorization.as_str()),
+        ("content-type", "application/json"),
+    ];
+    for (method, path, place) in PLACES {
+        // As they are, since no well-behaved client sends them.
+        for id in [".", "..", "%2e", "%2E%2e", ".%2E"] {
+            let line = format!("{method} {}", path.replace("{}", id));
+            let answer = send_one(&shop.host.url, &message(&line, &headers, LICENSE)).await;
+            let problem: Value = serde_json::from_str(&answer.body).unwrap();
+            let expected = format!(
+                "$.{place} must not be . or ..: HTTP clients take these for steps of the path"
+            );
+            assert_eq!(answer.status, 400, "{line}: {problem}");
+            assert_eq!(problem["message"], json!([expected]), "{line}");
+            assert_problem(400, &problem);
+        }
+    }
+    let dots = message("PUT /api/v1/entity-conditions/...", &headers, LICENSE);
+    assert_eq!(send_one(&shop.host.url, &dots).await.status, 201);
 }
 
 #[tokio::test]

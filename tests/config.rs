@@ -390,6 +390,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ),
     ("issuer", "\"/issuer\"", "/issuer", "issuer"),
     ("platform_tenant", "\"a b\"", "a b", "platform_tenant"),
+    ("platform_tenant", "\"..\"", "..", "platform_tenant"),
     ("operator_file", "[\"a\"]", "[a]", "operator_file"),
     (
         "trusted_proxies",

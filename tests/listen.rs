@@ -182,6 +182,20 @@ async fn events_arrive_at_a_local_address_and_ctrl_c_removes_the_webhook() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_receiver_answers_cannot_control_the_terminal() {
+    let (shop, receiver) = (Shop::open(), Receiver::start().await);
+    let listen = Listen::start(&shop, &receiver.url, &["--json"]);
+    listen.json();
+    let body = "\u{1b}[2J\u{9b}31m\u{7f}";
+    receiver.answer(Answer::Status(200, "", body));
+    shop.publish(json!(1)).await;
+    let line = listen.line();
+    assert!(!line.contains(char::is_control), "{line:?}");
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(line["answer"]["body"], body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_where_nobody_listens_is_a_failed_attempt_that_is_made_again() {
     let shop = Shop::open();
     let free = TcpListener::bind("127.0.0.1:0")

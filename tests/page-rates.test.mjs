@@ -247,6 +247,8 @@ describe("changing rates", () => {
     await dialog(page).getByText("Row 2 has the same rate.").waitFor();
     await press(page, "Review");
     await dialog(page).getByText("Correct the 2 rows that are marked, or remove them.").waitFor();
+    await rows.fill("constructor\tSEK\tEUR\t11");
+    await dialog(page).getByText("“constructor” is no type.").waitFor();
     await rows.fill(good);
     await dialog(page).getByText("Sales: 1 EUR = 11.25 SEK").waitFor();
     await press(page, "Review");
@@ -359,6 +361,10 @@ describe("history", () => {
     await page.getByRole("button", { name: "Other direction" }).click();
     await page.waitForURL("**/history/SALES/EUR/USD");
     await page.getByRole("slider", { name: "1 USD in EUR over time" }).waitFor();
+  }));
+
+  test("an address with a type that there is not shows the unit’s first rate", () => visit(on, "#/rates/NO-001/history/constructor/SEK/EUR", async (page) => {
+    await page.getByRole("table", { name: "over time, newest first" }).waitFor();
   }));
 
   test("the pointer reads values, and the axes have marks", () => visit(on, "#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {

@@ -3,10 +3,14 @@
 //     cargo build && node --test tests/page-signature.test.mjs     needs openssl, which makes the certificates
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createHmac, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
+import { promisify } from "node:util";
 
+import { receiver } from "./support/receiver.mjs";
+import { DEADLINE_MS } from "./support/wait.mjs";
 import { identity } from "./support/webhook-sender.mjs";
 import { initSync } from "../js/src/runtime/browser.js";
 import { check, verdict } from "../www/webhooks/checks.js";
@@ -238,12 +242,23 @@ describe("what is pasted and copied", () => {
     assert.equal(
       curlOf(request),
       [
-        `curl --request POST 'https://erp.example/hook?a='\\''b'\\'''`,
+        `curl --globoff --request POST 'https://erp.example/hook?a='\\''b'\\'''`,
         `--header "authorization: Bearer $TOKEN"`,
         `--header 'x-a: it'\\''s'`,
-        `--data-binary '{"a":"it'\\''s $HOME"}'`,
+        `--data-raw '{"a":"it'\\''s $HOME"}'`,
       ].join(" \\\n  "),
     );
     assert.match(curlOf({ ...request, headers: { Authorization: "Basic …" } }), /"Authorization: Basic \$CREDENTIALS"/);
+  });
+
+  test("curl takes nothing of a request for a pattern or the name of a file", async () => {
+    const endpoint = await receiver();
+    try {
+      const [path, body] = ["/hook?ids=[1-2]&of={a,b}", "@package.json"];
+      await promisify(execFile)("bash", ["-c", curlOf({ url: `${endpoint.url}${path}`, headers: {}, body })], { timeout: DEADLINE_MS });
+      assert.deepEqual(endpoint.got.map((each) => [each.head.split("\n")[0], each.body]), [[`POST ${path} HTTP/1.1`, body]]);
+    } finally {
+      endpoint.end();
+    }
   });
 });

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
-import { PROJECT, UNREACHABLE, agrees, decision, expected, hasFocus, hasValue, onDemo, save, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, UNREACHABLE, agrees, decision, expected, go, hasFocus, hasValue, onDemo, save, shown, tabTo, visit } from "./support/page.mjs";
 import { AUDIENCE, clientWith, demo } from "./support/program.mjs";
 import { eventually, within } from "./support/wait.mjs";
 
@@ -224,6 +224,24 @@ describe("previewing a condition", () => {
     await on.host.api("DELETE", "/api/v1/entity-conditions/fireworks");
   }));
 });
+
+test("an address that names no way to decide shows what was shown last", () => visit(on, "#/preview/constructor", async (page) => {
+  await shown(decision(page), "Must not be sold");
+  for (const name of ["__proto__", "toString"]) {
+    await go(page, `#/preview/${name}`);
+    await shown(decision(page), "Must not be sold");
+  }
+  await go(page, "#/constructor");
+  await shown(decision(page), "Must not be sold");
+}));
+
+test("an id that browsers take for a step of the path is refused at its field", () => visit(on, "#/conditions", async (page) => {
+  await page.getByRole("button", { name: "New condition" }).click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Id", { exact: true }).fill("..");
+  await form.getByRole("button", { name: "Review" }).click();
+  await form.getByText("The id must be more than one or two dots.").waitFor();
+}));
 
 describe("previewing a project and a basket", () => {
   test("the properties that a project checks are offered, and change the decision", () => visit(on, `#/preview/project/${PROJECT}`, async (page) => {

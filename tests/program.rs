@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
@@ -39,33 +41,72 @@ impl Drop for Killed {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
-    let mut demo = Program::command();
-    let demo = demo.args(["demo", "--listen", "127.0.0.1:0"]);
-    let mut demo = Killed(demo.stdout(Stdio::piped()).spawn().unwrap());
-    let lines = Lines::of("tillgate demo", demo.0.stdout.take().unwrap());
-    let mut explained = Vec::new();
-    let prints = |part: &str| {
-        tokio::task::block_in_place(|| lines.find(part, |line| line.contains(part)));
-    };
-    tokio::task::block_in_place(|| {
-        lines.find("curl", |line| {
-            explained.push(line.to_owned());
-            line.starts_with("curl ")
-        })
-    });
-    let value = |name: &str| {
-        let values = explained
+/// The demo, and what it prints.
+struct Demo {
+    lines: Lines,
+    /// How it says that it is used.
+    explained: Vec<String>,
+    _process: Killed,
+}
+
+impl Demo {
+    fn start() -> Self {
+        let mut demo = Program::command();
+        let demo = demo.args(["demo", "--listen", "127.0.0.1:0"]);
+        let mut process = Killed(demo.stdout(Stdio::piped()).spawn().unwrap());
+        let lines = Lines::of("tillgate demo", process.0.stdout.take().unwrap());
+        let mut explained = Vec::new();
+        tokio::task::block_in_place(|| {
+            lines.find("curl", |line| {
+                explained.push(line.to_owned());
+                line.starts_with("curl ")
+            })
+        });
+        Self {
+            lines,
+            explained,
+            _process: process,
+        }
+    }
+
+    /// What it explains after a name.
+    fn value(&self, name: &str) -> &str {
+        let mut values = self
+            .explained
             .iter()
             .filter_map(|line| line.trim().strip_prefix(name));
-        values.map(str::trim).next().expect(name).to_owned()
+        values.next().expect(name).trim()
+    }
+
+    /// Waits for a line with an end.
+    fn prints(&self, end: &str) {
+        tokio::task::block_in_place(|| self.lines.find(end, |line| line.ends_with(end)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_demos_receivers_get_cannot_control_the_terminal() {
+    let demo = Demo::start();
+    let erp = demo.value("webhooks    ERP: all events, to ");
+    let erp = erp.split(' ').next().unwrap();
+    let data = BASE64_STANDARD.encode("\u{1b}]0;gone\u{7}\n\u{9b}31m");
+    let envelope = json!({ "time": "\u{1b}[2J", "type": "a\r\nb", "data": data });
+    let answer = client().post(erp).json(&envelope).send().await.unwrap();
+    assert_eq!(answer.status(), 204);
+    demo.prints(r"\u001b[2J  ERP      204 No Content  a\u000d\u000ab  \u001b]0;gone\u0007\u000a\u009b31m");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
+    let demo = Demo::start();
+    let prints = |part: &str| {
+        tokio::task::block_in_place(|| demo.lines.find(part, |line| line.contains(part)));
     };
     prints("  ERP      204 No Content  projects.events.v1  ");
     prints("  Loyalty  503 Service Unavailable  x.order-updates.v1  ");
 
-    let (http, url) = (client(), value("listening on"));
-    let token = token(&http, &url, &value("client id"), &value("secret")).await;
+    let (http, url) = (client(), demo.value("listening on"));
+    let token = token(&http, url, demo.value("client id"), demo.value("secret")).await;
     let get = async |path: &str| {
         let request = http.get(format!("{url}/api/v1/{path}")).bearer_auth(&token);
         let (status, body) = read(request.send().await.unwrap()).await;
@@ -87,8 +128,7 @@ async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
         (202, &json!(2)),
         "{answer}"
     );
-    let delivered = r#"  ERP      204 No Content  x.order-updates.v1  {"order":4714}"#;
-    tokio::task::block_in_place(|| lines.find(delivered, |line| line.ends_with(delivered)));
+    demo.prints(r#"  ERP      204 No Content  x.order-updates.v1  {"order":4714}"#);
 }
 
 #[tokio::test]

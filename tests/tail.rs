@@ -170,6 +170,26 @@ fn json_is_printed_as_it_was_received() {
 }
 
 #[test]
+fn what_a_host_says_cannot_control_the_terminal() {
+    let data = r#"{"publishTime":"\u001b[2J","data":{"businessUnitId":"a\nb"}}"#;
+    let denied = response(
+        "403 Forbidden",
+        "application/json",
+        r#"{"detail":"no\u001b[2J\u009b31m"}"#,
+    );
+    let host = ScriptedHost::start([
+        (stream(&format!("id: 1\ndata: {data}\n\n")), Then::Close),
+        (denied, Then::Close),
+    ]);
+    let tail = Tail::start(&host, &[]);
+    assert_eq!(tail.next(), r"\u001b[2J  a\u000ab  no rates");
+    let (code, told) = tail.end();
+    assert_eq!(code, Some(1));
+    let expected = r"tillgate: these credentials may not do this: no\u001b[2J\u009b31m";
+    assert_eq!(told.lines().last(), Some(expected));
+}
+
+#[test]
 fn what_waiting_does_not_mend_ends_it() {
     let denied = response(
         "403 Forbidden",

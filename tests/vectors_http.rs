@@ -69,6 +69,11 @@ const NOT_OVER_HTTP: &[(&str, &str, &[&str])] = &[
         &["the scope that a condition states is not looked at: its list is its scope"],
     ),
     (
+        "HTTP clients take these ids for steps of the path, so the host refuses them there",
+        "decisions/resolution.json",
+        &["ids of dots are ids"],
+    ),
+    (
         "a path with an empty id is that of no route",
         "decisions/resolution.json",
         &["an empty id is refused"],
@@ -100,7 +105,7 @@ const NOT_OVER_HTTP: &[(&str, &str, &[&str])] = &[
 ];
 
 /// How many vectors are run at least: those that there were when this was written.
-const RUN: usize = 746;
+const RUN: usize = 745;
 
 /// The id under which a project is put when the request names none.
 const PROJECT: &str = "3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001";

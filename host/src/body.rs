@@ -2,7 +2,9 @@
 //!
 //! What all systems read in the same way. What a body of a resource must have stands beside the resource.
 
-use tillgate_engine::json::{Document, Faults, Node};
+use std::borrow::Cow;
+
+use tillgate_engine::json::{Document, Faults, NO_CONTROLS, Node};
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
@@ -84,6 +86,13 @@ pub(crate) fn text_that(
 /// A string.
 pub(crate) fn text(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     text_that(node, faults, |_| true, "must be a string")
+}
+
+/// What people call something: a string of 1 to `max` characters, none of them a control character.
+pub(crate) fn name(node: Node<'_, '_>, faults: &mut Faults, max: usize) -> Option<String> {
+    let name = faults.name(node, max)?;
+    let found = Some(name).filter(|name| !name.contains(char::is_control));
+    or_fault(faults, node, found.map(Cow::into_owned), NO_CONTROLS)
 }
 
 /// A string that means something else.

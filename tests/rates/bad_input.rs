@@ -74,6 +74,12 @@ const FAULTS: &[Fault] = &[
     (
         "PUT",
         NEW,
+        r#"{"type":"STORE","parentId":"C","name":"a\u0000b"}"#,
+        &["$.name"],
+    ),
+    (
+        "PUT",
+        NEW,
         r#"{"type":"STORE","parentId":"C","parentId":"SE"}"#,
         &["$.parentId"],
     ),

@@ -140,6 +140,13 @@ async fn the_list_pages_and_filters() {
             "{wrong}"
         );
     }
+    let long = "x".repeat(256);
+    for wrong in ["", "a%00b", "%C3%A9", &long] {
+        let page = format!("{path}?cursor={wrong}");
+        let answer = service.get(&page, &operator).await;
+        let expected = ["$.cursor must be a cursor that was answered"];
+        assert_eq!(messages(&answer), expected, "{wrong}");
+    }
     assert!(
         !one.to_string().contains("secret"),
         "nothing of the secrets is shown"

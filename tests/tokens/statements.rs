@@ -445,10 +445,10 @@ async fn statements_are_listed_in_pages_without_their_text() {
         (rest["items"].as_array().unwrap().len(), &rest["next"]),
         (1, &Value::Null)
     );
-    assert_eq!(
-        service.get(&format!("{PATH}?limit=0"), &admin).await.status,
-        400
-    );
+    for wrong in ["limit=0", "cursor=x"] {
+        let answer = service.get(&format!("{PATH}?{wrong}"), &admin).await;
+        assert_eq!(answer.status, 400, "{wrong}");
+    }
 }
 
 /// A platform's administrator without the operator's role, a template of the platform that gives roles, and its statement.

@@ -35,6 +35,41 @@ async fn templates_are_made_once_listed_read_and_deleted() {
 }
 
 #[tokio::test]
+async fn a_template_that_no_url_could_name_is_refused() {
+    let service = Service::start().await;
+    let admin = service.admin("acme").await;
+    let mut nameless = template(".", json!({}), &[]);
+    nameless["softwareVersion"] = json!("..");
+    let rule = "must not be . or ..: HTTP clients take these for steps of the path";
+    let expected = ["softwareId", "softwareVersion"].map(|name| format!("$.{name} {rule}"));
+    let answer = service.post(PATH, &admin, nameless).await;
+    assert_eq!(messages(&answer), expected);
+    assert_eq!(service.get(PATH, &admin).await.body, json!([]));
+}
+
+#[tokio::test]
+async fn the_name_of_a_tenant_or_a_template_has_no_control_characters() {
+    let service = Service::start().await;
+    let (operator, admin) = (service.operator().await, service.admin("acme").await);
+    let mut named = template("till", json!({}), &[]);
+    for control in ["\u{0}", "\t", "\n", "\u{1b}", "\u{7f}", "\u{85}", "\u{9f}"] {
+        let name = json!(format!("A{control}till"));
+        named["name"] = name.clone();
+        for answer in [
+            service.post(PATH, &admin, named.clone()).await,
+            service
+                .put("/v1/tenants/other", &operator, json!({ "name": name }))
+                .await,
+        ] {
+            let expected = ["$.name must not contain control characters"];
+            assert_eq!(messages(&answer), expected, "{name}");
+        }
+    }
+    named["name"] = json!("Kassa\u{a0}– \u{1f6d2}");
+    assert_eq!(service.post(PATH, &admin, named).await.status, 201);
+}
+
+#[tokio::test]
 async fn a_global_template_is_the_platforms_and_serves_every_tenant() {
     let service = Service::start().await;
     let (operator, admin) = (service.operator().await, service.admin("acme").await);

@@ -20,6 +20,8 @@ fn webhooks() -> Vec<(Value, &'static [&'static str])> {
         (json!({ "name": "" }), &["$.name"]),
         (json!({ "name": 7 }), &["$.name"]),
         (json!({ "name": long }), &["$.name"]),
+        (json!({ "name": "a\nb" }), &["$.name"]),
+        (json!({ "name": "a\u{9b}2Jb" }), &["$.name"]),
         (json!({ "callbackUrl": null }), &["$.callbackUrl"]),
         (
             json!({ "callbackUrl": "erp.example/hook" }),
@@ -84,6 +86,10 @@ fn webhooks() -> Vec<(Value, &'static [&'static str])> {
         (basic("a:b", "password"), &["$.authentication.username"]),
         (basic("u", ""), &["$.authentication.password"]),
         (basic("u", "line\nbreak"), &["$.authentication.password"]),
+        (
+            basic(&"é".repeat(129), &"é".repeat(129)),
+            &["$.authentication.username", "$.authentication.password"],
+        ),
         (json!({ "sharedKey": "too short" }), &["$.sharedKey"]),
         (json!({ "sharedKey": "x".repeat(129) }), &["$.sharedKey"]),
         (
@@ -194,6 +200,49 @@ async fn each_fault_of_a_webhook_and_of_an_event_is_named_by_its_path() {
     }
     assert_eq!(shop.get(WEBHOOKS).await, json!([]));
     assert_eq!(shop.deliveries("").await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn what_becomes_a_key_or_a_header_is_measured_in_bytes() {
+    let shop = Shop::open_with(|_| ()).await;
+    let held = json!({ "eventTypes": ["*"], "enabled": false });
+    shop.webhook(URL, held).await;
+    let event = |id: &str, kind: &str| json!({ "type": kind, "data": 1, "id": id });
+    let of_bytes = |count: usize| format!("{}.v1", "x".repeat(count - 3));
+    let (id, kind) = ("é".repeat(128), of_bytes(256));
+    let (status, accepted) = shop
+        .send(Method::POST, "/api/v1/events", &event(&id, &kind))
+        .await;
+    assert_eq!((status, &accepted["id"]), (202, &json!(id)), "{accepted}");
+    shop.run().await;
+    assert_eq!(shop.delivery().await["eventId"], json!(id));
+
+    let id_rule = "$.id must be 1 to 256 bytes of UTF-8 without control characters";
+    let type_rule = "$.type must be an event type such as x.order-updates.v1, of at most 256 bytes";
+    for (body, expected) in [
+        (event(&"é".repeat(129), TYPE), id_rule),
+        (event(&"é".repeat(256), TYPE), id_rule),
+        (event(&"🛒".repeat(256), TYPE), id_rule),
+        (event("a", &of_bytes(257)), type_rule),
+    ] {
+        let (status, problem) = shop.send(Method::POST, "/api/v1/events", &body).await;
+        assert_eq!((status, &problem["message"]), (400, &json!([expected])));
+    }
+
+    let basic = |username: &str| json!({ "authentication": { "type": "BASIC", "username": username, "password": "p" } });
+    let (status, problem) = shop
+        .send(
+            Method::POST,
+            WEBHOOKS,
+            &settings(URL, basic(&"é".repeat(129))),
+        )
+        .await;
+    let expected =
+        "$.authentication.username must be 1 to 256 bytes of UTF-8 without control characters";
+    assert_eq!((status, &problem["message"]), (400, &json!([expected])));
+    let longest = settings(URL, basic(&"é".repeat(128)));
+    let (status, webhook) = shop.send(Method::POST, WEBHOOKS, &longest).await;
+    assert_eq!(status, 201, "{webhook}");
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ export function rateHistory(desk) {
     show(data, [exchangeRateType, currencyIdFrom, currencyIdTo] = []) {
       shown = data;
       const pairs = pairsOf(data);
-      rate = exchangeRateType in TYPES && currencyIdTo ? { exchangeRateType, currencyIdFrom, currencyIdTo } : pairs[0]?.main;
+      rate = Object.hasOwn(TYPES, exchangeRateType) && currencyIdTo ? { exchangeRateType, currencyIdFrom, currencyIdTo } : pairs[0]?.main;
       controls.hidden = rate === undefined;
       if (rate === undefined) return fail("This unit has no rates yet.");
       select.replaceChildren(...rateOptions(pairs, rate));

@@ -81,7 +81,7 @@ const typeOf = (text) => Object.entries(TYPES).find(([type, word]) => [type, wor
 
 function formFault(cells, columns, rate, { typed, isDeleted }) {
   if (cells.length < columns.length) return `It has ${cells.length === 1 ? "one column" : `${cells.length} columns`}; type, from, to and rate are needed.`;
-  if (!(rate.exchangeRateType in TYPES)) return `“${rate.exchangeRateType}” is no type. Use sales, purchase or intercompany.`;
+  if (!Object.hasOwn(TYPES, rate.exchangeRateType)) return `“${rate.exchangeRateType}” is no type. Use sales, purchase or intercompany.`;
   if (!isDeleted && readDecimal(typed) === undefined) return `“${typed}” is no rate. Use a number such as 11.05 or 11,05.`;
   return undefined;
 }

@@ -4,7 +4,7 @@
 
 import { TillgateError } from "../../js/src/runtime/browser.js";
 import { button, choice, field, h } from "../shared/dom.js";
-import { faultText } from "../shared/faults.js";
+import { DOTS_RULE, faultText, isDots } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { KINDS, TYPES } from "./wording.js";
 
@@ -81,6 +81,7 @@ function faultsOf({ parentId, markupPercentage, markups = [] }, { newId, units, 
   const found = [];
   const add = (isWrong, path, message) => isWrong && found.push({ path, message });
   add(newId !== undefined && !/^[A-Za-z0-9._:-]{1,128}$/.test(newId), "$.businessUnitId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -");
+  add(isDots(newId), "$.businessUnitId", DOTS_RULE);
   add(newId !== undefined && units?.get(newId), "$.businessUnitId", "is taken: another business unit has it");
   add(parentId === "", "$.parentId", "must be the id of a company or group");
   add(parentId && units && !above.some((other) => other.id === parentId), "$.parentId", "must be a company or group that is not below this unit");

@@ -3,7 +3,7 @@
  */
 
 import { button, choice, field, h } from "../shared/dom.js";
-import { AGE_FAULT, ID_FAULT } from "../shared/faults.js";
+import { AGE_FAULT, DOTS_RULE, ID_FAULT, isDots } from "../shared/faults.js";
 
 /** A new condition, as the form shows it first. */
 export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
@@ -41,6 +41,7 @@ export function conditionFields({ onchange, isTaken, onopen }) {
   const idFault = (typed) => {
     if (typed === "") return "Enter an id.";
     if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
+    if (isDots(typed)) return `The id ${DOTS_RULE}.`;
     if (typed.length > MAX_ID) return "The id may have at most 64 characters.";
     return isTaken(typed) ? taken(typed) : undefined;
   };

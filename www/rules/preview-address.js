@@ -34,7 +34,7 @@ const MAX_LENGTH = 6000;
 export function previewAddress(mode, id, state) {
   const given = new URLSearchParams();
   for (const [key, value] of Object.entries(state)) {
-    if (value !== undefined) given.set(key, key in TEXTS ? value : JSON.stringify(value));
+    if (value !== undefined) given.set(key, Object.hasOwn(TEXTS, key) ? value : JSON.stringify(value));
   }
   const path = `#/preview/${mode}${id ? `/${encodeURIComponent(id)}` : ""}`;
   const address = `${path}?${given}`;

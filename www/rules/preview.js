@@ -22,7 +22,7 @@ export function preview(session, [kind, id] = [], query) {
   const last = memory.get("preview") ?? { mode: "condition", states: {} };
   const panes = h("div", { class: "panes" });
   let mode;
-  let chosen = kind in MODES ? kind : last.mode;
+  let chosen = Object.hasOwn(MODES, kind) ? kind : last.mode;
   let isGuided = session.conditions().length === 0 && session.projects().length === 0;
 
   let address;

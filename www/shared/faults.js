@@ -7,6 +7,12 @@ export const ID_FAULT = "The id may hold letters, digits, . _ : and -";
 export const AGE_FAULT = "Enter a whole number from 0 to 150.";
 export const ITEM_FAULT = "Enter an item id of at most 256 characters.";
 
+/** What an id must be that stands in an address: browsers take dots alone for steps of the path. */
+export const DOTS_RULE = "must be more than one or two dots";
+
+/** Whether an id is dots alone. */
+export const isDots = (id) => id === "." || id === "..";
+
 /** Whole sentences, by path and message. */
 const SENTENCES = [
   [/^\$\.(conditionId|tenant\[0\]\.id) /, `${ID_FAULT}, at most 64 of them.`],

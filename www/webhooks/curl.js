@@ -3,18 +3,18 @@
  */
 
 /** What each scheme leaves to fill in. */
-const PLACEHOLDERS = { bearer: "Bearer $TOKEN", basic: "Basic $CREDENTIALS" };
+const PLACEHOLDERS = new Map([["bearer", "Bearer $TOKEN"], ["basic", "Basic $CREDENTIALS"]]);
 
 /** What curl sets by itself. */
 const LEFT_OUT = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding"]);
 
-/** The command that sends `{ method, url, headers, body }`. */
+/** The command that sends `{ method, url, headers, body }` as it is: curl takes no part of it for a pattern or the name of a file. */
 export function curlOf({ method = "POST", url, headers, body }) {
   const sent = Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name.toLowerCase()));
   const lines = [
-    `curl --request ${method} ${quoted(url)}`,
+    `curl --globoff --request ${method} ${quoted(url)}`,
     ...sent.map(([name, value]) => `--header ${header(name, value)}`),
-    `--data-binary ${quoted(body)}`,
+    `--data-raw ${quoted(body)}`,
   ];
   return lines.join(" \\\n  ");
 }
@@ -22,7 +22,7 @@ export function curlOf({ method = "POST", url, headers, body }) {
 /** A header; a secret is a variable of the shell, so that it need not be typed into the command. */
 function header(name, value) {
   if (name.toLowerCase() !== "authorization") return quoted(`${name}: ${value}`);
-  return `"${name}: ${PLACEHOLDERS[value.split(" ")[0].toLowerCase()] ?? "$AUTHORIZATION"}"`;
+  return `"${name}: ${PLACEHOLDERS.get(value.split(" ")[0].toLowerCase()) ?? "$AUTHORIZATION"}"`;
 }
 
 /** A text as one word of the shell, whatever it holds. */

@@ -19,7 +19,7 @@ const PERIODS_MS = { "1h": 3_600_000, "24h": 86_400_000, "7d": 7 * 86_400_000 };
 
 /** The filter as the host takes it: a period becomes a time. */
 export function asked({ period, since, until, ...rest }, now = Date.now()) {
-  const begin = period in PERIODS_MS ? new Date(now - PERIODS_MS[period]).toISOString() : since;
+  const begin = Object.hasOwn(PERIODS_MS, period) ? new Date(now - PERIODS_MS[period]).toISOString() : since;
   return { ...rest, ...(begin && { since: begin }), ...(until && { until }) };
 }
 

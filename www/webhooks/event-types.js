@@ -27,7 +27,7 @@ export function eventTypeFields(desk, chosen) {
 
   function offer(type, isChosen) {
     const box = h("input", { type: "checkbox", value: type, checked: isChosen });
-    list.append(h("li", {}, h("label", { class: "check" }, box, h("span", {}, OWN_EVENTS[type] && `${OWN_EVENTS[type]} `, h("code", {}, type)))));
+    list.append(h("li", {}, h("label", { class: "check" }, box, h("span", {}, OWN_EVENTS.has(type) && `${OWN_EVENTS.get(type)} `, h("code", {}, type)))));
     return box;
   }
 

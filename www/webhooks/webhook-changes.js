@@ -30,7 +30,7 @@ export function webhookReview(before, after) {
   return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), h("div", { class: "stack tight" }, notes));
 }
 
-const eventText = (type) => (type === ALL ? "all events" : (OWN_EVENTS[type] ?? type));
+const eventText = (type) => (type === ALL ? "all events" : (OWN_EVENTS.get(type) ?? type));
 
 const replaced = (label) => ({ label, removed: ["the present one"], added: ["a new one"] });
 

@@ -76,7 +76,7 @@ class WebhooksView {
   #desk() {
     const view = this;
     const find = (id) => this.#known?.find((webhook) => webhook.id === id);
-    const typesOf = (known = []) => [...Object.keys(OWN_EVENTS), ...known.flatMap(({ eventTypes }) => eventTypes)];
+    const typesOf = (known = []) => [...OWN_EVENTS.keys(), ...known.flatMap(({ eventTypes }) => eventTypes)];
     return {
       host: this.#host,
       memory: this.#session.memory,

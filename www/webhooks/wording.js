@@ -7,11 +7,11 @@ import { counted, errorText } from "../shared/messages.js";
 import { timeText } from "../shared/time.js";
 
 /** The events that the service itself publishes, and what happened. */
-export const OWN_EVENTS = {
-  "entity-conditions.events.v1": "A condition changes",
-  "projects.events.v1": "A project changes",
-  "webhooks.events.v1": "A webhook is switched off by the service",
-};
+export const OWN_EVENTS = new Map([
+  ["entity-conditions.events.v1", "A condition changes"],
+  ["projects.events.v1", "A project changes"],
+  ["webhooks.events.v1", "A webhook is switched off by the service"],
+]);
 
 /** The event type that stands for all. */
 export const ALL = "*";
@@ -143,7 +143,7 @@ export function filterText({ status, webhookId, eventType, period, since, until 
   const parts = [status ? `${STATUSES[status]?.word ?? status} deliveries` : "All deliveries"];
   if (webhookId) parts.push(` to ${nameOf(webhookId)}`);
   if (eventType) parts.push(` of ${eventType}`);
-  if (period in PERIODS) parts.push(`, ${PERIODS[period].toLowerCase()}`);
+  if (Object.hasOwn(PERIODS, period)) parts.push(`, ${PERIODS[period].toLowerCase()}`);
   if (since) parts.push(`, from ${timeText(since)}`);
   if (until) parts.push(`, until ${timeText(until)}`);
   return parts.join("");

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use super::{Node, Scalar};
 use crate::error::{Code, Error, Fault, MAX_FAULTS};
 
+/// What is wrong with a name that has control characters.
+pub const NO_CONTROLS: &str = "must not contain control characters";
+
 /// The faults found in a document, in the order they were found.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);

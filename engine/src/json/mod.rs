@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeSeed;
 
-pub use self::faults::Faults;
+pub use self::faults::{Faults, NO_CONTROLS};
 use self::numbers::Numbers;
 use self::reader::Reader;
 use crate::error::{Code, Error};

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::condition::MAX_ITEM_ID;
 use crate::error::Error;
-use crate::json::{Document, Faults, Node, Scalar};
+use crate::json::{Document, Faults, NO_CONTROLS, Node, Scalar};
 use crate::swar::parse_hex;
 
 /// The most restrictions of a project.
@@ -126,8 +126,8 @@ impl Project<'_> {
 }
 
 impl<'a> Project<'a> {
-    /// Reads the body of a PUT: `restrictions` and an optional `name`. `projectId` may be given if it matches the path,
-    /// so that the body of a GET can be sent back.
+    /// Reads the body of a PUT: `restrictions` and an optional `name`, which has no control characters. `projectId` may be
+    /// given if it matches the path, so that the body of a GET can be sent back.
     ///
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
@@ -139,6 +139,11 @@ impl<'a> Project<'a> {
             && member.text().and_then(|text| ProjectId::new(text)) != Some(id)
         {
             faults.add(member, "must be the id in the path");
+        }
+        if let (Some(name), Some(member)) = (&project.name, document.root().member("name"))
+            && name.contains(char::is_control)
+        {
+            faults.add(member, NO_CONTROLS);
         }
         faults.none_or_error()?;
         project.id = Some(id);

@@ -192,7 +192,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("tillgate: {message}");
+            output::tell(&message);
             ExitCode::FAILURE
         }
     }

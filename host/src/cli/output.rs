@@ -1,13 +1,47 @@
 //! What commands print to stdout: tables for people, JSON for programs. Errors and logs go to stderr.
+//!
+//! Much of it comes from elsewhere: from a host, from a receiver, from whoever has published an event. A terminal must show
+//! it and not obey it, so what it would act on is escaped as in JSON (`\u001b`), which leaves JSON as it is.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
 
 use serde_json::Value;
 
+/// The control characters that a command lays its output out with.
+const LAYOUT: &[char] = &['\n', '\t'];
+
 /// A text member of an answer; a dash if it is missing.
 pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value.get(member).and_then(Value::as_str).unwrap_or("-")
+}
+
+/// A text as a part of one line, which it cannot end.
+pub(super) fn on_line(text: &str) -> Cow<'_, str> {
+    escaped(text, &[])
+}
+
+/// A text in which what a terminal acts on is escaped, but for some characters.
+fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
+    let is_escaped = |c: char| is_acted_on(c) && !kept.contains(&c);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_escaped(c) {
+            true => _ = write!(safe, "\\u{:04x}", u32::from(c)),
+            false => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Whether a terminal acts on a character in place of showing it: a control character, or one that breaks or turns around
+/// the line that it is in.
+fn is_acted_on(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Rows below their titles, aligned in columns.
@@ -21,7 +55,7 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> 
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
         let mut line = String::new();
         for (cell, width) in cells.zip(widths) {
-            let _ = write!(line, "{cell:width$}  ");
+            let _ = write!(line, "{:width$}  ", on_line(cell));
         }
         table.push_str(line.trim_end());
         table.push('\n');
@@ -38,13 +72,47 @@ pub(super) fn print(output: &str) -> Result<(), String> {
     print_on(output).map(|_| ())
 }
 
-/// Prints to stdout. Answers whether stdout is still open: a pipe may have been closed.
+/// Prints to stdout what a terminal may show. Answers whether stdout is still open: a pipe may have been closed.
 pub(super) fn print_on(output: &str) -> Result<bool, String> {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(output.as_bytes());
+    let written = stdout.write_all(escaped(output, LAYOUT).as_bytes());
     match written.and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(cause) => Err(cause.to_string()),
+    }
+}
+
+/// Tells the person at the terminal something on stderr, which may come from elsewhere too.
+pub(super) fn tell(message: &str) {
+    eprintln!("tillgate: {}", escaped(message, LAYOUT));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LAYOUT, escaped, on_line};
+
+    #[test]
+    fn what_a_terminal_acts_on_is_escaped_and_the_rest_is_shown() {
+        for (text, shown) in [
+            ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
+            ("\u{9b}31m\u{7f}\r\0", "\\u009b31m\\u007f\\u000d\\u0000"),
+            ("a\n\tb", "a\\u000a\\u0009b"),
+            ("1\u{202e}2\u{2067}3\u{2028}4", "1\\u202e2\\u20673\\u20284"),
+            ("Malmö\u{a0}“漢” 🛒 \\", "Malmö\u{a0}“漢” 🛒 \\"),
+        ] {
+            assert_eq!(on_line(text), shown);
+        }
+    }
+
+    #[test]
+    fn json_stays_the_json_that_it_was() {
+        let value = serde_json::json!({ "a\u{9b}": ["\u{7f}\u{1b}[2J\n", "\u{202e}"] });
+        for text in [value.to_string(), format!("{value:#}\n")] {
+            let shown = escaped(&text, LAYOUT);
+            assert!(!shown.contains(['\u{7f}', '\u{9b}', '\u{202e}']), "{shown}");
+            let read: Result<serde_json::Value, _> = serde_json::from_str(&shown);
+            assert!(read.is_ok_and(|read| read == value), "{shown}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
+use super::output::tell;
 use super::session::Failure;
 use crate::egress::EventStream;
 
@@ -46,7 +47,7 @@ impl Reconnect {
             match open().await {
                 Ok(stream) => return Ok(stream),
                 Err(Failure::Final(message)) => return Err(message),
-                Err(Failure::Temporary(message)) => eprintln!("tillgate: {message}"),
+                Err(Failure::Temporary(message)) => tell(&message),
             }
         }
     }

@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::changes::Changes;
-use super::output::print_on;
+use super::output::{on_line, print_on, tell};
 use super::reconnect::Reconnect;
 use super::session::{HostOptions, Session, segment};
 use super::signals::Signals;
@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: Tail) -> Result<(), String> {
         () = signals.next() => Ok(()),
     };
     if let Some(cursor) = tail.cursor() {
-        eprintln!("tillgate: to go on from here: --after {cursor}");
+        tell(&format!("to go on from here: --after {cursor}"));
     }
     consumed
 }
@@ -107,7 +107,7 @@ impl Consumer {
                 },
                 // A stream ends with its token, or when the host stops.
                 Ok(None) => {}
-                Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
+                Err(cause) => tell(&format!("the stream broke off: {cause}")),
             }
             self.cursor = self.cursor().map(str::to_owned);
             let Self {
@@ -128,10 +128,10 @@ impl Consumer {
     fn show(&self, event: &Event) -> Result<bool, String> {
         match (event.name.as_str(), self.json) {
             ("message", true) => print_on(&format!("{}\n", event.data)),
-            ("message", false) => print_on(&format!("{}\n", describe(&event.data))),
+            ("message", false) => print_on(&format!("{}\n", on_line(&describe(&event.data)))),
             ("reset", _) => {
-                eprintln!(
-                    "tillgate: messages after this cursor are kept no more: read all rates again, older messages follow"
+                tell(
+                    "messages after this cursor are kept no more: read all rates again, older messages follow",
                 );
                 Ok(true)
             }

@@ -18,6 +18,7 @@ use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
 use self::as_text::{duration, text};
+use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
@@ -297,8 +298,11 @@ impl Config {
                 ));
             }
         }
-        if !crate::identity::is_name(&self.platform_tenant) {
+        if !is_name(&self.platform_tenant) {
             return Err("platform_tenant must be 1 to 64 of A-Z a-z 0-9 . _ -".to_owned());
+        }
+        if is_step(&self.platform_tenant) {
+            return Err(format!("platform_tenant {STEP_RULE}"));
         }
         if !matches!(self.log.format.as_str(), "text" | "json") {
             return Err("log.format must be text or json".to_owned());

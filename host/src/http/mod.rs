@@ -21,7 +21,6 @@ use bytes::{Buf, Bytes};
 use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
-use percent_encoding::percent_decode_str;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 use warp::Filter;
@@ -35,7 +34,7 @@ pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;
-use self::route::Measured;
+use self::route::{Measured, values_of};
 pub use self::route::access::{Access, Takes};
 pub use self::route::caller::Authenticate;
 use self::route::caller::caller_of;
@@ -206,18 +205,9 @@ impl Server {
             let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
             return Err(Box::new(reply.with(ALLOW, allow)));
         };
-        let decode = |(_, param)| {
-            let decoded = percent_decode_str(param).decode_utf8();
-            decoded.map(|param| param.into_owned())
-        };
-        let params: Result<Vec<_>, _> = found.params.iter().map(decode).collect();
-        let params = params.map_err(|_| {
-            let detail = "the path must be percent-encoded UTF-8";
-            Box::new((measured.route.write_error)(
-                StatusCode::BAD_REQUEST,
-                detail,
-                correlation,
-            ))
+        let params = values_of(&found.params).map_err(|detail| {
+            let write_error = measured.route.write_error;
+            Box::new(write_error(StatusCode::BAD_REQUEST, &detail, correlation))
         })?;
         Ok((measured, params))
     }

@@ -74,6 +74,15 @@ impl<'de> Deserialize<'de> for TenantId {
     }
 }
 
+/// What is wrong with an id that is a step of a path ([`is_step`]), for messages.
+pub const STEP_RULE: &str = "must not be . or ..: HTTP clients take these for steps of the path";
+
+/// Whether HTTP clients take a text for a step of a path, so that no URL can name what has it as its id.
+#[must_use]
+pub fn is_step(text: &str) -> bool {
+    matches!(text, "." | "..")
+}
+
 /// Whether a text is a name: a software's id, its version, a tenant or a role. Such a text can stand in a client id, as
 /// it has neither `@` nor a line break.
 #[must_use]

@@ -1,7 +1,6 @@
 //! The bodies of exchange rates: what they must have beside what all bodies have in common (`crate::body`). Numbers are
 //! taken from their text, never through a float.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use tillgate_engine::json::{Faults, Node};
@@ -11,7 +10,7 @@ use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
 use super::units::set_rates::NewRate;
 use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType};
-use crate::body::{optional, or_fault, parsed, read, required, tenant};
+use crate::body::{self, optional, or_fault, parsed, read, required, tenant};
 use crate::error::Result;
 use crate::identity::TenantId;
 
@@ -49,7 +48,7 @@ pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
             _ => {}
         }
         let name = optional(root, "name", faults, |node, faults| {
-            faults.name(node, MAX_NAME).map(Cow::into_owned)
+            body::name(node, faults, MAX_NAME)
         });
         let markup = optional(root, "markupPercentage", faults, |node, faults| {
             number(node, faults, Percentage::parse)

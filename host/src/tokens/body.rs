@@ -1,7 +1,6 @@
 //! What the bodies of the token service's requests must have. How a body is read is the same for all features
 //! (`crate::body`).
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewStatement, NewTemplate, Registration};
 use crate::body::{self, or_fault, parsed, read, required, text_that};
 use crate::error::{Error, Result};
-use crate::identity::{self, is_name, is_permission};
+use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
 
 /// The most characters of a tenant's or a template's name.
 const MAX_TITLE: usize = 100;
@@ -199,14 +198,16 @@ fn software(root: Node<'_, '_>, faults: &mut Faults) -> Option<Software> {
     })
 }
 
-/// A text that may be part of a client id.
+/// A text that may be part of a client id, and stand in a path.
 fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    text_that(node, faults, is_name, identity::NAME_RULE)
+    let name = text_that(node, faults, is_name, identity::NAME_RULE)?;
+    let name = Some(name).filter(|name| !is_step(name));
+    or_fault(faults, node, name, STEP_RULE)
 }
 
 /// A text for people.
 fn title(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    faults.name(node, MAX_TITLE).map(Cow::into_owned)
+    body::name(node, faults, MAX_TITLE)
 }
 
 fn boolean(node: Node<'_, '_>, faults: &mut Faults) -> Option<bool> {

@@ -16,8 +16,8 @@ use tillgate_engine::json::{Node, Scalar};
 
 use crate::identity::TenantId;
 
-/// The most characters of a client id.
-pub const MAX_ID: usize = 255;
+/// The most bytes of a client id.
+const MAX_ID: usize = 255;
 
 /// The most characters of a string claim.
 pub const MAX_TEXT: usize = 64;
@@ -128,12 +128,19 @@ pub fn is_claim_name(name: &str) -> bool {
     first && rest && name.len() <= 32 && !matches!(name, "sfw" | "tid")
 }
 
+/// Whether a text has the form of a client id.
+#[must_use]
+pub fn is_id(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    (1..=MAX_ID).contains(&text.len()) && text.bytes().all(allowed)
+}
+
 fn is_text(text: &str) -> bool {
     let length = text.chars().take(MAX_TEXT + 1).count();
     (1..=MAX_TEXT).contains(&length) && !text.chars().any(char::is_control)
 }
 
-/// The id of a client; `None` when it would be longer than [`MAX_ID`].
+/// The id of a client; `None` when it would be longer than 255 bytes.
 #[must_use]
 pub fn encode(claims: &Claims, software: &Software, tenant: &TenantId) -> Option<String> {
     let id = BASE64_URL_SAFE_NO_PAD.encode(mapping(claims, software, tenant));

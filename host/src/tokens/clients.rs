@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::client::{Client, Credentials, Status, StatusChange, random_secret};
+use super::client_id::is_id;
 use super::counts::{self, Counts};
 use super::{Tokens, client_key};
 use crate::data::etag::{self, Preconditions};
@@ -319,8 +320,7 @@ impl Tokens {
 
     /// A client of a tenant as it is stored.
     async fn find_client(&self, tenant: &TenantId, id: &str) -> Result<Versioned<Client>> {
-        let fits = id.len() <= super::client_id::MAX_ID && !id.contains('\0');
-        let read = if fits {
+        let read = if is_id(id) {
             self.records.get::<Client>(&client_key(id)).await?
         } else {
             None

@@ -12,7 +12,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::client::{Client, Pepper, Status, random_secret};
-use super::client_id::{Claim, MAX_ID, Software};
+use super::client_id::{Claim, Software, is_id};
 use super::form::{BasicCredentials, Form};
 use super::token_error::TokenError;
 use super::{TOKEN_LIFETIME, Tokens, client_key};
@@ -134,11 +134,6 @@ impl Tokens {
             token_type: "bearer",
         })
     }
-}
-
-fn is_id(text: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
-    (1..=MAX_ID).contains(&text.len()) && text.bytes().all(allowed)
 }
 
 /// The record of a client that does not exist, of the same shape and size as those that do.

@@ -14,7 +14,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::cli::output::{print_on, text};
+use crate::cli::output::{on_line, print_on, text};
 use crate::config;
 use crate::error::Result;
 use crate::http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, Table, Takes};
@@ -134,8 +134,8 @@ impl Shared {
         let data = data.unwrap_or_default();
         let data: String = String::from_utf8_lossy(&data).chars().take(SHOWN).collect();
         let (time, event_type) = (text(&event, "time"), text(&event, "type"));
-        let line = format!("{time}  {name:7}  {status}  {event_type}  {data}\n");
-        let _ = self.lines.try_send(line);
+        let line = format!("{time}  {name:7}  {status}  {event_type}  {data}");
+        let _ = self.lines.try_send(format!("{}\n", on_line(&line)));
     }
 }
 

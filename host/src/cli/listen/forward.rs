@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::cli::output::{print_on, text};
+use crate::cli::output::{on_line, print_on, tell, text};
 use crate::cli::session::{Failure, Session, segment};
 use crate::egress::{Client, Destinations, EgressError, Head, Limits};
 
@@ -96,7 +96,9 @@ impl Forwarder {
         let reported = report_outcome(session, &path, &report).await;
         if let Err(cause) = &reported {
             let id = &delivery.delivery_id;
-            eprintln!("tillgate: the outcome of the delivery {id} could not be reported: {cause}");
+            tell(&format!(
+                "the outcome of the delivery {id} could not be reported: {cause}"
+            ));
         }
         let after = reported.unwrap_or_default();
         let line = match self.json {
@@ -104,7 +106,7 @@ impl Forwarder {
             false => describe(&delivery, &answered, millis, &after),
         };
         let is_gone = answered.is_ok_and(|head| head.status == reqwest::StatusCode::GONE);
-        Ok(match print_on(&format!("{line}\n"))? {
+        Ok(match print_on(&format!("{}\n", on_line(&line)))? {
             _ if is_gone => Forwarded::ReceiverGone,
             true => Forwarded::Reported,
             false => Forwarded::StdoutClosed,

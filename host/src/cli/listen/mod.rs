@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use self::forward::{Forwarded, Forwarder};
-use super::output::{print_on, text};
+use super::output::{print_on, tell, text};
 use super::reconnect::Reconnect;
 use super::session::{Failure, HostOptions, Session, segment};
 use super::signals::Signals;
@@ -99,11 +99,11 @@ impl Listener {
         let key = text(&made.value, "sharedKey").to_owned();
         match arguments.options.json {
             true => _ = print_on(&format!("{}\n", made.text))?,
-            false => eprintln!(
-                "tillgate: {} events are forwarded to {} until Ctrl-C; their shared key is {key}",
+            false => tell(&format!(
+                "{} events are forwarded to {} until Ctrl-C; their shared key is {key}",
                 types.join(", ").replace('*', "all"),
                 arguments.forward_to.text
-            ),
+            )),
         }
         listener.creation = creation(&types, &arguments.forward_to.text, Some(&key));
         Ok(listener)
@@ -149,7 +149,7 @@ impl Listener {
                 }
                 // A stream ends with its token, or when the host stops.
                 Ok(None) => {}
-                Err(cause) => eprintln!("tillgate: the stream broke off: {cause}"),
+                Err(cause) => tell(&format!("the stream broke off: {cause}")),
             }
             stream = tokio::select! {
                 stream = reconnect.replace(&stream, async || self.connect().await) => stream?,
@@ -180,9 +180,7 @@ impl Listener {
             .is_missing()
         {
             self.create_webhook().await?;
-            eprintln!(
-                "tillgate: the host did not answer for too long: events of that time are missing"
-            );
+            tell("the host did not answer for too long: events of that time are missing");
         }
         self.follow().await
     }
@@ -197,10 +195,9 @@ impl Listener {
         if let Err(first) = self.remove().await {
             let renewed = self.session.renew().await;
             if renewed.is_err() || self.remove().await.is_err() {
-                eprintln!(
-                    "tillgate: the temporary webhook could not be removed ({first}); without a listener it ends within a \
-                     minute"
-                );
+                tell(&format!(
+                    "the temporary webhook could not be removed ({first}); without a listener it ends within a minute"
+                ));
             }
         }
     }

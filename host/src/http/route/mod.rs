@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use http::{Method, StatusCode};
+use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 
 use self::access::{Access, Takes};
 use self::request::Request;
 use super::reply::Reply;
 use crate::error::{Error, Result};
+use crate::identity::{STEP_RULE, is_step};
 use crate::observe::metrics::{Recorder, Requests};
 
 /// How an error of HTTP itself is written: a status and a sentence.
@@ -126,6 +128,19 @@ impl Route {
     pub(super) fn answer(&self, request: Request) -> BoxFuture<'static, Result<Reply>> {
         (self.handler)((), request)
     }
+}
+
+/// The values of a path's parameters, decoded; otherwise what is wrong with them.
+pub(super) fn values_of(params: &matchit::Params<'_, '_>) -> Result<Vec<String>, String> {
+    let values = params.iter().map(|(name, value)| {
+        let value = percent_decode_str(value).decode_utf8();
+        let value = value.map_err(|_| "the path must be percent-encoded UTF-8".to_owned())?;
+        match is_step(&value) {
+            true => Err(format!("$.{name} {STEP_RULE}")),
+            false => Ok(value.into_owned()),
+        }
+    });
+    values.collect()
 }
 
 /// All routes, by path and method.

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::tokens::client::{Client, Status, StatusChange};
+use crate::tokens::client_id::is_id;
 use crate::tokens::{Tokens, body};
 
 const CLIENTS: &str = "/v1/tenants/{tenantId}/clients";
@@ -47,7 +48,7 @@ async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
         let rule = "must be Pending, Authorized or Revoked";
         Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
     });
-    let (limit, cursor) = page_of(&request)?;
+    let (limit, cursor) = page_of(&request, is_id)?;
     let clients = tokens.clients(
         caller,
         &tenant,

@@ -13,13 +13,24 @@ pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
     TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))
 }
 
-/// How many entries a page is to have, and the cursor after which it begins (`platform.md`, "HTTP conventions").
-pub(super) fn page_of(request: &Request) -> Result<(usize, Option<String>)> {
+/// How many entries a page is to have, and the cursor after which it begins (`platform.md`, "HTTP conventions"): the id of
+/// an entry.
+pub(super) fn page_of(
+    request: &Request,
+    is_cursor: impl FnOnce(&str) -> bool,
+) -> Result<(usize, Option<String>)> {
     let parameter = |name| request.query_param(name);
     let limit = parameter("limit").map_or(Ok(LIMIT), |limit| {
         let limit = limit.parse().ok();
         let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
         limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
     });
-    Ok((limit?, parameter("cursor")))
+    let cursor = parameter("cursor").map(|cursor| match is_cursor(&cursor) {
+        true => Ok(cursor),
+        false => Err(Error::invalid(
+            "$.cursor",
+            "must be a cursor that was answered",
+        )),
+    });
+    Ok((limit?, cursor.transpose()?))
 }

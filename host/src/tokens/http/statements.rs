@@ -39,7 +39,7 @@ async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let (limit, cursor) = page_of(&request)?;
+    let (limit, cursor) = page_of(&request, |text| Uuid::try_parse(text).is_ok())?;
     let page = tokens.statements(caller, &tenant, limit, cursor.as_deref());
     read_reply(&request, &page.await?)
 }

@@ -2,8 +2,6 @@
 //!
 //! A listener's webhook has some of the same members, read by the same functions.
 
-use std::borrow::Cow;
-
 use http::HeaderName;
 use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::signature::SharedKey;
@@ -11,13 +9,15 @@ use uuid::Uuid;
 
 use super::event_type::is_wanted_type;
 use super::webhook::{Authentication, Secret, Settings};
-use crate::body::{optional, or_fault, parsed, read, required, text, uuid};
+use crate::body::{self, optional, or_fault, parsed, read, required, text, uuid};
 use crate::error::Result;
 
 const MAX_NAME: usize = 256;
 const MAX_URL: usize = 2_048;
 const MAX_HEADER_NAME: usize = 100;
 const MAX_TYPES: usize = 100;
+
+/// The most bytes of a text that becomes a part of a key in the store, or of a header.
 const MAX_SHORT_TEXT: usize = 256;
 
 /// The most deliveries a second that a webhook may ask for.
@@ -25,7 +25,7 @@ const MAX_RATE: u32 = 10_000;
 
 /// What is wrong with a text that is not a short one ([`is_short_text`]).
 pub(in crate::webhooks) const SHORT_TEXT_RULE: &str =
-    "must have 1 to 256 characters, none of them a control character";
+    "must be 1 to 256 bytes of UTF-8 without control characters";
 
 const KEY_RULE: &str = "must be \"generate\" or 16 to 128 printable characters";
 
@@ -113,7 +113,7 @@ pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<New
 
 /// The name of a webhook.
 pub(in crate::webhooks) fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    faults.name(node, MAX_NAME).map(Cow::into_owned)
+    body::name(node, faults, MAX_NAME)
 }
 
 fn callback_url(node: Node<'_, '_>, allows_http: bool, faults: &mut Faults) -> Option<String> {
@@ -127,7 +127,7 @@ fn callback_url(node: Node<'_, '_>, allows_http: bool, faults: &mut Faults) -> O
 /// Checks the URL of a receiver; says what is wrong with it.
 pub(in crate::webhooks) fn check_url(text: &str, allows_http: bool) -> Result<(), &'static str> {
     if text.len() > MAX_URL {
-        return Err("must have at most 2,048 characters");
+        return Err("must have at most 2,048 bytes");
     }
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("must not contain white space");
@@ -171,7 +171,7 @@ pub(in crate::webhooks) fn event_types(
             Some(text) => types.push(text.clone().into_owned()),
             None => faults.add(
                 node,
-                "must be an event type such as x.order-updates.v1, or * for all",
+                "must be an event type such as x.order-updates.v1, of at most 256 bytes, or * for all",
             ),
         }
     }
@@ -214,9 +214,9 @@ fn credential(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     )
 }
 
-/// Whether a text has 1 to 256 characters, none of them a control character.
+/// Whether a text has 1 to 256 bytes, and no control character.
 pub(in crate::webhooks) fn is_short_text(text: &str) -> bool {
-    (1..=MAX_SHORT_TEXT).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+    (1..=MAX_SHORT_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
 pub(in crate::webhooks) fn shared_key(

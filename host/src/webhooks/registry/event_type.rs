@@ -3,11 +3,12 @@
 /// The event type that stands for all.
 pub(super) const ALL: &str = "*";
 
-/// The most characters of an event type.
+/// The most bytes of an event type.
 const MAX_TYPE: usize = 256;
 
 /// What is wrong with a text that is no event type.
-pub(in crate::webhooks) const TYPE_RULE: &str = "must be an event type such as x.order-updates.v1";
+pub(in crate::webhooks) const TYPE_RULE: &str =
+    "must be an event type such as x.order-updates.v1, of at most 256 bytes";
 
 /// Whether a text is an event type: `<name>(.<name>)*.v<n>`.
 pub(in crate::webhooks) fn is_event_type(text: &str) -> bool {
