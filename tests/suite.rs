@@ -10,6 +10,7 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
 mod support {
+    pub mod audit_log;
     pub mod ecb;
     pub mod exposition;
     pub mod failing_disk;

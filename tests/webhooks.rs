@@ -1,5 +1,6 @@
 //! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
 
+mod audit;
 mod bad_input;
 mod bounds;
 mod certificates;

@@ -22,6 +22,8 @@ use crate::data::records::Change;
 use crate::egress::{Client, Destinations, Limits};
 use crate::error::{Error, Result};
 use crate::jobs::{CLOCK_SKEW, Work};
+use crate::observe::audit::{Line, Origin, Outcome};
+use crate::rates::change::audit::CHANGED;
 use crate::rates::change::edit::{Edited, Edits};
 use crate::rates::change::editor::Editor;
 use crate::rates::units::unit::UnitId;
@@ -155,7 +157,9 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         records: app.records(table.tenant.partition()),
         editor,
     };
-    if let Edited::Made(imported) = import::run(&edits, &import).await? {
+    let imported = import::run(&edits, &import).await;
+    audit(&editor, &import.unit, &imported);
+    if let Edited::Made(imported, _) = imported? {
         let (tenant, unit) = (&table.tenant, &table.business_unit);
         let import::Imported {
             correlation_id,
@@ -168,6 +172,27 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         tracing::info!(%tenant, unit, date, created, updated, unchanged, ?stale, correlation = %correlation_id, "reference rates were imported");
     }
     Ok(())
+}
+
+/// Writes the line of the audit log, if the import has changed something or may have.
+fn audit(editor: &Editor<'_>, unit: &UnitId, imported: &Result<Edited<import::Imported>>) {
+    let origin = Origin {
+        by: editor.by,
+        correlation: Some(editor.correlation),
+        ..Origin::HOST
+    };
+    match imported {
+        Ok(Edited::Made(_, Some(line))) => line.write(CHANGED, &origin, Outcome::Done),
+        Err(cause) if cause.may_follow_its_effect() => {
+            let line = Line {
+                tenant: Some(editor.tenant.clone()),
+                unit: Some(unit.as_str().to_owned()),
+                ..Line::default()
+            };
+            line.write(CHANGED, &origin, Outcome::Unknown);
+        }
+        Ok(_) | Err(_) => {}
+    }
 }
 
 async fn fetch(url: &str) -> Result<Vec<u8>> {
