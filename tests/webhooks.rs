@@ -8,5 +8,6 @@ mod deliveries;
 mod journal;
 mod listen;
 mod resource;
+mod secrets;
 pub(crate) mod shop;
 mod ssrf;

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::shop::{Shop, TYPE, WEBHOOKS, minutes};
-use crate::support::audit_log;
+use crate::support::log;
 use crate::support::receiver::{Answer, Receiver};
 
 /// The versions before and after that a line names.
@@ -26,7 +26,7 @@ async fn version(shop: &Shop, id: &str) -> String {
 
 #[tokio::test]
 async fn a_webhook_that_is_gone_is_disabled_by_the_host_with_the_delivery_that_told_it() {
-    audit_log::keep();
+    log::keep();
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
     let id = shop.webhook(&receiver.url, json!({})).await;
     let before = version(&shop, &id).await;
@@ -36,7 +36,7 @@ async fn a_webhook_that_is_gone_is_disabled_by_the_host_with_the_delivery_that_t
     }
     shop.run().await;
     let deliveries = shop.deliveries("").await;
-    let mut lines = audit_log::lines(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
+    let mut lines = log::audited(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
     assert_eq!(lines.len(), 1, "{lines:?}");
     let line = &mut lines[0];
     assert_eq!(versions(line), [before, version(&shop, &id).await]);
@@ -51,7 +51,7 @@ async fn a_webhook_that_is_gone_is_disabled_by_the_host_with_the_delivery_that_t
 
 #[tokio::test]
 async fn a_webhook_that_has_failed_for_five_days_is_disabled_by_the_host() {
-    audit_log::keep();
+    log::keep();
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
     let id = shop.webhook(&receiver.url, json!({})).await;
     receiver.answer(Answer::Status(500, "", ""));
@@ -60,14 +60,14 @@ async fn a_webhook_that_has_failed_for_five_days_is_disabled_by_the_host() {
         shop.run().await;
         shop.after(minutes(24 * 60)).await;
     }
-    let lines = audit_log::lines(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
+    let lines = log::audited(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
     let told: Vec<_> = lines.iter().map(|line| (&line["reason"], &line["by"])).collect();
     assert_eq!(told, [(&json!("FAILING"), &json!("the host"))]);
 }
 
 #[tokio::test]
 async fn a_temporary_webhook_that_nobody_follows_is_removed_by_the_host() {
-    audit_log::keep();
+    log::keep();
     let shop = Shop::open().await;
     let wanted = json!({ "eventTypes": [TYPE], "forwardTo": "http://127.0.0.1:3000/hook" });
     let path = format!("{WEBHOOKS}/listen");
@@ -77,7 +77,7 @@ async fn a_temporary_webhook_that_nobody_follows_is_removed_by_the_host() {
     let before = version(&shop, id).await;
     shop.after(Duration::from_secs(61)).await;
     shop.after(minutes(2)).await;
-    let mut lines = audit_log::lines(|line| line["action"] == "webhook.deleted" && line["id"] == id);
+    let mut lines = log::audited(|line| line["action"] == "webhook.deleted" && line["id"] == id);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(versions(&mut lines[0]), [json!(before), Value::Null]);
     let expected = json!({
