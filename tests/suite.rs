@@ -10,12 +10,12 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
 mod support {
-    pub mod audit_log;
     pub mod ecb;
     pub mod exposition;
     pub mod failing_disk;
     pub mod host;
     pub mod issuer;
+    pub mod log;
     pub mod receiver;
     pub mod redis;
     pub mod script;
@@ -51,6 +51,7 @@ mod redis;
 mod redis_faults;
 mod reference;
 mod runner;
+mod secret_urls;
 mod snapshot;
 mod stale;
 mod streams;

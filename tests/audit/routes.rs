@@ -11,7 +11,7 @@ use tillgate::http::{Access, Audits, Reply, Request, Route, Table, Takes};
 use tillgate::store::{MemoryStore, Store};
 use uuid::Uuid;
 
-use crate::support::audit_log;
+use crate::support::log;
 use crate::support::ecb::{daily_xml, day};
 use crate::support::host::{self, Host, HostStore, read};
 use crate::support::switched::Switched;
@@ -68,7 +68,7 @@ struct Walk {
 
 impl Walk {
     async fn begin(store: impl Into<HostStore>, clock: Arc<StoppedClock>) -> Self {
-        audit_log::keep();
+        log::keep();
         let host = Host::start_on(store, clock).await;
         let operator = host.client("platform", &["platform.operator"]).await;
         let (id, secret) = (operator.client_id, operator.client_secret);
@@ -168,7 +168,7 @@ impl Walk {
                 "result": "done",
             });
             let expected = with(&expected, step.says.clone());
-            let mut lines = audit_log::lines_with("correlation", &step.correlation.to_string());
+            let mut lines = log::audited_with("correlation", &step.correlation.to_string());
             for line in &mut lines {
                 let fields = line.as_object_mut().unwrap();
                 fields.retain(|name, _| !matches!(name.as_str(), "before" | "after"));
@@ -401,7 +401,7 @@ async fn what_an_operator_has_sent_for_another_tenant_names_that_tenant() {
     // A tenant's own events are the traffic of the service.
     let own = (Method::POST, "/api/v1/events");
     let (published, _) = walk.send_as(&token, own, &event("2"), 202).await;
-    assert!(audit_log::lines_with("correlation", &published.to_string()).is_empty());
+    assert!(log::audited_with("correlation", &published.to_string()).is_empty());
     walk.host.run_due().await;
 }
 
@@ -421,7 +421,7 @@ async fn what_changes_nothing_has_no_line() {
         ("POST", "/api/v1/evaluations".to_owned(), &json!({ "items": [{ "id": "beer" }], "context": {} }), 200),
     ] {
         let (correlation, _) = walk.send(method, &path, body, status).await;
-        let lines = audit_log::lines_with("correlation", &correlation.to_string());
+        let lines = log::audited_with("correlation", &correlation.to_string());
         assert!(lines.is_empty(), "{method} {path}: {lines:?}");
     }
     walk.host.run_due().await;
@@ -443,5 +443,5 @@ async fn a_change_that_fails_with_the_store_is_left_open() {
         "action": "condition.put", "tenant": "platform", "by": walk.operator, "path": path,
         "correlation": correlation, "result": "unknown",
     });
-    assert_eq!(audit_log::lines_with("correlation", &correlation.to_string()), [line]);
+    assert_eq!(log::audited_with("correlation", &correlation.to_string()), [line]);
 }

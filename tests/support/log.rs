@@ -1,5 +1,5 @@
-//! The audit log of the hosts in this process. All tests of the process share it: each finds its own lines by an id that no
-//! other test has.
+//! The log of the hosts in this process: the audit log, and warnings. All tests of the process share it: each finds its own
+//! lines by a name or an id that no other test has.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::io::{self, Write};
@@ -24,27 +24,32 @@ impl Write for Keeping {
     }
 }
 
-/// Keeps the audit log from now on.
+/// Keeps the log from now on.
 pub fn keep() {
     static BEGIN: Once = Once::new();
     BEGIN.call_once(|| {
-        let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("audit=info"));
+        let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("audit=info,warn"));
         lines.with_writer(|| Keeping).json().init();
     });
 }
 
-/// The fields of the lines that have been kept and fit, in their order.
-pub fn lines(fits: impl Fn(&Value) -> bool) -> Vec<Value> {
-    let kept = String::from_utf8(KEPT.lock().unwrap().clone()).unwrap();
-    let lines = kept.lines().map(|line| {
-        let mut line: Value = serde_json::from_str(line).expect(line);
-        assert_eq!(line["target"], "audit");
-        line["fields"].take()
-    });
-    lines.filter(|line| fits(line)).collect()
+/// All that has been kept.
+pub fn text() -> String {
+    String::from_utf8(KEPT.lock().unwrap().clone()).unwrap()
 }
 
-/// The lines with a member of this value.
-pub fn lines_with(name: &str, value: &str) -> Vec<Value> {
-    lines(|line| line[name] == value)
+/// The fields of the lines of the audit log that fit, in their order.
+pub fn audited(fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let text = text();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect(line));
+    let audited = lines.filter(|line| line["target"] == "audit");
+    let fields = audited.map(|mut line| line["fields"].take());
+    fields.filter(|fields| fits(fields)).collect()
+}
+
+/// The same of those with a member of this value.
+pub fn audited_with(name: &str, value: &str) -> Vec<Value> {
+    audited(|line| line[name] == value)
 }

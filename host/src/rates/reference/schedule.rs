@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::config::{ReferenceRates, Source};
 use crate::data::records::Change;
-use crate::egress::{Client, Destinations, Limits};
+use crate::egress::{Client, Destinations, Limits, shown};
 use crate::error::{Error, Result};
 use crate::jobs::{CLOCK_SKEW, Work};
 use crate::observe::audit::{Line, Origin, Outcome};
@@ -196,7 +196,8 @@ fn audit(editor: &Editor<'_>, unit: &UnitId, imported: &Result<Edited<import::Im
 }
 
 async fn fetch(url: &str) -> Result<Vec<u8>> {
-    let parsed = Url::parse(url).map_err(|cause| failed(&format!("{url}: {cause}")))?;
+    let (parsed, name) = (Url::parse(url), shown(url));
+    let parsed = parsed.map_err(|cause| failed(&format!("{name}: {cause}")))?;
     // Only from this machine is a document fetched without TLS.
     let destinations = match parsed.scheme() {
         "https" => Destinations::Any,
@@ -209,9 +210,9 @@ async fn fetch(url: &str) -> Result<Vec<u8>> {
     };
     let client = Client::new(limits).map_err(|cause| failed(&cause.to_string()))?;
     let answer = client.send(client.request(Method::GET, parsed)).await;
-    let answer = answer.map_err(|cause| failed(&format!("{url}: {cause}")))?;
+    let answer = answer.map_err(|cause| failed(&format!("{name}: {cause}")))?;
     if !answer.status.is_success() {
-        return Err(failed(&format!("{url} answered {}", answer.status)));
+        return Err(failed(&format!("{name} answered {}", answer.status)));
     }
     Ok(answer.body.into())
 }
