@@ -1,6 +1,8 @@
 //! The audit lines of the program's log: one for each change of who may do what, none for what changed nothing, and
 //! nowhere a secret.
 
+mod routes;
+
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
@@ -113,7 +115,7 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
     vec![
         json!({ "action": "tenant.put", "tenant": "acme" }),
         json!({ "action": "role.put", "role": "reader", "held": "ecs.condition.read" }),
-        json!({ "action": "template.created", "key": "template/acme/till/1" }),
+        json!({ "action": "template.created", "tenant": "acme", "key": "template/acme/till/1" }),
         json!({ "action": "statement.created", "tenant": "acme", "statement": jti }),
         json!({ "action": "client.registered", "tenant": "acme", "client": first, "status": "Pending", "by": "itself" }),
         json!({
@@ -126,7 +128,7 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
         json!({ "action": "client.revoked", "tenant": "acme", "client": first }),
         json!({ "action": "client.deleted", "tenant": "acme", "client": first }),
         json!({ "action": "statement.withdrawn", "tenant": "acme", "statement": jti }),
-        json!({ "action": "template.deleted", "key": "template/acme/till/1" }),
+        json!({ "action": "template.deleted", "tenant": "acme", "key": "template/acme/till/1" }),
         json!({ "action": "role.deleted", "role": "reader" }),
         json!({ "action": "key.rotated", "signer": "tokens", "kid": key["kid"] }),
         json!({ "action": "key.rotated", "signer": "webhooks", "kid": webhook_key["kid"] }),
@@ -176,6 +178,8 @@ fn versions(lines: &mut [Value]) -> Vec<(Value, Value)> {
         let fields = line.as_object_mut().unwrap();
         let correlation = fields.remove("correlation").unwrap();
         assert!(uuid::Uuid::try_parse(correlation.as_str().unwrap()).is_ok());
+        assert!(fields.remove("path").unwrap().as_str().unwrap().starts_with('/'));
+        assert_eq!(fields.remove("result").unwrap(), "done");
         let mut take = |name| fields.remove(name).unwrap_or_default();
         (take("before"), take("after"))
     });
@@ -228,7 +232,7 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
     ];
     assert_eq!(actions, expected_first);
     let mut audit: Vec<Value> = audit.collect();
-    let versions = versions(&mut audit[administered..]);
+    let versions = versions(&mut audit).split_off(administered);
     assert_eq!(audit, expected);
     // Each begins where the one before has ended.
     assert!(versions[0].0.is_null() && versions[2].1.is_null());

@@ -271,11 +271,14 @@ fn the_manual_names_variables_that_are_read() {
     let variables: BTreeSet<_> = SETTINGS.iter().map(|(key, ..)| variable(key)).collect();
     let others = names.iter().filter(|name| !variables.contains(**name));
     let others: Vec<_> = others.copied().collect();
-    assert_eq!(others, ["TILLGATE_CREDENTIALS"]);
+    assert_eq!(
+        others,
+        ["TILLGATE_COPY_FROM", "TILLGATE_COPY_TO", "TILLGATE_CREDENTIALS"]
+    );
     assert_eq!(names.len(), others.len() + 2);
-    // That one is for other commands, and no setting.
-    let credentials = ("TILLGATE_CREDENTIALS".to_owned(), "operator.json");
-    let with = printed(&print_config(None, &[credentials]));
+    // These are for other commands, and no settings.
+    let others: Vec<_> = others.iter().map(|name| ((*name).to_owned(), "x")).collect();
+    let with = printed(&print_config(None, &others));
     assert_eq!(with, printed(&print_config(None, &[])));
 }
 

@@ -15,6 +15,7 @@ mod support {
     pub mod failing_disk;
     pub mod host;
     pub mod issuer;
+    pub mod log;
     pub mod receiver;
     pub mod redis;
     pub mod script;
@@ -50,6 +51,7 @@ mod redis;
 mod redis_faults;
 mod reference;
 mod runner;
+mod secret_urls;
 mod snapshot;
 mod stale;
 mod streams;

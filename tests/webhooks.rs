@@ -1,5 +1,6 @@
 //! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
 
+mod audit;
 mod bad_input;
 mod bounds;
 mod certificates;
@@ -7,5 +8,6 @@ mod deliveries;
 mod journal;
 mod listen;
 mod resource;
+mod secrets;
 pub(crate) mod shop;
 mod ssrf;

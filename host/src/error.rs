@@ -68,6 +68,12 @@ impl Error {
         Self::Conflict(format!("a tenant may have at most {most} {of}"))
     }
 
+    /// Whether what has failed may have taken effect all the same.
+    #[must_use]
+    pub const fn may_follow_its_effect(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Bug(_))
+    }
+
     /// One fault of the input.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![Fault {

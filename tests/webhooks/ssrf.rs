@@ -19,10 +19,10 @@ use crate::support::receiver::Receiver;
 
 /// Names with the answers that a test gives them: one after the other, the last one for ever.
 #[derive(Clone, Debug, Default)]
-struct Answers(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
+pub(super) struct Answers(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 
 impl Answers {
-    fn set(&self, name: &str, answers: &[&[&str]]) {
+    pub(super) fn set(&self, name: &str, answers: &[&[&str]]) {
         let parse = |answer: &&[&str]| answer.iter().map(|at| at.parse().unwrap()).collect();
         let mut answers: Vec<Vec<IpAddr>> = answers.iter().map(parse).collect();
         answers.reverse();
@@ -42,7 +42,7 @@ impl Names for Answers {
     }
 }
 
-async fn shop(names: &Answers, allowed: &[&str]) -> Shop {
+pub(super) async fn shop(names: &Answers, allowed: &[&str]) -> Shop {
     let clock = Arc::new(StoppedClock::at(START));
     let store = Arc::new(MemoryStore::new(clock.clone()));
     let host = Host::start_resolving(store, clock.clone(), Arc::new(names.clone()), |config| {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::log_to_stderr;
 use super::progress::ProgressLine;
-use crate::config::{Flags, Loaded};
+use crate::config::{Flags, Loaded, store_url};
 use crate::store::backup::{Contents, Progress, backup, inspect, restore};
 use crate::store::{StoreUrl, priority};
 
@@ -24,8 +24,8 @@ pub(super) struct Backup {
 pub(super) struct Restore {
     /// File that a backup has written
     file: PathBuf,
-    /// Store to make, embedded:FOLDER; the folder must be empty or missing
-    #[arg(long, value_name = "URL")]
+    /// Store to make, embedded:FOLDER, or @FILE with its URL; the folder must be empty or missing
+    #[arg(long, value_name = "URL", env = "TILLGATE_STORE", hide_env_values = true)]
     store: String,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Doctor {
 
 #[derive(Args, Debug)]
 struct StoreArguments {
-    /// Store to read [default: that of the configuration]
+    /// Store to read, or @FILE with its URL [default: that of the configuration]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Configuration file, in TOML
@@ -80,7 +80,7 @@ pub(super) fn run_backup(arguments: Backup) -> Result<(), String> {
 
 pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
     let Restore { file, store } = arguments;
-    let folder = folder_of(&store)?;
+    let folder = folder_of(&store_url(&store)?)?;
     let contents = with_progress("restoring", |report| restore(&file, &folder, report))?;
     let (folder, file) = (folder.display(), file.display());
     println!("restored {file} to {folder} {contents}");

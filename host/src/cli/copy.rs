@@ -7,17 +7,17 @@ use clap::Args;
 use super::log_to_stderr;
 use super::progress::ProgressLine;
 use crate::clock::SystemClock;
-use crate::config::Log;
+use crate::config::{Log, store_url};
 use crate::store::copy::{Progress, copy};
 use crate::store::{StoreUrl, open_portable};
 
 #[derive(Args, Debug)]
 pub(super) struct Copy {
-    /// Store to copy from; nothing else may use it during the copy
-    #[arg(long, value_name = "URL")]
+    /// Store to copy from, or @FILE with its URL; nothing else may use it during the copy
+    #[arg(long, value_name = "URL", env = "TILLGATE_COPY_FROM", hide_env_values = true)]
     from: String,
-    /// Store to copy to; it must be empty or contain an interrupted run of this copy
-    #[arg(long, value_name = "URL")]
+    /// Store to copy to, or @FILE with its URL; it must be empty or contain an interrupted run of this copy
+    #[arg(long, value_name = "URL", env = "TILLGATE_COPY_TO", hide_env_values = true)]
     to: String,
 }
 
@@ -28,8 +28,8 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
         format: "text".to_owned(),
     };
     log_to_stderr(&log)?;
-    let from: StoreUrl = arguments.from.parse()?;
-    let to: StoreUrl = arguments.to.parse()?;
+    let from: StoreUrl = store_url(&arguments.from)?.parse()?;
+    let to: StoreUrl = store_url(&arguments.to)?.parse()?;
     let clock = Arc::new(SystemClock);
     let source = open_portable(&from, Arc::clone(&clock) as _, false).await?;
     let target = open_portable(&to, clock, false).await?;

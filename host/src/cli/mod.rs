@@ -58,11 +58,13 @@ enum Command {
     Demo(Demo),
     /// Copy everything from one store to another, and compare the two
     #[command(
-        after_help = "Stop all hosts first. If a copy is interrupted, run the same command again and it continues.
+        after_help = "Stop all hosts first. If a copy is interrupted, run the same command again and it continues. Others see the arguments of
+a command in the process list: a URL with a password belongs into the environment or a file.
 
 Examples:
   tillgate copy --from embedded:./tillgate-data --to redis://localhost
-  tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379"
+  tillgate copy --from redis://localhost --to redis+cluster://r1:6379,r2:6379,r3:6379
+  tillgate copy --from embedded:./tillgate-data --to @/run/secrets/redis-url"
     )]
     Copy(copy::Copy),
     /// Copy an embedded store to a file, while a host serves it or not
@@ -134,7 +136,7 @@ struct Serve {
     /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Store for all data: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:
+    /// Store for all data: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:, or @FILE with its URL
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Refuse to start on a store that may lose acknowledged writes

@@ -16,7 +16,7 @@ use crate::tokens::{Credentials, Tokens};
 
 #[derive(Args, Debug)]
 pub(super) struct Operator {
-    /// Store to use; no host may serve an embedded store at the same time
+    /// Store to use, or @FILE with its URL; no host may serve an embedded store at the same time
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Configuration file, in TOML

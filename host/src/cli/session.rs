@@ -13,7 +13,9 @@ use serde_json::Value;
 
 use super::credentials::Credentials;
 use crate::egress;
-use crate::egress::{Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits};
+use crate::egress::{
+    Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, shown,
+};
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
 const LIMITS: Limits = Limits {
@@ -168,6 +170,7 @@ impl Session {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(format!("grant_type=client_credentials&audience={audience}"));
         let answer = send(&self.http, base, request).await?;
+        let base = shown(base);
         if answer.status == StatusCode::UNAUTHORIZED {
             let file = self.file.display();
             return Err(Failure::Final(format!(
@@ -220,7 +223,7 @@ impl Session {
             Opened::Events(events) => Ok(*events),
             Opened::Answer(answer) => {
                 Answer::from(answer).body()?;
-                let base = &self.base;
+                let base = shown(&self.base);
                 Err(Failure::Final(format!(
                     "{base} answered without a stream of events: is it Tillgate?"
                 )))
@@ -244,13 +247,17 @@ fn base(url: Option<&str>, credentials: &Credentials) -> Result<String, String> 
         return Ok(base.trim_end_matches('/').to_owned());
     }
     Err(format!(
-        "{base} is not the URL of a host: use --url http://127.0.0.1:8080"
+        "{} is not the URL of a host: use --url http://127.0.0.1:8080",
+        shown(base)
     ))
 }
 
 fn url(base: &str, path: &str) -> Result<Url, Failure> {
     let url = Url::parse(&format!("{base}{path}"));
-    url.map_err(|cause| Failure::Final(format!("{base}{path} is not a URL: {cause}")))
+    url.map_err(|cause| {
+        let base = shown(base);
+        Failure::Final(format!("{base}{path} is not a URL: {cause}"))
+    })
 }
 
 async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answer, Failure> {
@@ -261,6 +268,7 @@ async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answ
 }
 
 fn no_answer(base: &str, cause: &EgressError) -> Failure {
+    let base = shown(base);
     Failure::Temporary(match cause {
         EgressError::Unreachable(_) => format!("no host answers at {base}: is it running?"),
         EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),

@@ -1,10 +1,11 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Durations and other values that are written as text are read in `as_text.rs`; `[webhooks]`, `[[reference_rates]]` and
-//! `[[trusted_issuers]]` have files of their own.
+//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`;
+//! `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
 
 mod as_text;
 mod reference_rates;
+mod store_url;
 mod trusted_issuers;
 mod webhooks;
 
@@ -16,17 +17,24 @@ use bytesize::ByteSize;
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use self::as_text::{duration, text};
+use crate::egress::{shown, with_urls_shown};
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
 pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::store_url::store_url;
 pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// Variables of the environment that are no settings: the commands that send requests to a running host use the first,
+/// `tillgate copy` the others.
+const NO_SETTINGS: [&str; 3] = ["credentials", "copy_from", "copy_to"];
 
 /// Settings that are tables with keys of the operator's own.
 const MAPS: [&str; 1] = ["webhooks.deprecations"];
@@ -215,31 +223,33 @@ impl Loaded {
         if let Some(file) = file {
             sources = sources.merge(Toml::file_exact(file));
         }
-        // Not a setting: the commands that send requests to a running host use it.
-        let environment = Env::prefixed("TILLGATE_").ignore(&["credentials"]);
+        let environment = Env::prefixed("TILLGATE_").ignore(&NO_SETTINGS);
         let sources = sources
             .merge(environment.split("__"))
             .merge(Serialized::defaults(flags));
-        let config: Config = sources.extract().map_err(|cause| cause.to_string())?;
+        // It repeats the value, or the line, that is wrong.
+        let config = sources.extract();
+        let mut config: Config =
+            config.map_err(|cause: figment::Error| with_urls_shown(&cause.to_string()))?;
+        config.store = store_url(&config.store)?;
         config.check()?;
         Ok(Self { config, sources })
     }
 
-    /// The settings as TOML, each with where it comes from.
+    /// The settings as TOML, each with where it comes from. Their URLs are without what may be a secret.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        let mut config = self.config.clone();
-        // A store's URL may contain a password, which a parsed one is shown without.
-        if let Ok(store) = config.store.parse::<StoreUrl>() {
-            config.store = store.to_string();
+        let mut json = serde_json::to_value(&self.config).unwrap_or_default();
+        hide_secrets(&mut json);
+        if let Some(store) = json.get_mut("store") {
+            *store = self.config.store_name().into();
         }
-        let json = serde_json::to_value(&config).unwrap_or_default();
         self.describe_table("", &json, &mut text);
         text
     }
 
-    fn describe_table(&self, prefix: &str, table: &serde_json::Value, text: &mut String) {
+    fn describe_table(&self, prefix: &str, table: &Value, text: &mut String) {
         let members = table.as_object().into_iter().flatten();
         let is_table = |key: &str| !MAPS.contains(&format!("{prefix}{key}").as_str());
         let (tables, settings): (Vec<_>, Vec<_>) =
@@ -261,6 +271,16 @@ impl Loaded {
             text.push_str(&format!("\n[{prefix}{key}]\n"));
             self.describe_table(&format!("{prefix}{key}."), value, text);
         }
+    }
+}
+
+/// Takes out of all URLs what may be a secret.
+fn hide_secrets(settings: &mut Value) {
+    match settings {
+        Value::String(text) => *text = shown(text),
+        Value::Array(values) => values.iter_mut().for_each(hide_secrets),
+        Value::Object(members) => members.values_mut().for_each(hide_secrets),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -327,7 +347,7 @@ impl Config {
         self.public_url.trim_end_matches('/').to_owned()
     }
 
-    /// The store, named without its password.
+    /// The store, named without its login.
     #[must_use]
     pub fn store_name(&self) -> String {
         let url = self.store.parse::<StoreUrl>();

@@ -65,7 +65,7 @@ impl EventStream {
             }
             let chunk = timeout(silence, self.response.chunk()).await;
             let chunk = chunk.map_err(|_| EgressError::Silent(silence))?;
-            match chunk.map_err(|cause| failure(&cause, silence))? {
+            match chunk.map_err(|cause| failure(cause, silence))? {
                 Some(chunk) => self.rest = chunk,
                 None => return Ok(None),
             }

@@ -6,11 +6,15 @@
 //! one of these (`address.rs`). A name that resolves to an allowed address first and to another one later does not get
 //! around that.
 //!
+//! No error says which address a name has: a tenant could map the operator's network by asking for names. Nor does it repeat
+//! the URL, whose query may be a secret; others show a URL as `shown.rs` does.
+//!
 //! An answer is read whole ([`Client::send`]), or as a stream of events (`events.rs`) that goes on for as long as
 //! something arrives ([`Client::open`]).
 
 mod address;
 mod events;
+mod shown;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -26,6 +30,7 @@ use tokio::time::timeout;
 
 pub use self::address::Destinations;
 pub use self::events::{Event, EventStream, StreamLimits};
+pub use self::shown::{shown, with_urls_shown};
 
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
@@ -86,9 +91,9 @@ pub enum Opened {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// The address may not be dialled.
-    #[error("{0} must not be dialled from here")]
-    Refused(IpAddr),
+    /// The address of this host may not be dialled.
+    #[error("{0} must not be dialled from here: its address is not allowed")]
+    Refused(String),
     /// No connection could be opened.
     #[error("no connection: {0}")]
     Unreachable(String),
@@ -135,7 +140,7 @@ impl Client {
             .user_agent(USER_AGENT)
             .dns_resolver(Arc::new(resolver))
             .build();
-        let http = http.map_err(|cause| EgressError::Broken(in_full(&cause)))?;
+        let http = http.map_err(|cause| EgressError::Broken(in_full(cause)))?;
         Ok(Self { http, limits })
     }
 
@@ -165,7 +170,7 @@ impl Client {
     ) -> Result<Head, EgressError> {
         let answer = async {
             let mut response = self.execute(request).await?;
-            let failed = |cause: reqwest::Error| failure(&cause, self.limits.deadline);
+            let failed = |cause| failure(cause, self.limits.deadline);
             let (mut beginning, mut read) = (Vec::new(), 0);
             while let Some(chunk) = response.chunk().await.map_err(failed)? {
                 read += chunk.len();
@@ -216,20 +221,20 @@ impl Client {
 
     /// Sends a request, and reads the head of the answer.
     async fn execute(&self, request: RequestBuilder) -> Result<Response, EgressError> {
-        let failed = |cause: reqwest::Error| failure(&cause, self.limits.deadline);
+        let failed = |cause| failure(cause, self.limits.deadline);
         let request = request.build().map_err(failed)?;
         // A name is checked where it is resolved; an address in the URL is dialled as it stands there.
         if let Some(address) = literal(request.url())
             && !self.limits.destinations.allow(address)
         {
-            return Err(EgressError::Refused(address));
+            return Err(EgressError::Refused(address.to_string()));
         }
         self.http.execute(request).await.map_err(failed)
     }
 
     /// Reads the whole body of an answer.
     async fn read(&self, mut response: Response) -> Result<Answer, EgressError> {
-        let failed = |cause: reqwest::Error| failure(&cause, self.limits.deadline);
+        let failed = |cause| failure(cause, self.limits.deadline);
         let status = response.status();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
@@ -251,9 +256,9 @@ fn is_events(response: &Response) -> bool {
         && media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-fn failure(cause: &reqwest::Error, deadline: Duration) -> EgressError {
-    if let Some(address) = refused_address(cause) {
-        return EgressError::Refused(address);
+fn failure(cause: reqwest::Error, deadline: Duration) -> EgressError {
+    if let Some(host) = refused_host(&cause) {
+        return EgressError::Refused(host);
     }
     if cause.is_timeout() {
         return EgressError::Deadline(deadline);
@@ -300,12 +305,13 @@ struct CheckedResolver {
 impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let looking_up = self.names.look_up(name.as_str());
-        let destinations = self.destinations.clone();
+        let (host, destinations) = (name.as_str().to_owned(), self.destinations.clone());
         Box::pin(async move {
             let found = looking_up.await?;
             // An answer with both is refused as a whole: it may be an attempt to get around the check.
             if let Some(refused) = found.iter().find(|at| !destinations.allow(**at)) {
-                return Err(EgressError::Refused(*refused).into());
+                tracing::debug!(host, address = %refused, "an address must not be dialled");
+                return Err(EgressError::Refused(host).into());
             }
             let found = found.into_iter().map(|at| SocketAddr::new(at, 0));
             Ok(Box::new(found) as Addrs)
@@ -313,22 +319,23 @@ impl Resolve for CheckedResolver {
     }
 }
 
-/// The address that the resolver has refused, if that is what an error comes from.
-fn refused_address(error: &reqwest::Error) -> Option<IpAddr> {
+/// The host whose address the resolver has refused, if that is what an error comes from.
+fn refused_host(error: &reqwest::Error) -> Option<String> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        if let Some(EgressError::Refused(address)) = error.downcast_ref() {
-            return Some(*address);
+        if let Some(EgressError::Refused(host)) = error.downcast_ref() {
+            return Some(host.clone());
         }
         cause = error.source();
     }
     None
 }
 
-/// An error with its causes.
-fn in_full(error: &reqwest::Error) -> String {
+/// An error with its causes, without the URL.
+fn in_full(error: reqwest::Error) -> String {
+    let error = error.without_url();
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
+    let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();

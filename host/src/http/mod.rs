@@ -36,6 +36,8 @@ use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json}
 pub use self::reply::Reply;
 use self::route::{Measured, values_of};
 pub use self::route::access::{Access, Takes};
+use self::route::audit::Asked;
+pub use self::route::audit::{Audited, Audits};
 pub use self::route::caller::Authenticate;
 use self::route::caller::caller_of;
 pub use self::route::request::Request;
@@ -288,11 +290,16 @@ impl Server {
         request: Request,
     ) -> crate::error::Result<Reply> {
         let accepts_gzip = request.accepts_gzip();
+        let asked = Asked::of(route.audits, &request);
         let answer = route.answer(request);
-        let mut reply = match route.is_heavy {
-            true => Box::pin(self.workers.run_task(answer)).await??,
-            false => answer.await?,
+        let handled = match route.is_heavy {
+            true => Box::pin(self.workers.run_task(answer)).await.flatten(),
+            false => answer.await,
         };
+        if let Some(asked) = asked {
+            asked.write(&handled);
+        }
+        let mut reply = handled?.reply;
         if accepts_gzip && reply.takes_long_to_compress() {
             reply = Box::pin(self.workers.run(|| reply.compress())).await?;
         }

@@ -24,6 +24,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::jobs::{CLOCK_SKEW, Work};
+use crate::observe::audit::Line;
 
 /// What a ring is called in the store, and how long its keys live.
 #[derive(Clone, Copy, Debug)]
@@ -156,11 +157,12 @@ impl Keys {
         Ok(stored.states(self.clock.now(), self.config.schedule))
     }
 
-    /// Publishes a new key, which signs once every cache of the published keys has it. `by` is named in the audit log.
+    /// Publishes a new key, which signs once every cache of the published keys has it. Answers the key, and what the audit
+    /// log says of it.
     ///
     /// # Errors
     /// [`Error::Conflict`] while a new key is waiting already.
-    pub async fn rotate(&self, by: &str) -> Result<KeyState> {
+    pub async fn rotate(&self) -> Result<(KeyState, Line)> {
         let RingConfig {
             signer,
             record,
@@ -188,9 +190,9 @@ impl Keys {
             Ok((change, (newest, retired)))
         };
         let (newest, retired) = self.records.change(plan).await?;
-        tracing::info!(target: "audit", action = "key.rotated", signer, kid = newest.kid, by);
         audit_retired(signer, &retired);
-        Ok(newest)
+        let line = line(signer, &newest.kid);
+        Ok((newest, line))
     }
 
     /// Removes the parts of old keys that are not needed any more; the job is due again if there are others.
@@ -252,7 +254,7 @@ async fn read_or_create(
     let first = StoredKeys::first(&key, clock.now());
     let (stored, is_new) = records.get_or_put(record, &first).await?;
     if is_new {
-        tracing::info!(target: "audit", action = "key.made", signer, kid = key.kid(), by = "the host");
+        line(signer, key.kid()).write_own("key.made");
     }
     Ok(stored)
 }
@@ -267,11 +269,20 @@ async fn generate(config: RingConfig, now: Timestamp) -> Result<NewKey> {
     generated.map_err(|cause| Error::Bug(cause.to_string()))?
 }
 
-fn audit_retired(signer: &str, retired: &Retired) {
+/// What the audit log says of a key.
+fn line(signer: &'static str, kid: &str) -> Line {
+    Line {
+        signer: Some(signer),
+        kid: Some(kid.to_owned()),
+        ..Line::default()
+    }
+}
+
+fn audit_retired(signer: &'static str, retired: &Retired) {
     for kid in &retired.private_halves {
-        tracing::info!(target: "audit", action = "key.silenced", signer, kid, by = "the host");
+        line(signer, kid).write_own("key.silenced");
     }
     for kid in &retired.keys {
-        tracing::info!(target: "audit", action = "key.gone", signer, kid, by = "the host");
+        line(signer, kid).write_own("key.gone");
     }
 }

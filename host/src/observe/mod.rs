@@ -1,4 +1,5 @@
-//! What is seen of a host from outside: its metrics, and whether it can decide.
+//! What is seen of a host from outside: its metrics, whether it can decide, and the audit log.
 
+pub mod audit;
 pub mod metrics;
 pub mod readiness;

@@ -115,15 +115,15 @@ impl Rates {
         editor: Editor<'_>,
         id: &UnitId,
         preconditions: &Preconditions,
-    ) -> Result<()> {
+    ) -> Result<Edited<()>> {
         if editor.dry_run {
             let message =
                 "is not offered here: a business unit is removed only when it has none below it";
             return Err(Error::invalid("$.dryRun", message));
         }
         let edit = self.edits(editor);
-        let edited = edit.edit(id, |before, _| plan::delete_unit(before, preconditions));
-        edited.await.map(drop)
+        edit.edit(id, |before, _| plan::delete_unit(before, preconditions))
+            .await
     }
 
     /// Sets one rate at a unit. Answers its JSON: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,

@@ -14,6 +14,7 @@ use crate::data::feed::Subscriber;
 use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
+use crate::observe::audit::Line;
 
 /// How many pages of a tenant's list are searched for clients with a status before the answer ends.
 const MAX_PAGES: usize = 20;
@@ -86,9 +87,13 @@ async fn plan_not_pending(records: &Records, change: &mut Change, client: &Clien
     Ok(())
 }
 
-/// A line in the audit log.
-pub(super) fn audit(action: &str, client: &str, tenant: &TenantId, by: &str) {
-    tracing::info!(target: "audit", action, client, %tenant, by);
+/// What the audit log says of a client.
+pub(super) fn line(tenant: &TenantId, client: &str) -> Line {
+    Line {
+        tenant: Some(tenant.clone()),
+        client: Some(client.to_owned()),
+        ..Line::default()
+    }
 }
 
 pub(super) fn already_exists() -> Error {
@@ -177,7 +182,7 @@ impl Tokens {
         Ok(self.find_client(tenant, id).await?.record)
     }
 
-    /// Authorizes or revokes a client.
+    /// Authorizes or revokes a client; answers the client, and whether that has changed it.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`], [`Error::Conflict`] where the status does not allow it.
@@ -187,7 +192,7 @@ impl Tokens {
         tenant: &TenantId,
         id: &str,
         wanted: StatusChange,
-    ) -> Result<Client> {
+    ) -> Result<(Client, bool)> {
         caller.require_tenant(tenant.as_str())?;
         let plan = async || {
             let mut change = Change::default();
@@ -196,7 +201,7 @@ impl Tokens {
             let was = read.record.status;
             let status = was.after(wanted).ok_or_else(is_revoked)?;
             if status == was {
-                return Ok((change, (false, read.record)));
+                return Ok((change, (read.record, false)));
             }
             change.expect(&client_key(id), Some(&read));
             if was == Status::Pending {
@@ -210,18 +215,13 @@ impl Tokens {
                 ..read.record
             };
             put(&mut change, &client)?;
-            Ok((change, (true, client)))
+            Ok((change, (client, true)))
         };
-        let (changed, client) = self.records.change(plan).await?;
-        if changed {
-            let action = match wanted {
-                StatusChange::Authorize => "client.authorized",
-                StatusChange::Revoke => "client.revoked",
-            };
-            audit(action, id, tenant, &caller.subject);
+        let (client, has_changed) = self.records.change(plan).await?;
+        if has_changed {
             self.registry.catch_up().await?;
         }
-        Ok(client)
+        Ok((client, has_changed))
     }
 
     /// Removes a client.
@@ -245,7 +245,6 @@ impl Tokens {
             Ok((change, ()))
         };
         self.records.change(plan).await?;
-        audit("client.deleted", id, tenant, &caller.subject);
         self.registry.catch_up().await
     }
 
@@ -277,7 +276,6 @@ impl Tokens {
             Ok((change, ()))
         };
         self.records.change(plan).await?;
-        audit("client.secret_renewed", id, tenant, &caller.subject);
         Ok(Credentials {
             client_id: id.to_owned(),
             client_secret: secret,
@@ -312,8 +310,6 @@ impl Tokens {
             Ok((change, client))
         };
         let client = self.records.change(plan).await?;
-        let (roles, by) = (client.roles.join(" "), &*caller.subject);
-        tracing::info!(target: "audit", action = "client.roles_set", client = id, %tenant, roles, by);
         self.registry.catch_up().await?;
         Ok(client)
     }

@@ -79,9 +79,10 @@ use crate::data::quota::Usage;
 use crate::data::records::Records;
 use crate::data::snapshot::Contents;
 use crate::error::{Error, Result};
-use crate::identity::{Caller, TenantId};
+use crate::identity::TenantId;
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
 use crate::load::Workers;
+use crate::observe::audit::Line;
 use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
 use crate::observe::readiness::State;
 use crate::store::Partition;
@@ -305,14 +306,15 @@ impl Tokens {
         self.keys.states().await
     }
 
-    /// Publishes a new signing key, which signs once every cache of the JWKS has it.
+    /// Publishes a new signing key, which signs once every cache of the JWKS has it. Answers the key, and what the audit log
+    /// says of it.
     ///
     /// # Errors
     /// [`Error::Conflict`] while a new key is waiting already.
-    pub async fn rotate_keys(&self, caller: &Caller) -> Result<KeyState> {
-        let newest = self.keys.rotate(&caller.subject).await?;
+    pub async fn rotate_keys(&self) -> Result<(KeyState, Line)> {
+        let rotated = self.keys.rotate().await?;
         self.registry.catch_up().await?;
-        Ok(newest)
+        Ok(rotated)
     }
 }
 

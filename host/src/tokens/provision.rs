@@ -155,7 +155,7 @@ impl Tokens {
         };
         let put = self.records.change(plan).await?;
         if put {
-            clients::audit("client.provisioned", &client.id, &client.tenant, "the host");
+            clients::line(&client.tenant, &client.id).write_own("client.provisioned");
             self.registry.catch_up().await?;
         }
         Ok(put)

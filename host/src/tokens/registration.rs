@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
-use tracing::field::display;
+use uuid::Uuid;
 
 use super::client::{Client, Status, random_secret};
 use super::client_id::{self, Claims, Software};
@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::identity::network;
 use crate::jobs::{CLOCK_SKEW, Work};
+use crate::observe::audit::Line;
 
 /// How long to wait when a tenant has too many pending clients: an administrator must act.
 const PENDING_RETRY: Duration = Duration::from_secs(60 * 60);
@@ -47,6 +48,20 @@ pub struct Registered {
     software_version: String,
     tenant_id: TenantId,
     status: Status,
+    /// The statement that it has presented; not answered.
+    #[serde(skip)]
+    statement: Option<Uuid>,
+}
+
+impl Registered {
+    /// What the audit log says of it.
+    pub(super) fn line(&self) -> Line {
+        Line {
+            status: Some(self.status.as_str()),
+            statement: self.statement,
+            ..clients::line(&self.tenant_id, &self.client_id)
+        }
+    }
 }
 
 impl Tokens {
@@ -94,21 +109,17 @@ impl Tokens {
             Ok((change, (client, statement.map(|found| found.jti))))
         };
         let (client, statement) = self.records.change(plan).await?;
-        let Client {
-            id, tenant, status, ..
-        } = client;
-        let statement = statement.map(display);
-        tracing::info!(target: "audit", action = "client.registered", client = id, %tenant, %status, statement, by = "itself");
-        if status == Status::Authorized {
+        if client.status == Status::Authorized {
             self.registry.catch_up().await?;
         }
         Ok(Registered {
-            client_id: id,
+            client_id: client.id,
             client_secret: secret,
             software_id: client.software.id,
             software_version: client.software.version,
-            tenant_id: tenant,
-            status,
+            tenant_id: client.tenant,
+            status: client.status,
+            statement,
         })
     }
 
@@ -249,7 +260,7 @@ impl Expiry {
             Ok((change, Some(client.record)))
         };
         if let Some(gone) = self.records.change(plan).await? {
-            clients::audit("client.expired", &gone.id, &gone.tenant, "the host");
+            clients::line(&gone.tenant, &gone.id).write_own("client.expired");
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::identity::{Caller, Permission, Permissions, TenantId, built_in, built
 #[serde(rename_all = "camelCase")]
 pub struct Role {
     role_id: String,
-    permissions: Vec<String>,
+    pub(super) permissions: Vec<String>,
     built_in: bool,
 }
 
@@ -90,8 +90,6 @@ impl Tokens {
             Ok((change, Written::new(read.is_some())))
         };
         let written = self.records.change(plan).await?;
-        let held = stored.permissions.join(" ");
-        tracing::info!(target: "audit", action = "role.put", role, held, by = &*caller.subject);
         self.registry.catch_up().await?;
         Ok((written, Role::stored(role, &stored)))
     }
@@ -121,7 +119,6 @@ impl Tokens {
             Ok((change, ()))
         };
         self.records.change(plan).await?;
-        tracing::info!(target: "audit", action = "role.deleted", role, by = &*caller.subject);
         self.registry.catch_up().await
     }
 

@@ -19,6 +19,7 @@ use crate::data::records::{Change, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
 use crate::jobs::{CLOCK_SKEW, Work};
+use crate::observe::audit::Line;
 
 /// The prefix of a tenant's statements.
 fn prefix(tenant: &TenantId) -> String {
@@ -30,9 +31,13 @@ fn key(tenant: &TenantId, jti: Uuid) -> String {
     format!("{}{jti}", prefix(tenant))
 }
 
-/// A line in the audit log.
-fn audit(action: &str, tenant: &TenantId, jti: Uuid, by: &str) {
-    tracing::info!(target: "audit", action, statement = %jti, %tenant, by);
+/// What the audit log says of a statement.
+pub(super) fn line(tenant: &TenantId, jti: Uuid) -> Line {
+    Line {
+        tenant: Some(tenant.clone()),
+        statement: Some(jti),
+        ..Line::default()
+    }
 }
 
 pub(super) fn unknown_id() -> Error {
@@ -48,7 +53,7 @@ pub(super) struct PresentedStatement {
 }
 
 impl Tokens {
-    /// Creates a statement for clients of a tenant; answers the JWT.
+    /// Creates a statement for clients of a tenant; answers its id and the JWT.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault; [`Error::Denied`], also for approving what the caller cannot grant.
@@ -57,7 +62,7 @@ impl Tokens {
         caller: &Caller,
         tenant: &TenantId,
         new: NewStatement,
-    ) -> Result<String> {
+    ) -> Result<(Uuid, String)> {
         caller.require_tenant(tenant.as_str())?;
         if client_id::encode(&new.claims, &new.software, tenant).is_none() {
             let rule = "make a client id longer than 255 characters";
@@ -100,8 +105,7 @@ impl Tokens {
             Ok((change, ()))
         };
         self.records.change(plan).await?;
-        audit("statement.created", tenant, jti, &caller.subject);
-        Ok(text)
+        Ok((jti, text))
     }
 
     /// Plans to expect the tenant and the template; answers the platform's permissions that clients of the template get
@@ -178,9 +182,7 @@ impl Tokens {
             change.delete(&key);
             Ok((change, ()))
         };
-        self.records.change(plan).await?;
-        audit("statement.withdrawn", tenant, jti, &caller.subject);
-        Ok(())
+        self.records.change(plan).await
     }
 
     /// Finds the statement that a client presents, and plans to expect it.
@@ -235,7 +237,7 @@ impl Expiry {
         if self.records.change(plan).await?
             && let Some((tenant, jti)) = named
         {
-            audit("statement.expired", &tenant, jti, "the host");
+            line(&tenant, jti).write_own("statement.expired");
         }
         Ok(())
     }

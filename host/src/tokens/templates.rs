@@ -73,7 +73,7 @@ fn prefix(tenant: Option<&TenantId>) -> String {
 }
 
 /// The key of a template.
-fn key(tenant: Option<&TenantId>, software: &Software) -> String {
+pub(super) fn key(tenant: Option<&TenantId>, software: &Software) -> String {
     format!("{}{}/{}", prefix(tenant), software.id, software.version)
 }
 
@@ -114,7 +114,6 @@ impl Tokens {
             Ok((change, ()))
         };
         self.records.change(plan).await?;
-        tracing::info!(target: "audit", action = "template.created", key, by = &*caller.subject);
         Ok(template)
     }
 
@@ -176,9 +175,7 @@ impl Tokens {
             counts::plan(&self.records, &mut change, tenant, -Counts::TEMPLATE).await?;
             Ok((change, ()))
         };
-        self.records.change(plan).await?;
-        tracing::info!(target: "audit", action = "template.deleted", key, by = &*caller.subject);
-        Ok(())
+        self.records.change(plan).await
     }
 
     /// Plans to expect a tenant, and the template that its clients of a software register with; answers the template and

@@ -74,7 +74,6 @@ impl Tokens {
     /// [`Error::Outdated`].
     pub async fn put_tenant(
         &self,
-        caller: &Caller,
         tenant: &TenantId,
         name: Option<&str>,
         preconditions: &Preconditions,
@@ -96,7 +95,6 @@ impl Tokens {
             Ok((change, (Written::new(read.is_some()), stored)))
         };
         let (written, stored) = self.records.change(plan).await?;
-        tracing::info!(target: "audit", action = "tenant.put", %tenant, by = &*caller.subject);
         Ok((written, Tenant::new(tenant.to_string(), stored)))
     }
 

@@ -14,7 +14,7 @@ use super::registry::body::NewWebhook;
 use super::registry::secrets::{generate_key, with_secrets};
 use super::registry::webhook::{Webhook, check_room, no_webhook, webhook_key};
 use super::{Webhooks, listener};
-use crate::data::etag::{self, Etag, Preconditions};
+use crate::data::etag::Preconditions;
 use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -87,7 +87,7 @@ impl Webhooks {
             with_secrets(new, Some(&stored.settings))?
         };
         let edit = |webhook: &mut Webhook| {
-            preconditions.check(Some(&etag_of(webhook)?))?;
+            preconditions.check(Some(&webhook.etag()?))?;
             // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
             if webhook.slot.is_some() {
                 let detail = "a temporary webhook cannot be changed: remove it and create another";
@@ -161,7 +161,7 @@ impl Webhooks {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
             let read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
-            preconditions.check(Some(&etag_of(&read.record)?))?;
+            preconditions.check(Some(&read.record.etag()?))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             self.remove(&mut change, &read.record)?;
@@ -184,9 +184,4 @@ impl Webhooks {
             None => Ok(()),
         }
     }
-}
-
-/// The entity tag of a webhook as it is answered.
-pub(super) fn etag_of(webhook: &Webhook) -> Result<Etag> {
-    etag::of_json(&webhook.answer())
 }

@@ -67,9 +67,7 @@ fn embedded(path: &str) -> Result<StoreUrl, String> {
             folder: folder.into(),
             cache: Some(size),
         }),
-        _ => Err(format!(
-            "store: use embedded:FOLDER or embedded:FOLDER?cache=64MiB, not ?{query}"
-        )),
+        _ => Err("store: use embedded:FOLDER or embedded:FOLDER?cache=64MiB".to_owned()),
     }
 }
 

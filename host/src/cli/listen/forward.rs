@@ -24,7 +24,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// How much of an answer is reported: more than the journal stores, because the host must recognise secrets in it.
-const MAX_REPORTED: usize = 5 << 10;
+const MAX_REPORTED: usize = 9 << 10;
 
 /// The pauses before an outcome is reported again.
 const PAUSES: [Duration; 3] = [

@@ -19,7 +19,7 @@ use super::output::{print_on, tell, text};
 use super::reconnect::Reconnect;
 use super::session::{Failure, HostOptions, Session, segment};
 use super::signals::Signals;
-use crate::egress::EventStream;
+use crate::egress::{EventStream, shown};
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
 
@@ -102,7 +102,7 @@ impl Listener {
             false => tell(&format!(
                 "{} events are forwarded to {} until Ctrl-C; their shared key is {key}",
                 types.join(", ").replace('*', "all"),
-                arguments.forward_to.text
+                shown(&arguments.forward_to.text)
             )),
         }
         listener.creation = creation(&types, &arguments.forward_to.text, Some(&key));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
-use super::{audit, catalog, document, part, tagged, written};
+use super::{catalog, document, line, part, tagged, written};
 use crate::conditions::{Conditions, Owner, Part};
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
 const CONDITION: &str = "/api/v1/entity-conditions/{id}";
@@ -33,32 +33,36 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_condition,
         ),
-        Route::new(
+        Route::changing(
             Method::PUT,
             CONDITION,
             Access::With(P::ConditionWrite),
             json,
+            "condition.put",
             put_own,
         ),
-        Route::new(
+        Route::changing(
             Method::DELETE,
             CONDITION,
             Access::With(P::ConditionDelete),
             none,
+            "condition.deleted",
             delete_own,
         ),
-        Route::new(
+        Route::changing(
             Method::PUT,
             GLOBAL_CONDITION,
             Access::With(P::GlobalConditionWrite),
             json,
+            "condition.put",
             put_global,
         ),
-        Route::new(
+        Route::changing(
             Method::DELETE,
             GLOBAL_CONDITION,
             Access::With(P::GlobalConditionWrite),
             none,
+            "condition.deleted",
             delete_global,
         ),
     ]
@@ -83,12 +87,12 @@ async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<
     Ok(tagged(&request, &found.etag, || document(&found.json)).stale(staleness))
 }
 
-async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let tenant = &request.caller()?.tenant;
     put_condition(&conditions, &request, Owner::Tenant(tenant)).await
 }
 
-async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     put_condition(&conditions, &request, Owner::Platform).await
 }
 
@@ -96,29 +100,22 @@ async fn put_condition(
     conditions: &Conditions,
     request: &Request,
     owner: Owner<'_>,
-) -> Result<Reply> {
+) -> Result<Audited> {
     let id = condition_id(request)?;
     let preconditions = request.preconditions();
     let put = conditions.put_condition(owner, id, &request.body, &preconditions);
     let (put, stored) = put.await?;
-    let id = &stored.condition.id;
-    audit(
-        request,
-        "condition.put",
-        owner,
-        id,
-        put.before.as_ref(),
-        Some(&stored.etag),
-    );
-    Ok(written(put.written, &stored.etag, &stored.json))
+    let (id, after) = (&stored.condition.id, Some(stored.etag.clone()));
+    let reply = written(put.written, &stored.etag, &stored.json);
+    Ok(reply.audited(line(owner, id, put.before, after)))
 }
 
-async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let tenant = &request.caller()?.tenant;
     delete_condition(&conditions, &request, Owner::Tenant(tenant)).await
 }
 
-async fn delete_global(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn delete_global(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     delete_condition(&conditions, &request, Owner::Platform).await
 }
 
@@ -126,18 +123,10 @@ async fn delete_condition(
     conditions: &Conditions,
     request: &Request,
     owner: Owner<'_>,
-) -> Result<Reply> {
+) -> Result<Audited> {
     let id = condition_id(request)?;
     let preconditions = request.preconditions();
     let deleted = conditions.delete_condition(owner, &id, &preconditions);
-    let before = deleted.await?;
-    audit(
-        request,
-        "condition.deleted",
-        owner,
-        &id,
-        Some(&before),
-        None,
-    );
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+    let before = Some(deleted.await?);
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, before, None)))
 }

@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::http::reply::status_of;
 use crate::http::{Access, Event, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::observe::audit::Line;
 
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -95,20 +96,24 @@ fn document(json: &Bytes) -> Reply {
     }
 }
 
-/// A line in the audit log about a write.
-fn audit(
-    request: &Request,
-    action: &'static str,
+/// What the audit log says of a write.
+fn line(
     owner: Owner<'_>,
     id: &dyn std::fmt::Display,
-    before: Option<&Etag>,
-    after: Option<&Etag>,
-) {
+    before: Option<Etag>,
+    after: Option<Etag>,
+) -> Line {
     let tenant = match owner {
         Owner::Platform => None,
-        Owner::Tenant(tenant) => Some(tenant.as_str()),
+        Owner::Tenant(tenant) => Some(tenant.clone()),
     };
-    request.audit(action, tenant, id, before, after);
+    Line {
+        tenant,
+        id: Some(id.to_string()),
+        before,
+        after,
+        ..Line::default()
+    }
 }
 
 /// The answer to a PUT.

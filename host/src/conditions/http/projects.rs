@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_engine::restriction::ProjectId;
 
-use super::{audit, catalog, document, part, tagged, written};
+use super::{catalog, document, line, part, tagged, written};
 use crate::app::App;
 use crate::conditions::{Conditions, INLINE, Owner, Part, StoredProject};
 use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
 /// The largest body of a project: room for as many values of as many bytes as it may have.
@@ -42,18 +42,20 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_restrictions,
         ),
-        Route::new(
+        Route::changing(
             Method::PUT,
             PROJECT,
             Access::With(P::ProjectWrite),
             Takes::Json(MAX_PROJECT),
+            "project.put",
             put_project,
         ),
-        Route::new(
+        Route::changing(
             Method::DELETE,
             PROJECT,
             Access::With(P::ProjectWrite),
             none,
+            "project.deleted",
             delete_project,
         ),
     ]
@@ -96,7 +98,7 @@ fn no_project() -> Error {
     Error::NotFound("no project has this id".to_owned())
 }
 
-async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
@@ -109,25 +111,16 @@ async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Re
     };
     let put = conditions.put_project(tenant, &project, &preconditions);
     let put = put.await?;
-    let (owner, before) = (Owner::Tenant(tenant), put.before.as_ref());
-    audit(
-        &request,
-        "project.put",
-        owner,
-        &id,
-        before,
-        Some(&project.etag),
-    );
-    Ok(written(put.written, &project.etag, project.json()))
+    let (owner, after) = (Owner::Tenant(tenant), Some(project.etag.clone()));
+    let reply = written(put.written, &project.etag, project.json());
+    Ok(reply.audited(line(owner, &id, put.before, after)))
 }
 
-async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
     let deleted = conditions.delete_project(tenant, id, &preconditions);
-    let before = deleted.await?;
-    let owner = Owner::Tenant(tenant);
-    audit(&request, "project.deleted", owner, &id, Some(&before), None);
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+    let (owner, before) = (Owner::Tenant(tenant), Some(deleted.await?));
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, before, None)))
 }

@@ -1,6 +1,8 @@
-//! Routes: who may call a path and method, what body it takes, and the handler that answers it; and the table of them.
+//! Routes: who may call a path and method, what body it takes, what the audit log says of it, and the handler that answers
+//! it; and the table of them.
 
 pub(super) mod access;
+pub(super) mod audit;
 pub(super) mod caller;
 pub(super) mod request;
 
@@ -14,6 +16,7 @@ use percent_encoding::percent_decode_str;
 use uuid::Uuid;
 
 use self::access::{Access, Takes};
+use self::audit::{Audited, Audits};
 use self::request::Request;
 use super::reply::Reply;
 use crate::error::{Error, Result};
@@ -23,7 +26,7 @@ use crate::observe::metrics::{Recorder, Requests};
 /// How an error of HTTP itself is written: a status and a sentence.
 type WriteError = fn(StatusCode, &str, Uuid) -> Reply;
 
-type Handler<S> = dyn Fn(S, Request) -> BoxFuture<'static, Result<Reply>> + Send + Sync;
+type Handler<S> = dyn Fn(S, Request) -> BoxFuture<'static, Result<Audited>> + Send + Sync;
 
 /// A route. `S` is what its handler acts on; a route that is bound to that has nothing left to be given.
 pub struct Route<S = ()> {
@@ -33,6 +36,8 @@ pub struct Route<S = ()> {
     pub path: &'static str,
     /// Who may call it.
     pub access: Access,
+    /// What the audit log says of it.
+    pub audits: Audits,
     pub(super) takes: Takes,
     pub(super) gives: &'static str,
     pub(super) write_error: WriteError,
@@ -50,7 +55,7 @@ impl<S> fmt::Debug for Route<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Route<S> {
-    /// A route and its handler.
+    /// A route and its handler, which changes nothing.
     pub fn new<F, A>(
         method: Method,
         path: &'static str,
@@ -62,19 +67,57 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         F: Fn(S, Request) -> A + Send + Sync + 'static,
         A: Future<Output = Result<Reply>> + Send + 'static,
     {
+        let handler = move |state, request| -> BoxFuture<'static, _> {
+            let answer = handler(state, request);
+            Box::pin(async move { answer.await.map(Reply::unchanged) })
+        };
+        let handler = Arc::new(handler);
+        Self::with_handler((method, path, access, takes), Audits::Nothing, handler)
+    }
+
+    /// A route and its handler, which changes something: the audit log has a line with this action for each change.
+    pub fn changing<F, A>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        takes: Takes,
+        action: &'static str,
+        handler: F,
+    ) -> Self
+    where
+        F: Fn(S, Request) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Audited>> + Send + 'static,
+    {
         let handler =
             move |state, request| -> BoxFuture<'static, _> { Box::pin(handler(state, request)) };
+        let handler = Arc::new(handler);
+        Self::with_handler((method, path, access, takes), Audits::Change(action), handler)
+    }
+
+    fn with_handler(
+        (method, path, access, takes): (Method, &'static str, Access, Takes),
+        audits: Audits,
+        handler: Arc<Handler<S>>,
+    ) -> Self {
         Self {
             method,
             path,
             access,
+            audits,
             takes,
             gives: "application/json",
             write_error: Reply::problem,
             is_heavy: false,
             counted_as: path,
-            handler: Arc::new(handler),
+            handler,
         }
+    }
+
+    /// The same route, which the audit log is silent about although its method is not GET, for this reason.
+    #[must_use]
+    pub const fn unaudited(mut self, reason: &'static str) -> Self {
+        self.audits = Audits::Exempt(reason);
+        self
     }
 
     /// The same route, whose errors of HTTP itself are written in another way: for the whole path, whatever the method.
@@ -113,6 +156,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             method: self.method,
             path: self.path,
             access: self.access,
+            audits: self.audits,
             takes: self.takes,
             gives: self.gives,
             write_error: self.write_error,
@@ -125,7 +169,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
 
 impl Route {
     /// Answers a request.
-    pub(super) fn answer(&self, request: Request) -> BoxFuture<'static, Result<Reply>> {
+    pub(super) fn answer(&self, request: Request) -> BoxFuture<'static, Result<Audited>> {
         (self.handler)((), request)
     }
 }
@@ -165,7 +209,7 @@ impl Table {
     /// The table of these routes, whose requests are measured.
     ///
     /// # Errors
-    /// [`Error::Bug`] when two contradict each other.
+    /// [`Error::Bug`] when two contradict each other, or one that is not GET does not say what the audit log has of it.
     pub fn new(routes: impl IntoIterator<Item = Route>, requests: &Requests) -> Result<Self> {
         let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
         for route in routes {
@@ -176,6 +220,10 @@ impl Table {
                 Method::DELETE => "DELETE",
                 _ => return Err(Error::Bug(format!("{route:?} has an unusual method"))),
             };
+            if (route.method == Method::GET) != (route.audits == Audits::Nothing) {
+                let which = "must say what it changes if it is not GET, and change nothing if it is";
+                return Err(Error::Bug(format!("{route:?} {which}")));
+            }
             let path = route.path;
             let methods = by_path.entry(path).or_default();
             let recorder = requests.of(route.counted_as, name);

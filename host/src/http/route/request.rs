@@ -1,6 +1,5 @@
 //! A request that found its route.
 
-use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use uuid::Uuid;
 
 use super::access::Access;
 use super::caller;
-use crate::data::etag::{self, EntityTags, Etag, Preconditions};
+use crate::data::etag::{EntityTags, Etag, Preconditions};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::http::Server;
@@ -98,22 +97,6 @@ impl Request {
                 .get(IF_NONE_MATCH)
                 .is_some_and(|value| value == "*"),
         }
-    }
-
-    /// A line in the audit log: the caller has changed something of a tenant, or of the platform, from one version to
-    /// another. Without a version before it was created, without one after it was deleted.
-    pub fn audit(
-        &self,
-        action: &'static str,
-        tenant: Option<&str>,
-        id: &dyn Display,
-        before: Option<&Etag>,
-        after: Option<&Etag>,
-    ) {
-        let by = self.caller.as_ref().map(|caller| &*caller.subject);
-        let (before, after) = (before.map(etag::digest), after.map(etag::digest));
-        let correlation = self.correlation;
-        tracing::info!(target: "audit", action, tenant, %id, before, after, by, %correlation);
     }
 
     /// Answers with the events of a stream, for as long as the caller may call this route. All who ask for the

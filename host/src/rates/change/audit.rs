@@ -1,59 +1,42 @@
-//! The audit log of exchange rates: a line for each edit that has changed something, with what was done and the entity tags
-//! of what there was before and after.
+//! What the audit log says of exchange rates: a line for each edit that has changed something, with the entity tags of what
+//! there was before and after.
 
-use super::editor::Editor;
 use crate::data::etag::{self, Etag};
 use crate::error::Result;
+use crate::identity::TenantId;
+use crate::observe::audit::Line;
 use crate::rates::units::answers::{rates_json, unit_json};
 use crate::rates::units::set_rates::SetRates;
 use crate::rates::units::tree::Node;
-use crate::rates::units::unit::UnitId;
 
-/// What was done to a unit.
-#[derive(Debug)]
-pub(super) struct Line {
-    action: &'static str,
-    before: Option<Etag>,
-    after: Option<Etag>,
+/// What was done when rates that are set at a unit have changed, by a request or by an import.
+pub(in crate::rates) const CHANGED: &str = "rates.changed";
+
+/// The line for a unit that was created, or changed: its settings or the rates that are set at it.
+pub(super) fn put(tenant: &TenantId, before: Option<&Node>, after: &Node) -> Result<Line> {
+    let old = before.map(|before| &before.rates.rates);
+    let none = SetRates::default();
+    let (old, new) = (old.unwrap_or(&none), &after.rates.rates);
+    let (before, after_tag) = if old == new {
+        (before.map(unit_etag).transpose()?, unit_etag(after)?)
+    } else {
+        (Some(rates_etag(old)?), rates_etag(new)?)
+    };
+    Ok(line(tenant, after, before, Some(after_tag)))
 }
 
-impl Line {
-    /// The line for a unit that was created, or changed.
-    pub(super) fn put(before: Option<&Node>, after: &Node) -> Result<Self> {
-        let old = before.map(|before| &before.rates.rates);
-        let none = SetRates::default();
-        let (old, new) = (old.unwrap_or(&none), &after.rates.rates);
-        Ok(if old == new {
-            Self {
-                action: "business_unit.put",
-                before: before.map(unit_etag).transpose()?,
-                after: Some(unit_etag(after)?),
-            }
-        } else {
-            Self {
-                action: "rates.changed",
-                before: Some(rates_etag(old)?),
-                after: Some(rates_etag(new)?),
-            }
-        })
-    }
+/// The line for a unit that was removed.
+pub(super) fn deleted(tenant: &TenantId, before: &Node) -> Result<Line> {
+    Ok(line(tenant, before, Some(unit_etag(before)?), None))
+}
 
-    /// The line for a unit that was removed.
-    pub(super) fn deleted(before: &Node) -> Result<Self> {
-        Ok(Self {
-            action: "business_unit.deleted",
-            before: Some(unit_etag(before)?),
-            after: None,
-        })
-    }
-
-    /// Writes it, once the edit is committed.
-    pub(super) fn write(&self, editor: &Editor<'_>, id: &UnitId) {
-        let (before, after) = (self.before.as_ref(), self.after.as_ref());
-        let (before, after) = (before.map(etag::digest), after.map(etag::digest));
-        let (tenant, unit, by) = (editor.tenant, id.as_str(), editor.by);
-        let (action, correlation) = (self.action, editor.correlation);
-        tracing::info!(target: "audit", action, %tenant, unit, before, after, by, %correlation);
+fn line(tenant: &TenantId, unit: &Node, before: Option<Etag>, after: Option<Etag>) -> Line {
+    Line {
+        tenant: Some(tenant.clone()),
+        unit: Some(unit.id.as_str().to_owned()),
+        before,
+        after,
+        ..Line::default()
     }
 }
 

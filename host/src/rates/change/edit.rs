@@ -7,8 +7,7 @@
 
 use std::sync::Arc;
 
-use super::audit::Line;
-use super::{bound, check};
+use super::{audit, bound, check};
 use super::dry_run::{self, DryRun};
 use super::editor::Editor;
 use super::place::{self, Planned};
@@ -18,6 +17,7 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};
 use crate::error::Result;
+use crate::observe::audit::Line;
 use crate::rates::shop::differences::Differences;
 use crate::rates::shop::history::Entry;
 use crate::rates::shop::math::{self, DifferenceCall};
@@ -30,8 +30,8 @@ use crate::rates::units::usage::{self, Quotas};
 /// What an edit answers.
 #[derive(Debug)]
 pub enum Edited<T> {
-    /// It was made.
-    Made(T),
+    /// It was made; what the audit log says of it, if it has changed something.
+    Made(T, Option<Box<Line>>),
     /// What it would publish.
     Dry(DryRun),
 }
@@ -73,8 +73,9 @@ impl Edits<'_> {
             let mut change = Change::default();
             if self.editor.dry_run {
                 let dry = self.dry_run(&mut tree, &step).await?;
-                return Ok((change, (Edited::Dry(dry), None)));
+                return Ok((change, Edited::Dry(dry)));
             }
+            let tenant = self.editor.tenant;
             let line = match step {
                 Step::Leave(_) => {
                     self.record(&mut change, Reach::Nothing, now).await?;
@@ -82,20 +83,17 @@ impl Edits<'_> {
                 }
                 Step::Put(planned) => {
                     self.put(&mut change, &mut tree, &planned).await?;
-                    Some(Line::put(planned.before.as_deref(), &planned.after)?)
+                    let before = planned.before.as_deref();
+                    Some(audit::put(tenant, before, &planned.after)?)
                 }
                 Step::Remove(unit) => {
                     self.remove(&mut change, &unit, now).await?;
-                    Some(Line::deleted(&unit)?)
+                    Some(audit::deleted(tenant, &unit)?)
                 }
             };
-            Ok((change, (Edited::Made(answer), line)))
+            Ok((change, Edited::Made(answer, line.map(Box::new))))
         };
-        let (edited, line) = self.records.change(attempt).await?;
-        if let Some(line) = line {
-            line.write(&self.editor, id);
-        }
-        Ok(edited)
+        self.records.change(attempt).await
     }
 
     /// The time of a change: later than any change of the unit before.

@@ -3,7 +3,7 @@
 //! below the unit use follows in the background: how far it has come (`progress.rs`), job by job (`fan_out.rs`), page by
 //! page (`page.rs`). So does sending all rates again (`initial_state.rs`).
 
-mod audit;
+pub(super) mod audit;
 mod bound;
 mod check;
 pub(super) mod dry_run;

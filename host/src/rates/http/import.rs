@@ -15,8 +15,9 @@ use tillgate_engine::rate::RateType;
 use super::query::{Faults, unit_id};
 use super::{edited, editor};
 use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::rates::change::audit::CHANGED;
 use crate::rates::reference::import::ECB;
 use crate::rates::reference::{Document, DocumentType};
 use crate::rates::{Import, Rates, UnitId};
@@ -35,17 +36,18 @@ const MAX_FIELD: u64 = 4 << 10;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
-    let import = Route::new(
+    let import = Route::changing(
         Method::POST,
         "/api/v1/reference-rates/import",
         Access::With(P::ReferenceRateImport),
         Takes::Anything(MAX_DOCUMENT),
+        CHANGED,
         import,
     );
     vec![import.heavy()]
 }
 
-async fn import(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let media = request.headers().get(CONTENT_TYPE);
     let media = media.and_then(|value| value.to_str().ok()).unwrap_or("");
     let (fields, document, document_type) = if let Ok(boundary) = multer::parse_boundary(media) {

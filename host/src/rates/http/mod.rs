@@ -21,7 +21,7 @@ use super::shop::{used, values};
 use super::{Edited, Editor, Rates, body};
 use crate::data::etag::{self, Etag};
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
 /// The most characters of the name of who set a rate.
@@ -46,7 +46,8 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
             read,
             json,
             convert,
-        ),
+        )
+        .unaudited("a conversion changes nothing"),
         Route::new(
             Method::GET,
             "/api/v1/exchange-rates/changes/{correlationId}",
@@ -109,10 +110,10 @@ fn name_of(subject: &str) -> &str {
 }
 
 /// The answer to an edit: what was made, or what it would publish.
-fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result<Reply> {
+fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result<Audited> {
     match edited {
-        Edited::Made(done) => made(done),
-        Edited::Dry(dry) => Reply::of(StatusCode::OK, &dry),
+        Edited::Made(done, line) => Ok(made(done)?.audited_if(line)),
+        Edited::Dry(dry) => Ok(Reply::of(StatusCode::OK, &dry)?.unchanged()),
     }
 }
 

@@ -7,8 +7,9 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::http::{Access, Followed, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
+use crate::observe::audit::Line;
 use crate::rates::change::initial_state;
 use crate::rates::topic::{Cursor, Filter, Item};
 use crate::rates::units::unit::{ID_RULE, UnitId};
@@ -25,11 +26,12 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             follow,
         )
         .giving("text/event-stream"),
-        Route::new(
+        Route::changing(
             Method::POST,
             "/api/v1/initial-state",
             Access::With(P::InitialStateCreate),
             Takes::Json(MAX_BODY),
+            "rates.sent_again",
             send_initial_state,
         ),
     ]
@@ -93,7 +95,7 @@ fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
     })
 }
 
-async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let caller = request.caller()?;
     let (tenant, unit) = body::initial_state(&request.body)?;
     caller.require_tenant(tenant.as_str())?;
@@ -101,5 +103,10 @@ async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Reply
     let is_own = caller.tenant == tenant;
     initial_state::send(&rates.app, &records, unit.as_ref(), correlation, is_own).await?;
     let answer = json!({ "correlationId": correlation });
-    Reply::of(StatusCode::OK, &answer)
+    let line = Line {
+        tenant: Some(tenant),
+        unit: unit.map(|unit| unit.as_str().to_owned()),
+        ..Line::default()
+    };
+    Ok(Reply::of(StatusCode::OK, &answer)?.audited(line))
 }

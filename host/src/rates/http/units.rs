@@ -11,8 +11,9 @@ use super::{edited, editor, tagged, unless_known, with_correlation};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::rates::change::audit::CHANGED;
 use crate::rates::units::answers;
 use crate::rates::{Rates, UnitId, body};
 
@@ -36,13 +37,13 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     vec![
         Route::new(Method::GET, UNITS, read, none, list_units),
         Route::new(Method::GET, UNIT, read, none, get_unit),
-        Route::new(Method::PUT, UNIT, write, json, put_unit).heavy(),
-        Route::new(Method::DELETE, UNIT, write, none, delete_unit),
+        Route::changing(Method::PUT, UNIT, write, json, "business_unit.put", put_unit).heavy(),
+        Route::changing(Method::DELETE, UNIT, write, none, "business_unit.deleted", delete_unit),
         Route::new(Method::GET, RATES, read_rate, none, list_rates),
-        Route::new(Method::POST, RATES, write_rate, json, change_rates).heavy(),
+        Route::changing(Method::POST, RATES, write_rate, json, CHANGED, change_rates).heavy(),
         Route::new(Method::GET, RATE, read_rate, none, get_rate),
-        Route::new(Method::PUT, RATE, write_rate, json, put_rate).heavy(),
-        Route::new(Method::DELETE, RATE, write_rate, none, delete_rate).heavy(),
+        Route::changing(Method::PUT, RATE, write_rate, json, CHANGED, put_rate).heavy(),
+        Route::changing(Method::DELETE, RATE, write_rate, none, CHANGED, delete_rate).heavy(),
     ]
 }
 
@@ -96,7 +97,7 @@ async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     Ok(unless_known(&request, unit.json.clone(), unit.etag.clone()))
 }
 
-async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let settings = body::unit(&request.body)?;
     let preconditions = request.preconditions();
@@ -107,12 +108,11 @@ async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     })
 }
 
-async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let preconditions = request.preconditions();
     let delete = rates.delete_unit(editor(&request)?, &id, &preconditions);
-    delete.await?;
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+    edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
 
 async fn list_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
@@ -128,7 +128,7 @@ async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     Ok(tagged(&request, unit.rate(key)?))
 }
 
-async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
     let rate = body::rate(&request.body)?;
     let preconditions = request.preconditions();
@@ -139,14 +139,14 @@ async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     })
 }
 
-async fn delete_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn delete_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
     let preconditions = request.preconditions();
     let delete = rates.delete_rate(editor(&request)?, &id, key, &preconditions);
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
 
-async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let bulk = body::bulk(&request.body)?;
     let preconditions = request.preconditions();

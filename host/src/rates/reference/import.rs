@@ -97,7 +97,7 @@ pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<
         Ok((after, imported))
     });
     let edited = edit.await?;
-    if matches!(edited, Edited::Made(_)) {
+    if matches!(edited, Edited::Made(..)) {
         backfill(edits.app, &edits.records, import).await?;
     }
     Ok(edited)

@@ -19,9 +19,11 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::config::{ReferenceRates, Source};
 use crate::data::records::Change;
-use crate::egress::{Client, Destinations, Limits};
+use crate::egress::{Client, Destinations, Limits, shown};
 use crate::error::{Error, Result};
 use crate::jobs::{CLOCK_SKEW, Work};
+use crate::observe::audit::{Line, Origin, Outcome};
+use crate::rates::change::audit::CHANGED;
 use crate::rates::change::edit::{Edited, Edits};
 use crate::rates::change::editor::Editor;
 use crate::rates::units::unit::UnitId;
@@ -155,7 +157,9 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         records: app.records(table.tenant.partition()),
         editor,
     };
-    if let Edited::Made(imported) = import::run(&edits, &import).await? {
+    let imported = import::run(&edits, &import).await;
+    audit(&editor, &import.unit, &imported);
+    if let Edited::Made(imported, _) = imported? {
         let (tenant, unit) = (&table.tenant, &table.business_unit);
         let import::Imported {
             correlation_id,
@@ -170,8 +174,30 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
     Ok(())
 }
 
+/// Writes the line of the audit log, if the import has changed something or may have.
+fn audit(editor: &Editor<'_>, unit: &UnitId, imported: &Result<Edited<import::Imported>>) {
+    let origin = Origin {
+        by: editor.by,
+        correlation: Some(editor.correlation),
+        ..Origin::HOST
+    };
+    match imported {
+        Ok(Edited::Made(_, Some(line))) => line.write(CHANGED, &origin, Outcome::Done),
+        Err(cause) if cause.may_follow_its_effect() => {
+            let line = Line {
+                tenant: Some(editor.tenant.clone()),
+                unit: Some(unit.as_str().to_owned()),
+                ..Line::default()
+            };
+            line.write(CHANGED, &origin, Outcome::Unknown);
+        }
+        Ok(_) | Err(_) => {}
+    }
+}
+
 async fn fetch(url: &str) -> Result<Vec<u8>> {
-    let parsed = Url::parse(url).map_err(|cause| failed(&format!("{url}: {cause}")))?;
+    let (parsed, name) = (Url::parse(url), shown(url));
+    let parsed = parsed.map_err(|cause| failed(&format!("{name}: {cause}")))?;
     // Only from this machine is a document fetched without TLS.
     let destinations = match parsed.scheme() {
         "https" => Destinations::Any,
@@ -184,9 +210,9 @@ async fn fetch(url: &str) -> Result<Vec<u8>> {
     };
     let client = Client::new(limits).map_err(|cause| failed(&cause.to_string()))?;
     let answer = client.send(client.request(Method::GET, parsed)).await;
-    let answer = answer.map_err(|cause| failed(&format!("{url}: {cause}")))?;
+    let answer = answer.map_err(|cause| failed(&format!("{name}: {cause}")))?;
     if !answer.status.is_success() {
-        return Err(failed(&format!("{url} answered {}", answer.status)));
+        return Err(failed(&format!("{name} answered {}", answer.status)));
     }
     Ok(answer.body.into())
 }

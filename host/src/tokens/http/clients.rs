@@ -8,10 +8,12 @@ use serde_json::json;
 use super::parameters::{page_of, tenant_of};
 use super::{no_content, read_reply, secret, write_reply};
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::observe::audit::Line;
 use crate::tokens::client::{Client, Status, StatusChange};
 use crate::tokens::client_id::is_id;
+use crate::tokens::clients::line;
 use crate::tokens::{Tokens, body};
 
 const CLIENTS: &str = "/v1/tenants/{tenantId}/clients";
@@ -30,11 +32,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     vec![
         Route::new(Method::GET, CLIENTS, read, none, list_clients),
         Route::new(Method::GET, CLIENT, read, none, get_client),
-        Route::new(Method::DELETE, CLIENT, delete, none, delete_client),
-        Route::new(Method::PUT, AUTHORIZE, update, none, authorize),
-        Route::new(Method::PUT, REVOKE, update, none, revoke),
-        Route::new(Method::POST, SECRET, update, none, renew_secret),
-        Route::new(Method::PUT, ROLES, update, json, put_roles),
+        Route::changing(Method::DELETE, CLIENT, delete, none, "client.deleted", delete_client),
+        Route::changing(Method::PUT, AUTHORIZE, update, none, "client.authorized", authorize),
+        Route::changing(Method::PUT, REVOKE, update, none, "client.revoked", revoke),
+        Route::changing(Method::POST, SECRET, update, none, "client.secret_renewed", renew_secret),
+        Route::changing(Method::PUT, ROLES, update, json, "client.roles_set", put_roles),
     ]
 }
 
@@ -65,32 +67,39 @@ async fn get_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     read_reply(&request, &client.await?.to_json()?)
 }
 
-async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    tokens
-        .delete_client(caller, &tenant, request.param(1)?, &request.preconditions())
-        .await?;
-    Ok(no_content())
+    let (id, preconditions) = (request.param(1)?, request.preconditions());
+    let deleted = tokens.delete_client(caller, &tenant, id, &preconditions);
+    deleted.await?;
+    Ok(no_content().audited(line(&tenant, id)))
 }
 
-async fn authorize(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn authorize(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     change_status(&tokens, &request, StatusChange::Authorize).await
 }
 
-async fn revoke(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn revoke(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     change_status(&tokens, &request, StatusChange::Revoke).await
 }
 
-async fn change_status(tokens: &Tokens, request: &Request, change: StatusChange) -> Result<Reply> {
+async fn change_status(
+    tokens: &Tokens,
+    request: &Request,
+    change: StatusChange,
+) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(request)?);
-    client(
-        &tokens
-            .change_status(caller, &tenant, request.param(1)?, change)
-            .await?,
-    )
+    let id = request.param(1)?;
+    let changed = tokens.change_status(caller, &tenant, id, change);
+    let (found, has_changed) = changed.await?;
+    let reply = client(&found)?;
+    Ok(match has_changed {
+        true => reply.audited(line(&tenant, id)),
+        false => reply.unchanged(),
+    })
 }
 
-async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let overlap = request
         .query_param("overlap")
@@ -98,13 +107,19 @@ async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (id, overlap) = (request.param(1)?, overlap.transpose()?);
     let new = tokens.renew_secret(caller, &tenant, id, overlap).await?;
     let body = json!({ "clientId": new.client_id, "clientSecret": new.client_secret });
-    secret(Reply::of(StatusCode::OK, &body)?)
+    let reply = secret(Reply::of(StatusCode::OK, &body)?);
+    Ok(reply.audited(line(&tenant, id)))
 }
 
-async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let roles = body::roles(&request.body)?;
     let (id, preconditions) = (request.param(1)?, request.preconditions());
     let changed = tokens.set_roles(caller, &tenant, id, &roles, &preconditions);
-    client(&changed.await?)
+    let changed = changed.await?;
+    let line = Line {
+        roles: Some(changed.roles.join(" ")),
+        ..line(&tenant, id)
+    };
+    Ok(client(&changed)?.audited(line))
 }

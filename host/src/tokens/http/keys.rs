@@ -6,7 +6,7 @@ use ::http::{Method, StatusCode};
 
 use super::read_reply;
 use crate::error::Result;
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::tokens::Tokens;
 
@@ -16,7 +16,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));
     vec![
         Route::new(Method::GET, "/v1/keys", read, none, list),
-        Route::new(Method::POST, "/v1/keys/rotate", rotate, none, rotate_keys),
+        Route::changing(Method::POST, "/v1/keys/rotate", rotate, none, "key.rotated", rotate_keys),
     ]
 }
 
@@ -24,7 +24,7 @@ async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     read_reply(&request, &tokens.keys().await?)
 }
 
-async fn rotate_keys(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    let key = tokens.rotate_keys(request.caller()?).await?;
-    Reply::of(StatusCode::CREATED, &key)
+async fn rotate_keys(tokens: Arc<Tokens>, _: Request) -> Result<Audited> {
+    let (key, line) = tokens.rotate_keys().await?;
+    Ok(Reply::of(StatusCode::CREATED, &key)?.audited(line))
 }

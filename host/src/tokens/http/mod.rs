@@ -22,7 +22,7 @@ use super::{JWKS_MAX_AGE, Tokens, body};
 use crate::data::etag;
 use crate::data::feed::Staleness;
 use crate::error::Result;
-use crate::http::{Access, Authenticate, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Authenticate, Reply, Request, Route, Takes};
 use crate::identity::{Caller, Permission};
 use crate::keys::PublicDocument;
 
@@ -63,11 +63,12 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             get_caller,
         ),
-        Route::new(
+        Route::changing(
             Method::POST,
             "/v1/registration",
             public,
             Takes::Json(MAX_REGISTRATION),
+            "client.registered",
             register,
         ),
     ];
@@ -91,17 +92,18 @@ async fn get_caller(_: Arc<Tokens>, request: Request) -> Result<Reply> {
     Reply::of(StatusCode::OK, &answer)
 }
 
-async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     tokens.count_registration(request.peer)?;
     let registered = tokens
         .register(body::registration(&request.body)?, request.peer)
         .await?;
-    secret(Reply::of(StatusCode::CREATED, &registered)?)
+    let reply = secret(Reply::of(StatusCode::CREATED, &registered)?);
+    Ok(reply.audited(registered.line()))
 }
 
 /// An answer with a secret, which no cache may store.
-fn secret(reply: Reply) -> Result<Reply> {
-    Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
+fn secret(reply: Reply) -> Reply {
+    reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 
 async fn get_jwks(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {

@@ -7,8 +7,9 @@ use ::http::Method;
 use super::{no_content, read_reply, write_reply};
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{NAME_RULE, Permission as P, is_name};
+use crate::observe::audit::Line;
 use crate::tokens::{Tokens, body};
 
 const ROLES: &str = "/v1/roles";
@@ -22,8 +23,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     vec![
         Route::new(Method::GET, ROLES, read, none, list_roles),
         Route::new(Method::GET, ROLE, read, none, get_role),
-        Route::new(Method::PUT, ROLE, write, json, put_role),
-        Route::new(Method::DELETE, ROLE, write, none, delete_role),
+        Route::changing(Method::PUT, ROLE, write, json, "role.put", put_role),
+        Route::changing(Method::DELETE, ROLE, write, none, "role.deleted", delete_role),
     ]
 }
 
@@ -43,22 +44,27 @@ async fn get_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     read_reply(&request, &tokens.role(role_of(&request)?)?)
 }
 
-async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    let (caller, role) = (request.caller()?, role_of(&request)?);
+async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
+    let (caller, id) = (request.caller()?, role_of(&request)?);
     let permissions = body::role(&request.body)?;
-    let (written, role) = tokens
-        .put_role(caller, role, permissions, &request.preconditions())
-        .await?;
-    write_reply(status_of(written), &role)
+    let preconditions = request.preconditions();
+    let put = tokens.put_role(caller, id, permissions, &preconditions);
+    let (written, role) = put.await?;
+    let line = Line {
+        role: Some(id.to_owned()),
+        held: Some(role.permissions.join(" ")),
+        ..Line::default()
+    };
+    Ok(write_reply(status_of(written), &role)?.audited(line))
 }
 
-async fn delete_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    tokens
-        .delete_role(
-            request.caller()?,
-            role_of(&request)?,
-            &request.preconditions(),
-        )
-        .await?;
-    Ok(no_content())
+async fn delete_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
+    let (caller, id) = (request.caller()?, role_of(&request)?);
+    let preconditions = request.preconditions();
+    tokens.delete_role(caller, id, &preconditions).await?;
+    let line = Line {
+        role: Some(id.to_owned()),
+        ..Line::default()
+    };
+    Ok(no_content().audited(line))
 }

@@ -9,9 +9,9 @@ use uuid::Uuid;
 use super::parameters::{page_of, tenant_of};
 use super::{no_content, read_reply};
 use crate::error::Result;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-use crate::tokens::statements::unknown_id;
+use crate::tokens::statements::{line, unknown_id};
 use crate::tokens::{Tokens, body};
 
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
@@ -20,21 +20,23 @@ const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
-    let (create, read) = (P::StatementsCreate, P::StatementsRead);
+    let create = Access::With(P::StatementsCreate);
+    let read = Access::With(P::StatementsRead);
     let delete = Access::With(P::StatementsDelete);
+    let withdrawn = "statement.withdrawn";
     vec![
-        Route::new(Method::POST, STATEMENTS, Access::With(create), json, post),
-        Route::new(Method::GET, STATEMENTS, Access::With(read), none, list),
-        Route::new(Method::DELETE, STATEMENT, delete, none, withdraw),
+        Route::changing(Method::POST, STATEMENTS, create, json, "statement.created", post),
+        Route::new(Method::GET, STATEMENTS, read, none, list),
+        Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw),
     ]
 }
 
-async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let new = body::statement(&request.body)?;
-    let statement = tokens.create_statement(caller, &tenant, new).await?;
+    let (jti, statement) = tokens.create_statement(caller, &tenant, new).await?;
     let body = json!({ "softwareStatement": statement });
-    Reply::of(StatusCode::CREATED, &body)
+    Ok(Reply::of(StatusCode::CREATED, &body)?.audited(line(&tenant, jti)))
 }
 
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
@@ -44,9 +46,9 @@ async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     read_reply(&request, &page.await?)
 }
 
-async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let jti = Uuid::try_parse(request.param(1)?).map_err(|_| unknown_id())?;
     tokens.withdraw_statement(caller, &tenant, jti).await?;
-    Ok(no_content())
+    Ok(no_content().audited(line(&tenant, jti)))
 }

@@ -7,10 +7,11 @@ use ::http::{Method, StatusCode};
 use super::parameters::tenant_of;
 use super::{no_content, read_reply, write_reply};
 use crate::error::Result;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{NO_TENANT, Permission as P, TenantId};
+use crate::observe::audit::Line;
 use crate::tokens::client_id::Software;
-use crate::tokens::templates::unknown_template;
+use crate::tokens::templates::{key, unknown_template};
 use crate::tokens::{Tokens, body};
 
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
@@ -24,9 +25,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let delete = Access::With(P::TemplatesDelete);
     vec![
         Route::new(Method::GET, TEMPLATES, read, none, list_templates),
-        Route::new(Method::POST, TEMPLATES, create, json, post_template),
+        Route::changing(Method::POST, TEMPLATES, create, json, "template.created", post_template),
         Route::new(Method::GET, TEMPLATE, read, none, get_template),
-        Route::new(Method::DELETE, TEMPLATE, delete, none, delete_template),
+        Route::changing(Method::DELETE, TEMPLATE, delete, none, "template.deleted", delete_template),
     ]
 }
 
@@ -43,17 +44,27 @@ fn software_of(request: &Request) -> Result<Software> {
     software.ok_or_else(unknown_template)
 }
 
+/// What the audit log says of a template.
+fn line(owner: Option<TenantId>, software: &Software) -> Line {
+    Line {
+        key: Some(key(owner.as_ref(), software)),
+        tenant: owner,
+        ..Line::default()
+    }
+}
+
 async fn list_templates(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let owner = owner_of(&request)?;
     let templates = tokens.templates(request.caller()?, owner.as_ref()).await?;
     read_reply(&request, &templates)
 }
 
-async fn post_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn post_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let new = body::template(&request.body)?;
+    let software = new.software.clone();
     let template = tokens.create_template(caller, owner.as_ref(), new).await?;
-    write_reply(StatusCode::CREATED, &template)
+    Ok(write_reply(StatusCode::CREATED, &template)?.audited(line(owner, &software)))
 }
 
 async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
@@ -63,11 +74,11 @@ async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     read_reply(&request, &template)
 }
 
-async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let software = software_of(&request)?;
     tokens
         .delete_template(caller, owner.as_ref(), &software, &request.preconditions())
         .await?;
-    Ok(no_content())
+    Ok(no_content().audited(line(owner, &software)))
 }

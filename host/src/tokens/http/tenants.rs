@@ -8,8 +8,9 @@ use super::parameters::tenant_of;
 use super::{read_reply, write_reply};
 use crate::error::Result;
 use crate::http::reply::status_of;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::observe::audit::Line;
 use crate::tokens::{Tokens, body};
 
 const TENANTS: &str = "/v1/tenants";
@@ -22,7 +23,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     vec![
         Route::new(Method::GET, TENANTS, access, none, list_tenants),
         Route::new(Method::GET, TENANT, access, none, get_tenant),
-        Route::new(Method::PUT, TENANT, access, json, put_tenant),
+        Route::changing(Method::PUT, TENANT, access, json, "tenant.put", put_tenant),
     ]
 }
 
@@ -35,12 +36,14 @@ async fn get_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     read_reply(&request, &tokens.tenant(&tenant).await?)
 }
 
-async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    let name = body::tenant(&request.body)?;
-    let (caller, id) = (request.caller()?, tenant_of(&request)?);
+async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
+    let (name, id) = (body::tenant(&request.body)?, tenant_of(&request)?);
     let preconditions = request.preconditions();
-    let (written, tenant) = tokens
-        .put_tenant(caller, &id, name.as_deref(), &preconditions)
-        .await?;
-    write_reply(status_of(written), &tenant)
+    let put = tokens.put_tenant(&id, name.as_deref(), &preconditions);
+    let (written, tenant) = put.await?;
+    let line = Line {
+        tenant: Some(id),
+        ..Line::default()
+    };
+    Ok(write_reply(status_of(written), &tenant)?.audited(line))
 }

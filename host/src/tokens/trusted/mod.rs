@@ -54,7 +54,7 @@ impl TrustedIssuers {
         for trusted in configured {
             let keys = IssuerKeys::start(&trusted.issuer, &trusted.jwks, Arc::clone(clock)).await;
             let keys = keys.map_err(|cause| {
-                Error::Bug(format!("the trusted issuer {}: {cause}", trusted.issuer))
+                Error::Bug(format!("the trusted issuer {}: {cause}", shown(&trusted.issuer)))
             })?;
             issuers.push(TrustedIssuer {
                 issuer: trusted.issuer.clone(),

@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 
 use super::key_set::KeySet;
 use crate::clock::{Clock, Timestamp};
-use crate::egress::{Client, Destinations, Limits};
+use crate::egress::{Client, Destinations, Limits, shown};
 
 /// How long after the start of a fetch there is no other.
 const COOL_DOWN: Duration = Duration::from_secs(30);
@@ -37,6 +37,7 @@ const MAX_SET: usize = 256 << 10;
 /// The keys of an issuer, as they were last fetched.
 #[derive(Debug)]
 pub(super) struct IssuerKeys {
+    /// As the log names it.
     issuer: String,
     source: Source,
     clock: Arc<dyn Clock>,
@@ -83,7 +84,7 @@ impl IssuerKeys {
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, String> {
         let keys = Arc::new(Self {
-            issuer: issuer.to_owned(),
+            issuer: shown(issuer),
             source: Source::new(source)?,
             clock,
             cached: ArcSwapOption::empty(),

@@ -14,10 +14,10 @@ use crate::webhooks::events::delivery::{Attempt, Failure, FailureKind};
 const MAX_EXCERPT: usize = 1 << 10;
 
 /// The most bytes of an answer that are looked at: as many more as it takes to see a secret whole which begins in what is
-/// shown.
-pub(in crate::webhooks) const MAX_PREFIX: usize = MAX_EXCERPT + (4 << 10);
+/// shown, twice as long in hexadecimal digits.
+pub(in crate::webhooks) const MAX_PREFIX: usize = MAX_EXCERPT + (8 << 10);
 
-/// The most characters of a redirect's target that are told.
+/// The most bytes of a redirect's target that are told.
 const MAX_LOCATION: usize = 200;
 
 /// The result of an attempt.
@@ -47,9 +47,7 @@ pub(in crate::webhooks) fn classify(
     secrets: &Secrets,
 ) -> AttemptResult {
     let status = head.status;
-    let answer = secrets.redact(&String::from_utf8_lossy(&head.beginning));
-    let excerpt = answer.get(..answer.floor_char_boundary(MAX_EXCERPT));
-    let excerpt = excerpt.filter(|excerpt| !excerpt.is_empty());
+    let excerpt = secrets.redact(&String::from_utf8_lossy(&head.beginning), MAX_EXCERPT);
     let may_ask = matches!(
         status,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
@@ -62,7 +60,7 @@ pub(in crate::webhooks) fn classify(
             duration_ms: millis(took),
             status: Some(status.as_u16()),
             error: failure(head, secrets),
-            answer: excerpt.map(str::to_owned),
+            answer: Some(excerpt).filter(|excerpt| !excerpt.is_empty()),
         },
     }
 }
@@ -112,7 +110,7 @@ fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
         _ if status.is_redirection() => {
             let to = head.headers.get(LOCATION).and_then(|to| to.to_str().ok());
             let to = to.map_or_else(String::new, |to| {
-                format!(" to {}", shortened(&secrets.redact(to)))
+                format!(" to {}", secrets.redact(to, MAX_LOCATION))
             });
             let message = format!("the receiver answered {status}{to}: redirects are not followed");
             (FailureKind::Redirect, message)
@@ -123,11 +121,6 @@ fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
         ),
     };
     Some(Failure { kind, message })
-}
-
-fn shortened(text: &str) -> &str {
-    let end = text.char_indices().nth(MAX_LOCATION).map(|(at, _)| at);
-    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// Whole seconds; no other form is followed.

@@ -59,7 +59,10 @@ pub(in crate::webhooks) async fn conclude(
     webhooks.metrics.attempted(delivery.status, result);
     let since = failing.map(|failing| failing.since);
     match reason_to_disable(result, since, settings.disable_after, claim.now()) {
-        Some(reason) => webhooks.disable(&claim.tenant, webhook.id, reason).await,
+        Some(reason) => {
+            let disabling = webhooks.disable(&claim.tenant, webhook.id, reason, claim.id);
+            disabling.await
+        }
         None => Ok(()),
     }
 }

@@ -8,8 +8,11 @@ use crate::clock::Timestamp;
 use crate::data::records::Change;
 use crate::error::Result;
 use crate::identity::TenantId;
+use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
+use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::events::event::NewEvent;
+use crate::webhooks::registry::audit::line;
 use crate::webhooks::registry::cache::wanting;
 use crate::webhooks::registry::webhook::{Disabled, DisabledReason, Webhook, webhook_key};
 
@@ -28,12 +31,13 @@ pub(in crate::webhooks) fn failing_key(webhook: Uuid) -> String {
 }
 
 impl Webhooks {
-    /// Disables a webhook.
+    /// Disables a webhook, after an attempt at a delivery.
     pub(super) async fn disable(
         &self,
         tenant: &TenantId,
         id: Uuid,
         reason: DisabledReason,
+        delivery: DeliveryId,
     ) -> Result<()> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let all = self.caches.of(&self.app, tenant).await?;
@@ -43,9 +47,10 @@ impl Webhooks {
             let mut change = Change::default();
             let read = records.get::<Webhook>(&key).await?;
             let Some(mut read) = read.filter(|read| read.record.is_enabled()) else {
-                return Ok((change, false));
+                return Ok((change, None));
             };
             change.expect(&key, Some(&read));
+            let before = read.record.clone();
             let now = self.app.clock.now();
             read.record.disabled = Some(Disabled { reason, at: now });
             read.record.last_modified = now;
@@ -56,9 +61,15 @@ impl Webhooks {
             if !told.is_empty() {
                 self.accept(&mut change, tenant, &event, &told, now)?;
             }
-            Ok((change, true))
+            let line = Line {
+                delivery: Some(delivery.0),
+                reason: Some(reason.as_str()),
+                ..line(tenant, id, Some(&before), Some(&read.record))?
+            };
+            Ok((change, Some(line)))
         };
-        if records.change(plan).await? {
+        if let Some(line) = records.change(plan).await? {
+            line.write_own("webhook.disabled");
             tracing::warn!(%tenant, webhook = %id, ?reason, "a webhook was disabled");
             self.caches.catch_up(&self.app, tenant).await?;
         }

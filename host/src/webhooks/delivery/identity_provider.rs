@@ -22,6 +22,7 @@ use crate::data::snapshot::Contents;
 use crate::error::Result;
 use crate::jobs::{Queue, Runner, Scope, Work};
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
+use crate::observe::audit::Line;
 use crate::store::Partition;
 
 const PARTITION: &str = "identity-provider";
@@ -165,14 +166,15 @@ impl IdentityProvider {
         self.ring.keys.states().await
     }
 
-    /// Publishes a new key, which signs once every cache of the certificates has it. `by` is named in the audit log.
+    /// Publishes a new key, which signs once every cache of the certificates has it. Answers the key, and what the audit
+    /// log says of it.
     ///
     /// # Errors
     /// [`crate::error::Error::Conflict`] while a new key is waiting already.
-    pub async fn rotate_keys(&self, by: &str) -> Result<KeyState> {
-        let newest = self.ring.keys.rotate(by).await?;
+    pub async fn rotate_keys(&self) -> Result<(KeyState, Line)> {
+        let rotated = self.ring.keys.rotate().await?;
         self.ring.catch_up().await?;
-        Ok(newest)
+        Ok(rotated)
     }
 }
 

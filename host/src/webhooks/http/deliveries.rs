@@ -9,8 +9,9 @@ use uuid::Uuid;
 
 use crate::body::{TIME_RULE, parse_time};
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::{STATUS_RULE, Status};
 use crate::webhooks::events::delivery_id::DeliveryId;
@@ -35,16 +36,24 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let replays = "/api/v1/deliveries/replays/{replayId}";
     vec![
         Route::new(Method::GET, DELIVERIES, read, none, list).heavy(),
-        Route::new(
+        Route::changing(
             Method::POST,
             "/api/v1/deliveries/replay",
             send,
             json,
+            "deliveries.replayed",
             replay_all,
         ),
         Route::new(Method::GET, replays, read, none, replay_state),
         Route::new(Method::GET, one, read, none, get),
-        Route::new(Method::POST, replay_one, send, none, replay),
+        Route::changing(
+            Method::POST,
+            replay_one,
+            send,
+            none,
+            "delivery.replayed",
+            replay,
+        ),
     ]
 }
 
@@ -65,18 +74,28 @@ async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     Reply::of(StatusCode::OK, &found)
 }
 
-async fn replay(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let id = delivery_of(&request)?;
-    let replayed = webhooks.replay(&request.caller()?.tenant, id).await?;
-    Reply::of(StatusCode::ACCEPTED, &replayed)
+async fn replay(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let (id, tenant) = (delivery_of(&request)?, &request.caller()?.tenant);
+    let replayed = webhooks.replay(tenant, id).await?;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: Some(id.to_string()),
+        ..Line::default()
+    };
+    Ok(Reply::of(StatusCode::ACCEPTED, &replayed)?.audited(line))
 }
 
-async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let filter = body::filter(&request.body)?;
-    let id = webhooks
-        .replay_all(&request.caller()?.tenant, filter)
-        .await?;
-    Reply::of(StatusCode::ACCEPTED, &json!({ "id": id }))
+async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let (filter, tenant) = (body::filter(&request.body)?, &request.caller()?.tenant);
+    let named = serde_json::to_string(&filter).map_err(|cause| Error::Bug(cause.to_string()))?;
+    let id = webhooks.replay_all(tenant, filter).await?;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: Some(id.to_string()),
+        filter: Some(named),
+        ..Line::default()
+    };
+    Ok(Reply::of(StatusCode::ACCEPTED, &json!({ "id": id }))?.audited(line))
 }
 
 async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {

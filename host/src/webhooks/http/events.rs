@@ -1,12 +1,14 @@
-//! Publishing events.
+//! Publishing events. Those of the caller's own tenant are the traffic of the service; what an operator publishes for another
+//! tenant has a line in the audit log.
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
 use crate::error::Result;
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission;
+use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::body::publish_request;
 
@@ -14,16 +16,17 @@ use crate::webhooks::events::body::publish_request;
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let access = Access::With(Permission::EventPublish);
     let takes = Takes::Json(MAX_BODY);
-    vec![Route::new(
+    vec![Route::changing(
         Method::POST,
         "/api/v1/events",
         access,
         takes,
+        "event.published",
         publish,
     )]
 }
 
-async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let caller = request.caller()?;
     let now = webhooks.app.clock.now();
     let asked = publish_request(&request.body, now, request.correlation)?;
@@ -35,5 +38,15 @@ async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
         None => &caller.tenant,
     };
     let accepted = webhooks.publish(tenant, &asked.event).await?;
-    Reply::of(StatusCode::ACCEPTED, &accepted)
+    let reply = Reply::of(StatusCode::ACCEPTED, &accepted)?;
+    if *tenant == caller.tenant {
+        return Ok(reply.unchanged());
+    }
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        event_type: Some(asked.event.event_type.clone()),
+        id: Some(accepted.id),
+        ..Line::default()
+    };
+    Ok(reply.audited(line))
 }

@@ -6,7 +6,7 @@ use ::http::{Method, StatusCode};
 
 use crate::data::etag;
 use crate::error::Result;
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::webhooks::Webhooks;
 
@@ -17,7 +17,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let path = "/v1/webhook-keys/rotate";
     vec![
         Route::new(Method::GET, "/v1/webhook-keys", read, none, list),
-        Route::new(Method::POST, path, rotate, none, rotate_keys),
+        Route::changing(Method::POST, path, rotate, none, "key.rotated", rotate_keys),
     ]
 }
 
@@ -30,8 +30,7 @@ async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     Ok(Reply::of(StatusCode::OK, &keys)?.tagged(etag))
 }
 
-async fn rotate_keys(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let by = &request.caller()?.subject;
-    let key = webhooks.identity().rotate_keys(by).await?;
-    Reply::of(StatusCode::CREATED, &key)
+async fn rotate_keys(webhooks: Arc<Webhooks>, _: Request) -> Result<Audited> {
+    let (key, line) = webhooks.identity().rotate_keys().await?;
+    Ok(Reply::of(StatusCode::CREATED, &key)?.audited(line))
 }

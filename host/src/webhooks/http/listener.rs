@@ -9,11 +9,12 @@ use uuid::Uuid;
 
 use super::{WEBHOOKS, answer_of, webhook_of};
 use crate::error::{Error, Result};
-use crate::http::{Access, Followed, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission;
 use crate::webhooks::Webhooks;
 use crate::webhooks::journal::no_delivery;
 use crate::webhooks::listener::{Offered, read_listener, read_report};
+use crate::webhooks::registry::audit::line;
 
 /// The most bytes of a report: the beginning of an answer, and why there is none.
 const MAX_REPORT: usize = 64 << 10;
@@ -26,7 +27,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let outcome = "/api/v1/webhooks/{webhookId}/deliveries/{deliveryId}/outcome";
     let listen = "/api/v1/webhooks/listen";
     vec![
-        Route::new(Method::POST, listen, access, json, create),
+        Route::changing(Method::POST, listen, access, json, "webhook.created", create),
         Route::new(Method::GET, deliveries, access, none, follow).giving("text/event-stream"),
         Route::new(
             Method::POST,
@@ -34,21 +35,24 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             access,
             Takes::Json(MAX_REPORT),
             report,
-        ),
+        )
+        .unaudited("the result of an attempt is in the journal, like all results"),
     ]
 }
 
-async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let reached = &webhooks.app.config.webhooks.allow_private;
     let new = read_listener(&request.body, reached)?;
-    let created = webhooks.listen(&request.caller()?.tenant, new).await?;
+    let tenant = &request.caller()?.tenant;
+    let created = webhooks.listen(tenant, new).await?;
     let location = format!("{WEBHOOKS}/{}", created.webhook.id);
     let location =
         HeaderValue::from_str(&location).map_err(|cause| Error::Bug(cause.to_string()))?;
     let mut answer = answer_of(&created.webhook, created.key_is_made);
     answer.expires_at = Some(created.expires_at.to_millis_text());
-    let reply = Reply::of(StatusCode::CREATED, &answer)?;
-    Ok(reply.with(LOCATION, location))
+    let reply = Reply::of(StatusCode::CREATED, &answer)?.with(LOCATION, location);
+    let webhook = &created.webhook;
+    Ok(reply.audited(line(tenant, webhook.id, None, Some(webhook))?))
 }
 
 async fn follow(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {

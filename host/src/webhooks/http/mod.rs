@@ -17,13 +17,14 @@ use uuid::Uuid;
 
 use super::Webhooks;
 use super::delivery::health;
+use super::registry::audit::line;
 use super::registry::body;
 use super::registry::webhook::{Answer, Webhook, no_webhook};
-use super::resource::etag_of;
 use crate::data::etag;
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+use crate::observe::audit::Line;
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
 const WEBHOOK: &str = "/api/v1/webhooks/{webhookId}";
@@ -34,9 +35,11 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (read, write) = (Access::With(P::WebhookRead), Access::With(P::WebhookWrite));
     let key = "/api/v1/webhooks/{webhookId}/shared-key";
     let ping_one = "/api/v1/webhooks/{webhookId}/ping";
+    let ping_any = "/api/v1/webhooks/ping";
+    let (post, put, delete) = (Method::POST, Method::PUT, Method::DELETE);
     let mut routes = vec![
         Route::new(Method::GET, WEBHOOKS, read, none, list),
-        Route::new(Method::POST, WEBHOOKS, write, json, create),
+        Route::changing(post.clone(), WEBHOOKS, write, json, "webhook.created", create),
         Route::new(
             Method::GET,
             "/api/v1/webhooks/health",
@@ -44,12 +47,12 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             health_of_all,
         ),
-        Route::new(Method::POST, "/api/v1/webhooks/ping", write, json, try_out),
+        Route::changing(post.clone(), ping_any, write, json, "webhook.tried_out", try_out),
         Route::new(Method::GET, WEBHOOK, read, none, get),
-        Route::new(Method::PUT, WEBHOOK, write, json, replace),
-        Route::new(Method::DELETE, WEBHOOK, write, none, delete),
-        Route::new(Method::POST, key, write, none, rotate_key),
-        Route::new(Method::POST, ping_one, write, none, ping),
+        Route::changing(put, WEBHOOK, write, json, "webhook.put", replace),
+        Route::changing(delete, WEBHOOK, write, none, "webhook.deleted", remove),
+        Route::changing(post.clone(), key, write, none, "webhook.key_rotated", rotate_key),
+        Route::changing(post, ping_one, write, none, "webhook.pinged", ping),
     ];
     routes.extend(events::routes());
     routes.extend(deliveries::routes());
@@ -62,27 +65,6 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
 /// The webhook that the path names.
 fn webhook_of(request: &Request) -> Result<Uuid> {
     Uuid::try_parse(request.param(0)?).map_err(|_| no_webhook())
-}
-
-/// A line in the audit log about a webhook.
-fn audit(
-    request: &Request,
-    action: &'static str,
-    id: Uuid,
-    before: Option<&Webhook>,
-    after: Option<&Webhook>,
-) -> Result<()> {
-    let (before, after) = (before.map(etag_of), after.map(etag_of));
-    let (before, after) = (before.transpose()?, after.transpose()?);
-    let tenant = &request.caller()?.tenant;
-    request.audit(
-        action,
-        Some(tenant.as_str()),
-        &id,
-        before.as_ref(),
-        after.as_ref(),
-    );
-    Ok(())
 }
 
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
@@ -98,86 +80,85 @@ async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let id = webhook_of(&request)?;
     let webhook = webhooks.get(&request.caller()?.tenant, id).await?;
-    let etag = etag_of(&webhook)?;
+    let etag = webhook.etag()?;
     if request.has(&etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
     }
     answer(StatusCode::OK, &webhook, false)
 }
 
-async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let new = body::webhook(&request.body, webhooks.app.config.webhooks.allow_http)?;
-    let (webhook, shows_key) = webhooks.create(&request.caller()?.tenant, new).await?;
-    audit(
-        &request,
-        "webhook.created",
-        webhook.id,
-        None,
-        Some(&webhook),
-    )?;
+    let tenant = &request.caller()?.tenant;
+    let (webhook, shows_key) = webhooks.create(tenant, new).await?;
     let location = format!("{WEBHOOKS}/{}", webhook.id);
     let location =
         HeaderValue::from_str(&location).map_err(|cause| Error::Bug(cause.to_string()))?;
-    Ok(answer(StatusCode::CREATED, &webhook, shows_key)?.with(LOCATION, location))
+    let reply = answer(StatusCode::CREATED, &webhook, shows_key)?.with(LOCATION, location);
+    Ok(reply.audited(line(tenant, webhook.id, None, Some(&webhook))?))
 }
 
-async fn replace(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn replace(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let id = webhook_of(&request)?;
     let new = body::webhook(&request.body, webhooks.app.config.webhooks.allow_http)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
     let replaced = webhooks.replace(tenant, id, new, &preconditions);
     let ([before, webhook], shows_key) = replaced.await?;
-    if webhook != before {
-        audit(&request, "webhook.put", id, Some(&before), Some(&webhook))?;
+    let reply = answer(StatusCode::OK, &webhook, shows_key)?;
+    if webhook == before {
+        return Ok(reply.unchanged());
     }
-    answer(StatusCode::OK, &webhook, shows_key)
+    Ok(reply.audited(line(tenant, id, Some(&before), Some(&webhook))?))
 }
 
-async fn delete(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let id = webhook_of(&request)?;
     let tenant = &request.caller()?.tenant;
     let preconditions = request.preconditions();
     let removed = webhooks.delete(tenant, id, &preconditions).await?;
-    audit(&request, "webhook.deleted", id, Some(&removed), None)?;
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+    let line = line(tenant, id, Some(&removed), None)?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
 }
 
-async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let id = webhook_of(&request)?;
-    let rotated = webhooks.rotate_key(&request.caller()?.tenant, id).await?;
-    let [before, webhook] = rotated;
-    audit(
-        &request,
-        "webhook.key_rotated",
-        id,
-        Some(&before),
-        Some(&webhook),
-    )?;
-    let key = webhook.settings.shared_key.as_ref().map(|key| &key.0);
-    Reply::of(StatusCode::OK, &json!({ "sharedKey": key }))
-}
-
-async fn ping(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let id = webhook_of(&request)?;
     let tenant = &request.caller()?.tenant;
-    let (id, delivery) = webhooks.ping(tenant, id, request.correlation).await?;
-    Reply::of(
-        StatusCode::ACCEPTED,
-        &json!({ "id": id, "deliveryId": delivery }),
-    )
+    let [before, webhook] = webhooks.rotate_key(tenant, id).await?;
+    let key = webhook.settings.shared_key.as_ref().map(|key| &key.0);
+    let reply = Reply::of(StatusCode::OK, &json!({ "sharedKey": key }))?;
+    Ok(reply.audited(line(tenant, id, Some(&before), Some(&webhook))?))
 }
 
-async fn try_out(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+async fn ping(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let webhook = webhook_of(&request)?;
+    let tenant = &request.caller()?.tenant;
+    let sent = webhooks.ping(tenant, webhook, request.correlation).await?;
+    let (event, delivery) = sent;
+    let answer = json!({ "id": event, "deliveryId": delivery });
+    let line = Line {
+        delivery: Some(delivery),
+        ..line(tenant, webhook, None, None)?
+    };
+    Ok(Reply::of(StatusCode::ACCEPTED, &answer)?.audited(line))
+}
+
+async fn try_out(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let new = body::webhook(&request.body, webhooks.app.config.webhooks.allow_http)?;
     let tenant = &request.caller()?.tenant;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: new.id.map(|id| id.to_string()),
+        receiver: new.settings.receiver(),
+        ..Line::default()
+    };
     let result = webhooks.try_out(tenant, new, request.correlation).await?;
     let answer = serde_json::to_value(&result.attempt);
     let mut answer = answer.map_err(|cause| Error::Bug(cause.to_string()))?;
     if let Some(answer) = answer.as_object_mut() {
         answer.insert("delivered".to_owned(), result.has_succeeded().into());
     }
-    Reply::of(StatusCode::OK, &answer)
+    Ok(Reply::of(StatusCode::OK, &answer)?.audited(line))
 }
 
 async fn health_of_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
@@ -187,7 +168,7 @@ async fn health_of_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Repl
 
 /// A webhook; with its shared key where that was just made.
 fn answer(status: StatusCode, webhook: &Webhook, shows_key: bool) -> Result<Reply> {
-    let etag = etag_of(webhook)?;
+    let etag = webhook.etag()?;
     Ok(Reply::of(status, &answer_of(webhook, shows_key))?.tagged(etag))
 }
 

@@ -17,6 +17,7 @@ use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::LATER;
+use crate::webhooks::registry::audit::line;
 use crate::webhooks::registry::slot::{Slot, SlotHolder};
 use crate::webhooks::registry::webhook::{Webhook, webhook_key};
 
@@ -105,14 +106,17 @@ async fn remove(
     let plan = async || {
         let mut change = Change::default();
         work.settle(&mut change);
-        if let Some(read) = records.get::<Webhook>(&key).await? {
-            change.expect(&key, Some(&read));
+        let read = records.get::<Webhook>(&key).await?;
+        if let Some(read) = &read {
+            change.expect(&key, Some(read));
             webhooks.remove(&mut change, &read.record)?;
         }
-        Ok((change, ()))
+        Ok((change, read.map(|read| read.record)))
     };
-    records.change(plan).await?;
-    tracing::info!(%tenant, webhook = %id, "a temporary webhook was removed: it has no listener any more");
+    if let Some(removed) = records.change(plan).await? {
+        line(tenant, id, Some(&removed), None)?.write_own("webhook.deleted");
+        tracing::info!(%tenant, webhook = %id, "a temporary webhook was removed: it has no listener any more");
+    }
     webhooks.caches.catch_up(&webhooks.app, tenant).await
 }
 

@@ -86,7 +86,9 @@ impl Report {
                 };
                 classify(at, took, &head, secrets)
             }
-            Answered::Nothing { kind, message } => unanswered(at, took, kind, message),
+            Answered::Nothing { kind, message } => {
+                unanswered(at, took, kind, secrets.redact(&message, usize::MAX))
+            }
         }
     }
 }

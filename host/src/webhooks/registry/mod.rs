@@ -1,6 +1,7 @@
 //! Webhooks as tenants configure them: the request that sets one (`body.rs`, `event_type.rs`, `secrets.rs`), what is stored
 //! and answered (`webhook.rs`), the memory of it (`cache.rs`), and the slots of listeners (`slot.rs`).
 
+pub(super) mod audit;
 pub(super) mod body;
 pub(super) mod cache;
 pub(super) mod event_type;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::event_type::ALL;
 use super::slot::Slot;
 use crate::clock::Timestamp;
+use crate::data::etag::{self, Etag};
 use crate::error::{Error, Result};
 
 /// The records of a tenant's webhooks.
@@ -126,6 +127,11 @@ impl Webhook {
         types.any(|wanted| wanted == ALL || wanted == event_type)
     }
 
+    /// The entity tag of the webhook as it is answered.
+    pub(in crate::webhooks) fn etag(&self) -> Result<Etag> {
+        etag::of_json(&self.answer())
+    }
+
     /// The webhook as it is answered.
     pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
         let settings = &self.settings;
@@ -157,12 +163,28 @@ impl Webhook {
 }
 
 impl Settings {
+    /// The receiver: scheme, host and port of the URL, without its path and query, which may contain a secret.
+    pub(in crate::webhooks) fn receiver(&self) -> Option<String> {
+        let url = reqwest::Url::parse(&self.callback_url).ok()?;
+        Some(url.origin().ascii_serialization())
+    }
+
     /// The key of its signatures.
     pub(in crate::webhooks) fn key(&self) -> Result<Option<SharedKey>> {
         let damaged = || Error::Bug("a stored shared key is malformed".to_owned());
         let key = self.shared_key.as_ref();
         key.map(|key| SharedKey::parse(&key.0).ok_or_else(damaged))
             .transpose()
+    }
+}
+
+impl DisabledReason {
+    /// Its name.
+    pub(in crate::webhooks) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gone => "GONE",
+            Self::Failing => "FAILING",
+        }
     }
 }
 

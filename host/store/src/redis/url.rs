@@ -1,6 +1,7 @@
 //! The URL of a store on Redis: the servers, the login, and the prefix of the keys.
 //!
-//! It is never displayed with its password.
+//! It is never displayed with a login. No fault of it repeats a part of it: in one that is malformed, a password may stand
+//! anywhere.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -97,10 +98,14 @@ impl RedisUrl {
         } else {
             PORT
         };
-        let addresses = hosts
-            .split(',')
-            .map(|address| Address::read(address, default_port))
-            .collect::<Result<Vec<_>, _>>()?;
+        let addresses = hosts.split(',').enumerate().map(|(index, address)| {
+            let address = Address::read(address, default_port);
+            address.ok_or_else(|| {
+                let number = index + 1;
+                format!("server {number} must have an address such as redis.example:6379")
+            })
+        });
+        let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
         let (topology, database) = topology(kind, path)?;
         if topology == Topology::Single && addresses.len() > 1 {
             return Err("several servers need redis+cluster:// or redis+sentinel://".to_owned());
@@ -149,9 +154,8 @@ impl RedisUrl {
                 return Err(format!("{name} needs redis+sentinel://"));
             }
             _ => {
-                return Err(format!(
-                    "{name:?} is not a parameter: use prefix, ca, replicas, sentinel-user or sentinel-password"
-                ));
+                let rule = "its parameters may be prefix, ca, replicas, sentinel-user and sentinel-password";
+                return Err(rule.to_owned());
             }
         }
         Ok(())
@@ -159,11 +163,10 @@ impl RedisUrl {
 }
 
 impl Address {
-    fn read(text: &str, default_port: u16) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not an address such as redis.example:6379");
+    fn read(text: &str, default_port: u16) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
-                let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
+                let (host, port) = rest.split_once(']')?;
                 (host, port.strip_prefix(':'))
             }
             None => match text.split_once(':') {
@@ -171,14 +174,9 @@ impl Address {
                 None => (text, None),
             },
         };
-        let port = port
-            .map_or(Ok(default_port), str::parse)
-            .map_err(|_| wrong())?;
-        if host.is_empty() {
-            return Err(wrong());
-        }
+        let port = port.map_or(Ok(default_port), str::parse).ok()?;
         let host = host.to_owned();
-        Ok(Self { host, port })
+        (!host.is_empty()).then_some(Self { host, port })
     }
 }
 
@@ -187,7 +185,7 @@ fn topology(kind: &str, path: &str) -> Result<(Topology, i64), String> {
         "" => Ok(0),
         number => number
             .parse()
-            .map_err(|_| format!("{number:?} is not the number of a database")),
+            .map_err(|_| "its path must be the number of a database".to_owned()),
     };
     match kind {
         "sentinel" => {
@@ -233,14 +231,8 @@ impl fmt::Display for RedisUrl {
             Topology::Cluster => ("+cluster", None),
         };
         write!(f, "{scheme}{kind}://")?;
-        if let Some(user) = &self.user {
-            f.write_str(user)?;
-        }
-        if self.password.is_some() {
-            f.write_str(":***")?;
-        }
         if self.user.is_some() || self.password.is_some() {
-            f.write_str("@")?;
+            f.write_str("***@")?;
         }
         let addresses: Vec<_> = self.addresses.iter().map(Address::to_string).collect();
         f.write_str(&addresses.join(","))?;
@@ -251,15 +243,15 @@ impl fmt::Display for RedisUrl {
             write!(f, "/{}", self.database)?;
         }
         let replicas = (self.replicas != 0).then(|| self.replicas.to_string());
-        let password = self.sentinel_password.as_ref().map(|_| "***".to_owned());
+        let hidden = |text: &Option<String>| text.as_ref().map(|_| "***".to_owned());
         let parameters = [
             (
                 "prefix",
                 (self.prefix != PREFIX).then(|| self.prefix.clone()),
             ),
             ("replicas", replicas),
-            ("sentinel-user", self.sentinel_user.clone()),
-            ("sentinel-password", password),
+            ("sentinel-user", hidden(&self.sentinel_user)),
+            ("sentinel-password", hidden(&self.sentinel_password)),
         ];
         let mut before = '?';
         for (name, value) in parameters {
@@ -290,17 +282,17 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_read_and_shown_without_its_password() {
+    fn every_kind_is_read_and_shown_without_its_login() {
         for (text, expected) in [
             (
                 "redis://",
-                "\"\" is not an address such as redis.example:6379",
+                "server 1 must have an address such as redis.example:6379",
             ),
             ("redis://localhost", "redis://localhost:6379"),
             ("redis://localhost:1/3", "redis://localhost:1/3"),
-            ("rediss://u:p%40ss@h", "rediss://u:***@h:6379"),
-            ("redis://:secret@h", "redis://:***@h:6379"),
-            ("redis://u:a@b:c@h:7", "redis://u:***@h:7"),
+            ("rediss://u:p%40ss@h", "rediss://***@h:6379"),
+            ("redis://:secret@h", "redis://***@h:6379"),
+            ("redis://u:a@b:c@h:7", "redis://***@h:7"),
             ("redis://[::1]:7", "redis://[::1]:7"),
             (
                 "redis+cluster://a,b:7,c",
@@ -324,7 +316,7 @@ mod tests {
             ),
             (
                 "redis://u:secret@h:x",
-                "\"h:x\" is not an address such as redis.example:6379",
+                "server 1 must have an address such as redis.example:6379",
             ),
             (
                 "redis://h?prefix={}",
@@ -332,7 +324,7 @@ mod tests {
             ),
             (
                 "redis://h?colour=red",
-                "\"colour\" is not a parameter: use prefix, ca, replicas, sentinel-user or sentinel-password",
+                "its parameters may be prefix, ca, replicas, sentinel-user and sentinel-password",
             ),
             ("redis://h?replicas=2", "redis://h:6379?replicas=2"),
             (
@@ -341,7 +333,7 @@ mod tests {
             ),
             (
                 "redis+sentinel://a/main?sentinel-user=u&sentinel-password=p%26w&replicas=1",
-                "redis+sentinel://a:26379/main?replicas=1&sentinel-user=u&sentinel-password=***",
+                "redis+sentinel://a:26379/main?replicas=1&sentinel-user=***&sentinel-password=***",
             ),
             (
                 "redis://h?sentinel-password=secret",
@@ -349,6 +341,31 @@ mod tests {
             ),
         ] {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_fault_repeats_what_may_be_a_password() {
+        for text in [
+            "redis://u:pa?secret@h",
+            "redis://u:6379?secret@h",
+            "redis://u:secret?x@h",
+            "redis://u:1/secret",
+            "redis://secret:x",
+            "redis://[secret",
+            "redis://h?secret",
+            "redis://h?secret=1",
+            "redis://h?prefix=secret!",
+            "redis://h?replicas=secret",
+            "redis://h?ca=secret",
+            "redis://u:%FFsecret@h",
+            "redis+cluster://a/secret",
+            "redis+sentinel://secret",
+            "redis+sentinel://a/main/secret",
+        ] {
+            let read = RedisUrl::parse(text).expect("a scheme of Redis");
+            let fault = read.expect_err(text);
+            assert!(!fault.contains("secret"), "{text}: {fault}");
         }
     }
 

@@ -1,0 +1,111 @@
+//! The audit log: one line for each change of what is configured, of who may do what, and for each message that a caller
+//! has the service send (`host/README.md`, "The audit log"). Its lines are written here alone.
+//!
+//! Whoever makes a change says in a [`Line`] what has changed. The line of a request is written on the request's way
+//! (`http/route/audit.rs`), which knows who has sent it; that of a change which the service makes by itself is written
+//! where it is made.
+
+use tracing::field::display;
+use uuid::Uuid;
+
+use crate::data::etag::{self, Etag};
+use crate::identity::TenantId;
+
+/// What has changed. What does not apply is left out of the line.
+#[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "host/README.md documents the fields of a line")]
+pub struct Line {
+    /// `None` for what belongs to the platform, such as a global condition.
+    pub tenant: Option<TenantId>,
+    pub id: Option<String>,
+    pub unit: Option<String>,
+    pub client: Option<String>,
+    pub status: Option<&'static str>,
+    pub roles: Option<String>,
+    pub statement: Option<Uuid>,
+    pub key: Option<String>,
+    pub role: Option<String>,
+    pub held: Option<String>,
+    pub signer: Option<&'static str>,
+    pub kid: Option<String>,
+    pub delivery: Option<Uuid>,
+    pub event_type: Option<String>,
+    pub receiver: Option<String>,
+    pub filter: Option<String>,
+    pub reason: Option<&'static str>,
+    /// The version before the change; `None` where there was nothing.
+    pub before: Option<Etag>,
+    /// The version after it; `None` where nothing is left.
+    pub after: Option<Etag>,
+}
+
+/// Who makes a change, and in which request.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The client's id, or the user's issuer and name.
+    pub by: &'a str,
+    /// The path of the request.
+    pub path: Option<&'a str>,
+    /// The correlation id of the request.
+    pub correlation: Option<Uuid>,
+}
+
+impl Origin<'static> {
+    /// This service, by itself.
+    pub const HOST: Self = Self {
+        by: "the host",
+        path: None,
+        correlation: None,
+    };
+}
+
+/// Whether a change took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did.
+    Done,
+    /// It may have: the request failed on this side, before or after its effect.
+    Unknown,
+}
+
+impl Line {
+    /// Writes the line of a change.
+    pub fn write(&self, action: &'static str, origin: &Origin<'_>, outcome: Outcome) {
+        let result = match outcome {
+            Outcome::Done => "done",
+            Outcome::Unknown => "unknown",
+        };
+        tracing::info!(
+            target: "audit",
+            action,
+            tenant = self.tenant.as_ref().map(TenantId::as_str),
+            id = self.id.as_deref(),
+            unit = self.unit.as_deref(),
+            client = self.client.as_deref(),
+            status = self.status,
+            roles = self.roles.as_deref(),
+            statement = self.statement.map(display),
+            key = self.key.as_deref(),
+            role = self.role.as_deref(),
+            held = self.held.as_deref(),
+            signer = self.signer,
+            kid = self.kid.as_deref(),
+            delivery = self.delivery.map(display),
+            event_type = self.event_type.as_deref(),
+            receiver = self.receiver.as_deref(),
+            filter = self.filter.as_deref(),
+            reason = self.reason,
+            before = self.before.as_ref().map(etag::digest),
+            after = self.after.as_ref().map(etag::digest),
+            by = origin.by,
+            path = origin.path,
+            correlation = origin.correlation.map(display),
+            result,
+        );
+    }
+
+    /// Writes the line of a change that the service has made by itself.
+    pub fn write_own(&self, action: &'static str) {
+        self.write(action, &Origin::HOST, Outcome::Done);
+    }
+}

@@ -1,0 +1,447 @@
+//! The audit log, by the table of routes: each route that is not a read has a line, and those that have none say why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::clock::{StoppedClock, Timestamp};
+use tillgate::error::Error;
+use tillgate::http::{Access, Audits, Reply, Request, Route, Table, Takes};
+use tillgate::store::{MemoryStore, Store};
+use uuid::Uuid;
+
+use crate::support::log;
+use crate::support::ecb::{daily_xml, day};
+use crate::support::host::{self, Host, HostStore, read};
+use crate::support::switched::Switched;
+
+/// When the clock stands still: the start of 2026.
+const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+/// The routes that are no reads and have no line, and why.
+const EXEMPT: &[(&str, &str)] = &[
+    (
+        "POST /api/v1/conditions/{conditionId}/evaluate",
+        "a decision changes nothing",
+    ),
+    (
+        "POST /api/v1/evaluations",
+        "a decision changes nothing",
+    ),
+    (
+        "POST /api/v1/exchange-rates/convert",
+        "a conversion changes nothing",
+    ),
+    (
+        "POST /api/v1/project-restrictions/evaluate",
+        "a decision changes nothing",
+    ),
+    (
+        "POST /api/v1/webhooks/{webhookId}/deliveries/{deliveryId}/outcome",
+        "the result of an attempt is in the journal, like all results",
+    ),
+    (
+        "POST /oauth2/token",
+        "a token is issued, and nothing is changed",
+    ),
+];
+
+const NONE: Value = Value::Null;
+
+/// What a request asks for, and what its line says besides who asked, in which request, and with what result.
+struct Step {
+    route: &'static str,
+    path: String,
+    correlation: Uuid,
+    by: String,
+    says: Value,
+}
+
+/// A host, and who asks it.
+struct Walk {
+    host: Host,
+    operator: String,
+    token: String,
+    steps: Vec<Step>,
+}
+
+impl Walk {
+    async fn begin(store: impl Into<HostStore>, clock: Arc<StoppedClock>) -> Self {
+        log::keep();
+        let host = Host::start_on(store, clock).await;
+        let operator = host.client("platform", &["platform.operator"]).await;
+        let (id, secret) = (operator.client_id, operator.client_secret);
+        let token = host::token(&host.http, &host.url, &id, &secret).await;
+        Self {
+            host,
+            operator: id,
+            token,
+            steps: Vec::new(),
+        }
+    }
+
+    async fn in_memory() -> Self {
+        let clock = Arc::new(StoppedClock::at(START));
+        Self::begin(Arc::new(MemoryStore::new(clock.clone())), clock).await
+    }
+
+    /// Sends a request of the operator, which must be answered with this status; answers its id and what came back.
+    async fn send(&self, method: &str, path: &str, body: &Value, status: u16) -> (Uuid, Value) {
+        let method: Method = method.parse().unwrap();
+        self.send_as(&self.token, (method, path), body, status).await
+    }
+
+    async fn send_as(
+        &self,
+        token: &str,
+        (method, path): (Method, &str),
+        body: &Value,
+        status: u16,
+    ) -> (Uuid, Value) {
+        let correlation = Uuid::new_v4();
+        let request = self.host.request(method, path, token);
+        let request = request.header("correlation-id", correlation.to_string());
+        let request = match body {
+            Value::Null => request,
+            Value::String(xml) => request
+                .header("content-type", "application/xml")
+                .body(xml.clone()),
+            json => request.json(json),
+        };
+        let (answered, answer) = read(request.send().await.unwrap()).await;
+        assert_eq!(answered, status, "{path}: {answer}");
+        (correlation, answer)
+    }
+
+    /// Calls a route with these values of its path's parameters; `says` is what its line says of the change.
+    async fn step(
+        &mut self,
+        route: &'static str,
+        values: &[&str],
+        (body, status): (Value, u16),
+        says: Value,
+    ) -> Value {
+        let (method, template) = route.split_once(' ').unwrap();
+        let mut values = values.iter();
+        let segments = template.split('/').map(|segment| match segment {
+            parameter if parameter.starts_with('{') => values.next().unwrap(),
+            plain => plain,
+        });
+        let path = segments.collect::<Vec<_>>().join("/");
+        let query: String = values.map(|query| format!("?{query}")).collect();
+        let asked = format!("{path}{query}");
+        let (correlation, answer) = self.send(method, &asked, &body, status).await;
+        // A registration needs no token: the client registers itself.
+        let by = match route {
+            "POST /v1/registration" => "itself".to_owned(),
+            _ => self.operator.clone(),
+        };
+        self.steps.push(Step {
+            route,
+            path,
+            correlation,
+            by,
+            says,
+        });
+        answer
+    }
+
+    /// What the line of the latest step says, where that is known by its answer.
+    fn says(&mut self, says: Value) {
+        self.steps.last_mut().unwrap().says = says;
+    }
+
+    /// Each step's one line says who asked for what, of what, in which request, and that it was done.
+    fn check(&self) {
+        let routes = self.host.features.routes(&self.host.app);
+        let actions: BTreeMap<String, Audits> = routes
+            .iter()
+            .map(|route| (name_of(route), route.audits))
+            .collect();
+        for step in &self.steps {
+            let Audits::Change(action) = actions[step.route] else {
+                panic!("{} has no line", step.route);
+            };
+            let expected = json!({
+                "action": action, "by": step.by, "path": step.path, "correlation": step.correlation,
+                "result": "done",
+            });
+            let expected = with(&expected, step.says.clone());
+            let mut lines = log::audited_with("correlation", &step.correlation.to_string());
+            for line in &mut lines {
+                let fields = line.as_object_mut().unwrap();
+                fields.retain(|name, _| !matches!(name.as_str(), "before" | "after"));
+            }
+            assert_eq!(lines, [expected], "{}", step.route);
+        }
+    }
+}
+
+/// JSON with more members.
+fn with(json: &Value, more: Value) -> Value {
+    let mut json = json.clone();
+    for (name, value) in more.as_object().unwrap() {
+        json[name] = value.clone();
+    }
+    json
+}
+
+fn name_of<S>(route: &Route<S>) -> String {
+    format!("{} {}", route.method, route.path)
+}
+
+#[tokio::test]
+async fn every_route_that_is_no_read_has_a_line_or_says_why_not() {
+    let host = Host::start().await;
+    let routes = host.features.routes(&host.app);
+    assert!(routes.len() > 60);
+    let mut exempt = BTreeMap::new();
+    for route in &routes {
+        match route.audits {
+            Audits::Nothing => assert_eq!(route.method, Method::GET, "{}", route.path),
+            Audits::Change(_) => assert_ne!(route.method, Method::GET, "{}", route.path),
+            Audits::Exempt(why) => _ = exempt.insert(name_of(route), why),
+        }
+    }
+    let expected = EXEMPT.iter().map(|(route, why)| ((*route).to_owned(), *why));
+    assert_eq!(exempt, expected.collect());
+}
+
+#[tokio::test]
+async fn a_route_that_does_not_say_what_it_changes_does_not_start() {
+    async fn nothing(_: (), _: Request) -> tillgate::error::Result<Reply> {
+        Ok(Reply::empty(reqwest::StatusCode::NO_CONTENT))
+    }
+    let host = Host::start().await;
+    let table = |route: Route| Table::new([route], host.app.metrics.requests());
+    let route = |method| Route::new(method, "/x", Access::AnyCaller, Takes::Nothing, nothing);
+    assert!(table(route(Method::GET)).is_ok());
+    assert!(table(route(Method::POST).unaudited("it reads")).is_ok());
+    for method in [Method::POST, Method::PUT, Method::DELETE] {
+        let refused = table(route(method.clone()));
+        assert!(matches!(refused, Err(Error::Bug(_))), "{method}");
+    }
+}
+
+/// Tenants, roles, templates, statements, clients and keys.
+async fn administer(walk: &mut Walk) {
+    let acme = json!({ "tenant": "acme" });
+    let (tenant, role) = ("PUT /v1/tenants/{tenantId}", "PUT /v1/roles/{roleId}");
+    walk.step(tenant, &["acme"], (json!({}), 201), acme.clone()).await;
+    let held = json!({ "permissions": ["ecs.condition.read"] });
+    let says = json!({ "role": "reader", "held": "ecs.condition.read" });
+    walk.step(role, &["reader"], (held, 201), says).await;
+    let software = json!({ "softwareId": "till", "softwareVersion": "1" });
+    let template = with(&software, json!({ "name": "A till", "claimsSchema": {}, "roles": [] }));
+    let key = json!({ "tenant": "acme", "key": "template/acme/till/1" });
+    let templates = "POST /v1/tenants/{tenantId}/templates";
+    walk.step(templates, &["acme"], (template, 201), key.clone()).await;
+
+    let statement = with(&software, json!({ "usingGlobalTemplate": false }));
+    let statements = "POST /v1/tenants/{tenantId}/software-statements";
+    walk.step(statements, &["acme"], (statement, 201), NONE).await;
+    let listed = walk.send("GET", "/v1/tenants/acme/software-statements", &NONE, 200).await;
+    let jti = listed.1["items"][0]["jti"].as_str().unwrap();
+    let says = json!({ "tenant": "acme", "statement": jti });
+    walk.says(says.clone());
+    let withdraw = "DELETE /v1/tenants/{tenantId}/software-statements/{jti}";
+    walk.step(withdraw, &["acme", jti], (NONE, 204), says).await;
+    let registration = json!({ "usingGlobalTemplate": false, "tenantId": "acme", "claims": {} });
+    client(walk, with(&software, registration)).await;
+
+    let template = "DELETE /v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
+    walk.step(template, &["acme", "till", "1"], (NONE, 204), key).await;
+    let role = "DELETE /v1/roles/{roleId}";
+    walk.step(role, &["reader"], (NONE, 204), json!({ "role": "reader" })).await;
+    for (route, signer) in [("POST /v1/keys/rotate", "tokens"), ("POST /v1/webhook-keys/rotate", "webhooks")] {
+        let key = walk.step(route, &[], (NONE, 201), NONE).await;
+        walk.says(json!({ "signer": signer, "kid": key["kid"] }));
+    }
+}
+
+/// What is done with a client that registers.
+async fn client(walk: &mut Walk, registration: Value) {
+    let registered = "POST /v1/registration";
+    let answer = walk.step(registered, &[], (registration, 201), json!({})).await;
+    let id = answer["clientId"].as_str().unwrap();
+    let says = json!({ "tenant": "acme", "client": id });
+    walk.says(with(&says, json!({ "status": "Pending" })));
+    let has_roles = with(&says, json!({ "roles": "reader" }));
+    let roles = json!({ "roles": [{ "roleId": "reader" }] });
+    let of_client = |route| (route, ["acme", id]);
+    for ((route, values), body, status, says) in [
+        (of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/authorize"), NONE, 200, &says),
+        (of_client("POST /v1/tenants/{tenantId}/clients/{clientId}/secret"), NONE, 200, &says),
+        (of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/roles"), roles, 200, &has_roles),
+        (of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/revoke"), NONE, 200, &says),
+        (of_client("DELETE /v1/tenants/{tenantId}/clients/{clientId}"), NONE, 204, &says),
+    ] {
+        walk.step(route, &values, (body, status), says.clone()).await;
+    }
+}
+
+/// Conditions and projects.
+async fn configure(walk: &mut Walk) {
+    let rule = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    let (global, own) = (json!({ "id": "beer" }), json!({ "id": "beer", "tenant": "platform" }));
+    let id = &["beer"];
+    let (put, delete) = ((rule.clone(), 201), (NONE, 204));
+    walk.step("PUT /api/v1/global-entity-conditions/{id}", id, put, global.clone()).await;
+    walk.step("DELETE /api/v1/global-entity-conditions/{id}", id, delete, global).await;
+    walk.step("PUT /api/v1/entity-conditions/{id}", id, (rule, 201), own.clone()).await;
+    walk.step("DELETE /api/v1/entity-conditions/{id}", id, (NONE, 204), own).await;
+    let project = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+    let says = json!({ "id": project, "tenant": "platform" });
+    let body = json!({ "name": "A house", "restrictions": [] });
+    walk.step("PUT /api/v1/projects/{projectId}", &[project], (body, 201), says.clone()).await;
+    walk.step("DELETE /api/v1/projects/{projectId}", &[project], (NONE, 204), says).await;
+}
+
+/// Business units and their rates.
+async fn set_rates(walk: &mut Walk) {
+    const RATES: &str = "POST /api/v1/business-units/{businessUnitId}/exchange-rates";
+    const PUT_RATE: &str = "PUT /api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
+    const DELETE_RATE: &str = "DELETE /api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
+    let unit = json!({ "unit": "C", "tenant": "platform" });
+    let company = json!({ "type": "COMPANY" });
+    let rate = ["C", "SALES", "EUR", "SEK"];
+    walk.step("PUT /api/v1/business-units/{businessUnitId}", &["C"], (company, 201), unit.clone()).await;
+    walk.step(PUT_RATE, &rate, (json!({ "rateValue": 10 }), 201), unit.clone()).await;
+    let other = json!({
+        "exchangeRateType": "SALES", "currencyIdFrom": "EUR", "currencyIdTo": "NOK", "rateValue": 11,
+    });
+    walk.step(RATES, &["C"], (json!({ "set": [other] }), 200), unit.clone()).await;
+    let quotes = json!(daily_xml(&day("2025-12-31 USD 1.149")));
+    let query = "businessUnitId=C&exchangeRateTypes=SALES&source=ECB";
+    walk.step("POST /api/v1/reference-rates/import", &[query], (quotes, 200), unit.clone()).await;
+    walk.step(DELETE_RATE, &rate, (NONE, 204), unit.clone()).await;
+    let again = json!({ "tenantId": "platform", "businessUnitId": "C" });
+    walk.step("POST /api/v1/initial-state", &[], (again, 200), unit.clone()).await;
+    walk.host.run_due().await;
+    walk.step("DELETE /api/v1/business-units/{businessUnitId}", &["C"], (NONE, 204), unit).await;
+    walk.host.run_due().await;
+}
+
+/// Webhooks, test events, sending again, and an event for another tenant.
+async fn deliver(walk: &mut Walk) {
+    let settings = |name: &str| {
+        json!({
+            "name": name, "callbackUrl": "https://127.0.0.1:9/hook?key=in-the-url", "eventTypes": ["x.orders.v1"],
+            "authentication": { "type": "BEARER" },
+        })
+    };
+    let own = |more: Value| with(&json!({ "tenant": "platform" }), more);
+    let made = walk.step("POST /api/v1/webhooks", &[], (settings("ERP"), 201), NONE).await;
+    let id = made["id"].as_str().unwrap();
+    let webhook = own(json!({ "id": id }));
+    walk.says(webhook.clone());
+    let one = &[id];
+    let (put, key) = ("PUT /api/v1/webhooks/{webhookId}", "POST /api/v1/webhooks/{webhookId}/shared-key");
+    walk.step(put, one, (settings("SAP"), 200), webhook.clone()).await;
+    walk.step(key, one, (NONE, 200), webhook.clone()).await;
+    let ping = "POST /api/v1/webhooks/{webhookId}/ping";
+    let sent = walk.step(ping, one, (NONE, 202), NONE).await;
+    let delivery = sent["deliveryId"].as_str().unwrap();
+    walk.says(own(json!({ "id": id, "delivery": delivery })));
+    // What a URL has behind its host may be a secret.
+    let receiver = own(json!({ "receiver": "https://127.0.0.1:9" }));
+    walk.step("POST /api/v1/webhooks/ping", &[], (settings("Other"), 200), receiver).await;
+    let replayed = own(json!({ "id": delivery }));
+    walk.step("POST /api/v1/deliveries/{deliveryId}/replay", &[delivery], (NONE, 202), replayed).await;
+    let filter = json!({ "status": "FAILED" });
+    let all = walk.step("POST /api/v1/deliveries/replay", &[], (filter, 202), NONE).await;
+    let named = r#"{"webhook":null,"status":"FAILED","event_type":null,"since":null,"until":null}"#;
+    walk.says(own(json!({ "id": all["id"], "filter": named })));
+    let event = json!({ "id": "order-1", "type": "x.orders.v1", "data": {}, "tenantId": "acme" });
+    let published = json!({ "tenant": "acme", "id": "order-1", "event_type": "x.orders.v1" });
+    walk.step("POST /api/v1/events", &[], (event, 202), published).await;
+    let listener = json!({ "eventTypes": ["*"], "forwardTo": "http://127.0.0.1:3000/hook" });
+    let made = walk.step("POST /api/v1/webhooks/listen", &[], (listener, 201), NONE).await;
+    let listening = own(json!({ "id": made["id"] }));
+    walk.says(listening.clone());
+    let delete = "DELETE /api/v1/webhooks/{webhookId}";
+    walk.step(delete, &[made["id"].as_str().unwrap()], (NONE, 204), listening).await;
+    walk.step(delete, one, (NONE, 204), webhook).await;
+    walk.host.run_due().await;
+}
+
+#[tokio::test]
+async fn each_route_that_changes_something_says_who_did_what_to_what() {
+    let mut walk = Walk::in_memory().await;
+    administer(&mut walk).await;
+    configure(&mut walk).await;
+    set_rates(&mut walk).await;
+    deliver(&mut walk).await;
+    let walked: BTreeSet<_> = walk.steps.iter().map(|step| step.route.to_owned()).collect();
+    let routes = walk.host.features.routes(&walk.host.app);
+    let changing = routes
+        .iter()
+        .filter(|route| matches!(route.audits, Audits::Change(_)));
+    let changing: BTreeSet<_> = changing.map(name_of).collect();
+    assert_eq!(walked, changing);
+    walk.check();
+}
+
+#[tokio::test]
+async fn what_an_operator_has_sent_for_another_tenant_names_that_tenant() {
+    let mut walk = Walk::in_memory().await;
+    let roles = ["exr.editor", "exe.publisher"];
+    let token = walk.host.token("acme", &roles).await;
+    let unit = (Method::PUT, "/api/v1/business-units/shop");
+    let company = json!({ "type": "COMPANY" });
+    walk.send_as(&token, unit, &company, 201).await;
+    let (initial, events) = ("POST /api/v1/initial-state", "POST /api/v1/events");
+    let acme = json!({ "tenant": "acme" });
+    walk.step(initial, &[], (json!({ "tenantId": "acme" }), 200), acme).await;
+    let event = |id: &str| json!({ "id": id, "type": "x.orders.v1", "data": {}, "tenantId": "acme" });
+    let says = json!({ "tenant": "acme", "id": "1", "event_type": "x.orders.v1" });
+    walk.step(events, &[], (event("1"), 202), says).await;
+    walk.check();
+    // A tenant's own events are the traffic of the service.
+    let own = (Method::POST, "/api/v1/events");
+    let (published, _) = walk.send_as(&token, own, &event("2"), 202).await;
+    assert!(log::audited_with("correlation", &published.to_string()).is_empty());
+    walk.host.run_due().await;
+}
+
+#[tokio::test]
+async fn what_changes_nothing_has_no_line() {
+    let walk = Walk::in_memory().await;
+    let unit = "/api/v1/business-units/C";
+    let company = json!({ "type": "COMPANY" });
+    walk.send("PUT", unit, &company, 201).await;
+    let rule = json!({ "rule": "NONE" });
+    for (method, path, body, status) in [
+        ("PUT", format!("{unit}?dryRun=true"), &company, 200),
+        ("PUT", unit.to_owned(), &company, 200),
+        ("DELETE", format!("{unit}?dryRun=true"), &NONE, 400),
+        ("PUT", "/api/v1/entity-conditions/beer".to_owned(), &rule, 400),
+        ("DELETE", "/api/v1/entity-conditions/beer".to_owned(), &NONE, 404),
+        ("POST", "/api/v1/evaluations".to_owned(), &json!({ "items": [{ "id": "beer" }], "context": {} }), 200),
+    ] {
+        let (correlation, _) = walk.send(method, &path, body, status).await;
+        let lines = log::audited_with("correlation", &correlation.to_string());
+        assert!(lines.is_empty(), "{method} {path}: {lines:?}");
+    }
+    walk.host.run_due().await;
+}
+
+#[tokio::test]
+async fn a_change_that_fails_with_the_store_is_left_open() {
+    let clock = Arc::new(StoppedClock::at(START));
+    let store = Switched::new(clock.clone());
+    let opened: Arc<dyn Store> = store.clone();
+    let walk = Walk::begin(opened, clock).await;
+    let path = "/api/v1/entity-conditions/beer";
+    let rule = json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} });
+    walk.send("GET", path, &NONE, 404).await;
+    store.set_read_only(true);
+    let (correlation, _) = walk.send("PUT", path, &rule, 503).await;
+    store.set_read_only(false);
+    let line = json!({
+        "action": "condition.put", "tenant": "platform", "by": walk.operator, "path": path,
+        "correlation": correlation, "result": "unknown",
+    });
+    assert_eq!(log::audited_with("correlation", &correlation.to_string()), [line]);
+}

@@ -1,0 +1,55 @@
+//! The log of the hosts in this process: the audit log, and warnings. All tests of the process share it: each finds its own
+//! lines by a name or an id that no other test has.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::io::{self, Write};
+use std::sync::{Mutex, Once};
+
+use serde_json::Value;
+use tracing_subscriber::EnvFilter;
+
+static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Appends to what is kept.
+struct Keeping;
+
+impl Write for Keeping {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        KEPT.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps the log from now on.
+pub fn keep() {
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| {
+        let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("audit=info,warn"));
+        lines.with_writer(|| Keeping).json().init();
+    });
+}
+
+/// All that has been kept.
+pub fn text() -> String {
+    String::from_utf8(KEPT.lock().unwrap().clone()).unwrap()
+}
+
+/// The fields of the lines of the audit log that fit, in their order.
+pub fn audited(fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let text = text();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect(line));
+    let audited = lines.filter(|line| line["target"] == "audit");
+    let fields = audited.map(|mut line| line["fields"].take());
+    fields.filter(|fields| fits(fields)).collect()
+}
+
+/// The same of those with a member of this value.
+pub fn audited_with(name: &str, value: &str) -> Vec<Value> {
+    audited(|line| line[name] == value)
+}
