@@ -5,6 +5,7 @@ mod bounds;
 mod certificates;
 mod deliveries;
 mod journal;
+mod kept_secrets;
 mod listen;
 mod resource;
 pub(crate) mod shop;

@@ -51,7 +51,7 @@ impl Webhooks {
     ) -> Result<(Webhook, bool)> {
         let all = self.caches.of(&self.app, tenant).await?;
         check_room(all.len())?;
-        let (settings, is_made) = with_secrets(new, None)?;
+        let settings = with_secrets(&new, None)?;
         let now = self.app.clock.now();
         let webhook = Webhook {
             id: Uuid::new_v4(),
@@ -68,7 +68,7 @@ impl Webhooks {
         retention::begin(&mut change, now);
         self.records(tenant).commit(change).await?;
         self.caches.catch_up(&self.app, tenant).await?;
-        Ok((webhook, is_made))
+        Ok((webhook, new.makes_key()))
     }
 
     /// Replaces a webhook; answers what it was, what it is, and whether its shared key was made here.
@@ -82,10 +82,6 @@ impl Webhooks {
         new: NewWebhook,
         preconditions: &Preconditions,
     ) -> Result<([Webhook; 2], bool)> {
-        let (settings, is_made) = {
-            let stored = self.get(tenant, id).await?;
-            with_secrets(new, Some(&stored.settings))?
-        };
         let edit = |webhook: &mut Webhook| {
             preconditions.check(Some(&etag_of(webhook)?))?;
             // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
@@ -93,13 +89,14 @@ impl Webhooks {
                 let detail = "a temporary webhook cannot be changed: remove it and create another";
                 return Err(Error::Conflict(detail.to_owned()));
             }
-            if settings.enabled {
+            // What the request keeps is what this commit replaces: another one may have changed it since it came.
+            webhook.settings = with_secrets(&new, Some(&webhook.settings))?;
+            if webhook.settings.enabled {
                 webhook.disabled = None;
             }
-            webhook.settings = settings.clone();
             Ok(())
         };
-        Ok((self.edit(tenant, id, edit).await?, is_made))
+        Ok((self.edit(tenant, id, edit).await?, new.makes_key()))
     }
 
     /// Gives a webhook a new shared key; answers what it was and what it is.

@@ -48,7 +48,7 @@ impl Webhooks {
             None => None,
         };
         let stored = stored.as_ref().map(|webhook| &webhook.settings);
-        let (settings, _) = with_secrets(new, stored)?;
+        let settings = with_secrets(&new, stored)?;
         let clock = self.app.clock.as_ref();
         let event = ping(clock.now(), correlation);
         let event = event.to_event(Uuid::new_v4(), &self.app.config.webhooks)?;
