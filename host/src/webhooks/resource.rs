@@ -60,6 +60,7 @@ impl Webhooks {
             slot: None,
             created_at: now,
             last_modified: now,
+            key_changed_at: Some(now),
         };
         let key = webhook_key(webhook.id);
         let mut change = Change::default();
@@ -130,6 +131,9 @@ impl Webhooks {
             }
             let now = self.app.clock.now();
             read.record.last_modified = now;
+            if read.record.settings.shared_key != before.settings.shared_key {
+                read.record.key_changed_at = Some(now);
+            }
             change.put(&key, &read.record)?;
             change.notify(&key);
             if read.record.is_enabled() && !before.is_enabled() {

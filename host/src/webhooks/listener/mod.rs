@@ -80,6 +80,7 @@ impl Webhooks {
                 slot: Some(slot),
                 created_at: now,
                 last_modified: now,
+                key_changed_at: Some(now),
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
             change.expect(&slot.key(), None::<&Versioned<SlotHolder>>);

@@ -42,6 +42,9 @@ pub(in crate::webhooks) struct Webhook {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub last_modified: Timestamp,
+    /// When its shared key was last changed; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_changed_at: Option<Timestamp>,
 }
 
 /// What the owner of a webhook sets.
@@ -124,6 +127,11 @@ impl Webhook {
     pub(in crate::webhooks) fn wants(&self, event_type: &str) -> bool {
         let mut types = self.settings.event_types.iter();
         types.any(|wanted| wanted == ALL || wanted == event_type)
+    }
+
+    /// Whether the shared key that it has now is the one that signed at a time.
+    pub(in crate::webhooks) fn has_had_its_key_since(&self, at: Timestamp) -> bool {
+        self.key_changed_at.unwrap_or(self.last_modified) <= at
     }
 
     /// The webhook as it is answered.
