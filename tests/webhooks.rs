@@ -10,3 +10,4 @@ mod listen;
 mod resource;
 pub(crate) mod shop;
 mod ssrf;
+mod trials;
