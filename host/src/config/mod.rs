@@ -110,6 +110,8 @@ pub struct Limits {
     pub connections_per_address: NonZeroU32,
     pub request_bytes: ByteSize,
     pub answer_bytes: ByteSize,
+    pub cached_tenants: usize,
+    pub cached_clients: usize,
 }
 
 impl Limits {
@@ -120,6 +122,12 @@ impl Limits {
         }
         if self.answer_bytes < ByteSize::mib(32) {
             return Err("limits.answer_bytes must be at least 32 MiB");
+        }
+        if self.cached_tenants < 100 {
+            return Err("limits.cached_tenants must be at least 100");
+        }
+        if self.cached_clients < 1_000 {
+            return Err("limits.cached_clients must be at least 1000");
         }
         Ok(())
     }

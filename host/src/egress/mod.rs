@@ -10,6 +10,7 @@
 //! something arrives ([`Client::open`]).
 
 mod address;
+mod connections;
 mod events;
 
 use std::net::{IpAddr, SocketAddr};
@@ -25,6 +26,7 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::timeout;
 
 pub use self::address::Destinations;
+use self::connections::{Connections, MAX_IDLE};
 pub use self::events::{Event, EventStream, StreamLimits};
 
 /// The `User-Agent` of this service, unless a request sets another.
@@ -47,10 +49,10 @@ pub struct Limits {
     pub destinations: Destinations,
 }
 
-/// A client, whose connections are reused.
+/// A client, whose connections are reused (`connections.rs`).
 #[derive(Clone, Debug)]
 pub struct Client {
-    http: reqwest::Client,
+    connections: Arc<Connections>,
     limits: Limits,
 }
 
@@ -123,25 +125,32 @@ impl Client {
     /// # Errors
     /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
     pub fn with_names(limits: Limits, names: Arc<dyn Names>) -> Result<Self, EgressError> {
-        let resolver = CheckedResolver {
+        let resolver = Arc::new(CheckedResolver {
             names,
             destinations: limits.destinations.clone(),
-        };
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT.min(limits.deadline))
-            .pool_idle_timeout(IDLE)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .user_agent(USER_AGENT)
-            .dns_resolver(Arc::new(resolver))
-            .build();
-        let http = http.map_err(|cause| EgressError::Broken(in_full(&cause)))?;
-        Ok(Self { http, limits })
+        });
+        let connect_timeout = CONNECT.min(limits.deadline);
+        let connections = Connections::new(move || {
+            reqwest::Client::builder()
+                .connect_timeout(connect_timeout)
+                .pool_idle_timeout(IDLE)
+                .pool_max_idle_per_host(MAX_IDLE)
+                .redirect(reqwest::redirect::Policy::none())
+                .no_proxy()
+                .user_agent(USER_AGENT)
+                .dns_resolver(Arc::clone(&resolver))
+                .build()
+        });
+        let connections = connections.map_err(|cause| EgressError::Broken(in_full(&cause)))?;
+        Ok(Self {
+            connections: Arc::new(connections),
+            limits,
+        })
     }
 
     /// A request, to be given headers and a body and then sent with [`Client::send`].
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
-        self.http.request(method, url)
+        self.connections.any().request(method, url)
     }
 
     /// Sends a request and reads the whole answer, whatever its status.
@@ -224,7 +233,8 @@ impl Client {
         {
             return Err(EgressError::Refused(address));
         }
-        self.http.execute(request).await.map_err(failed)
+        let http = self.connections.to(request.url()).map_err(failed)?;
+        http.execute(request).await.map_err(failed)
     }
 
     /// Reads the whole body of an answer.

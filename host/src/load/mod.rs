@@ -6,14 +6,17 @@
 //! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent much at once
 //!   run there; the threads that serve small requests go first.
 //!
-//! What each of them buys, measured, stands in `README.md` beside this file.
+//! What each of them buys, measured, stands in `README.md` beside this file; and everything that a host keeps in memory by a
+//! key that a request names, with its bound. Maps that only have a size make room in `room.rs`.
 
 mod allocator;
 pub(crate) mod budget;
 mod requester;
+mod room;
 pub(crate) mod semaphore;
 mod workers;
 
 pub(crate) use self::allocator::give_back;
 pub use self::requester::Requester;
+pub(crate) use self::room::make_room;
 pub use self::workers::Workers;

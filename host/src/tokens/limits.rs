@@ -5,7 +5,7 @@
 //! /oauth2/token").
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash};
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use crate::clock::Timestamp;
 use crate::identity::network;
+use crate::load::make_room;
 
 /// The most addresses, or pairs of client and address, that are counted at once.
 const MAX_COUNTED: usize = 50_000;
@@ -58,13 +59,18 @@ impl Registrations {
         }
     }
 
+    /// How many addresses are counted.
+    pub(super) fn addresses(&self) -> usize {
+        self.windows.lock().len()
+    }
+
     /// Counts a registration.
     ///
     /// # Errors
     /// When there are too many: how long to wait.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut windows = self.windows.lock();
-        make_room(&mut windows, |window| window.contains(now));
+        make_room(&mut windows, MAX_COUNTED, |window| window.contains(now));
         let window = windows.entry(network(peer)).or_insert(Window {
             began: now,
             count: 0,
@@ -104,6 +110,11 @@ impl Streak {
 }
 
 impl WrongSecrets {
+    /// How many pairs of client and address are counted.
+    pub(super) fn pairs(&self) -> usize {
+        self.streaks.lock().len()
+    }
+
     /// How long this client must wait at this address, if at all.
     pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
         let key = self.key(client, peer);
@@ -121,7 +132,7 @@ impl WrongSecrets {
             streaks.remove(&key);
             return;
         }
-        make_room(&mut streaks, |streak| streak.is_recent(now));
+        make_room(&mut streaks, MAX_COUNTED, |streak| streak.is_recent(now));
         let streak = streaks.entry(key).or_insert(Streak {
             count: 0,
             last: now,
@@ -151,14 +162,4 @@ fn wait_after(count: u32) -> Duration {
     FIRST_WAIT
         .saturating_mul(1 << more.min(16))
         .min(LONGEST_WAIT)
-}
-
-/// Removes what no longer counts when the map is full; everything, if that is not enough.
-fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, still_counts: impl Fn(&V) -> bool) {
-    if counted.len() >= MAX_COUNTED {
-        counted.retain(|_, value| still_counts(value));
-    }
-    if counted.len() >= MAX_COUNTED {
-        counted.clear();
-    }
 }

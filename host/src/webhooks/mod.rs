@@ -71,7 +71,7 @@ impl Webhooks {
         let settings = &app.config.webhooks;
         let webhooks = Arc::new(Self {
             identity: IdentityProvider::start(app).await?,
-            caches: Caches::default(),
+            caches: Caches::new(app.config.limits.cached_tenants),
             limiters: Limiters::new(settings.max_in_flight),
             sender: Sender::new(settings, names)?,
             events: EventCache::default(),

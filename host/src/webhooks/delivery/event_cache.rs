@@ -24,6 +24,11 @@ struct Entries {
 }
 
 impl EventCache {
+    /// How many there are, with some that are unused.
+    pub(in crate::webhooks) fn count(&self) -> usize {
+        self.lock().events.len()
+    }
+
     /// An event, when a delivery of it is in flight.
     pub(in crate::webhooks) fn get(&self, tenant: &TenantId, key: Uuid) -> Option<Arc<Event>> {
         let entries = self.lock();

@@ -36,10 +36,11 @@ pub(super) struct Pacing {
     next_room: Timestamp,
     /// When the next delivery may be sent within the rate.
     next_in_rate: Timestamp,
+    last_used: Timestamp,
 }
 
 impl Pacing {
-    pub(super) fn new(max_in_flight: usize, not_closed: Arc<AtomicU32>) -> Self {
+    pub(super) fn new(max_in_flight: usize, not_closed: Arc<AtomicU32>, now: Timestamp) -> Self {
         Self {
             max_in_flight: u32::try_from(max_in_flight).unwrap_or(u32::MAX).max(1),
             breaker: CircuitBreaker::default(),
@@ -48,7 +49,13 @@ impl Pacing {
             average: EXPECTED,
             next_room: Timestamp(0),
             next_in_rate: Timestamp(0),
+            last_used: now,
         }
+    }
+
+    /// When it was last asked about a delivery, or told of one.
+    pub(super) const fn last_used(&self) -> Timestamp {
+        self.last_used
     }
 
     pub(super) const fn breaker(&self) -> &CircuitBreaker {
@@ -102,6 +109,7 @@ impl Pacing {
     /// Until when the next delivery is put off since the webhook does not answer; `None` when it may be sent, at least as
     /// a probe.
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
+        self.last_used = now;
         let at = self.next_room.max(self.breaker.blocks_until(now)?);
         self.next_room = at.plus(SPACING * self.not_closed.load(Ordering::Relaxed).max(1));
         Some(at)
@@ -115,6 +123,7 @@ impl Pacing {
         has_succeeded: bool,
         is_probe: bool,
     ) {
+        self.last_used = now;
         self.average = (self.average * 7 + took) / 8;
         if has_succeeded {
             self.next_room = Timestamp(0);
