@@ -7,6 +7,7 @@ mod deliveries;
 mod journal;
 mod kept_secrets;
 mod listen;
+mod quotas;
 mod resource;
 pub(crate) mod shop;
 mod ssrf;

@@ -144,6 +144,19 @@ pub struct Quotas {
     pub templates: u64,
     pub clients: u64,
     pub streams: usize,
+    pub webhooks: usize,
+    pub events_per_second: u32,
+    pub waiting_deliveries: usize,
+    pub deliveries_per_target: usize,
+}
+
+impl Quotas {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.events_per_second == 0 || self.deliveries_per_target == 0 {
+            return Err("events_per_second and deliveries_per_target must be at least 1");
+        }
+        Ok(())
+    }
 }
 
 /// The token service.
@@ -310,6 +323,8 @@ impl Config {
         }
         self.metrics.address()?;
         self.limits.check()?;
+        let quotas = self.quotas.check();
+        quotas.map_err(|fault| format!("quotas.{fault}"))?;
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
         let webhooks = self.webhooks.check();

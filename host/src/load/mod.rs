@@ -7,16 +7,17 @@
 //!   run there; the threads that serve small requests go first.
 //!
 //! What each of them buys, measured, stands in `README.md` beside this file; and everything that a host keeps in memory by a
-//! key that a request names, with its bound. Maps that only have a size make room in `room.rs`.
+//! key that a request names, with its bound. A map whose values stop to count by themselves is a `BoundedMap`
+//! (`bounded.rs`).
 
 mod allocator;
+mod bounded;
 pub(crate) mod budget;
 mod requester;
-mod room;
 pub(crate) mod semaphore;
 mod workers;
 
 pub(crate) use self::allocator::give_back;
+pub(crate) use self::bounded::BoundedMap;
 pub use self::requester::Requester;
-pub(crate) use self::room::make_room;
 pub use self::workers::Workers;

@@ -60,7 +60,11 @@ impl Features {
         routes.extend(bind(webhooks::http::routes(), &self.webhooks));
         routes.extend(bind(
             usage::routes(),
-            &(Arc::clone(&self.conditions), Arc::clone(&self.tokens)),
+            &(
+                Arc::clone(&self.conditions),
+                Arc::clone(&self.tokens),
+                Arc::clone(&self.webhooks),
+            ),
         ));
         routes.extend(bind(page::routes(), app));
         routes.extend(bind(operations::routes(app), app));

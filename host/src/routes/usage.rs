@@ -11,9 +11,10 @@ use crate::error::{Error, Result};
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::{TENANT_RULE, TenantId};
 use crate::tokens::{Provisions, Tokens};
+use crate::webhooks::{Sending, Webhooks};
 
 /// The features that have quotas.
-type Features = (Arc<Conditions>, Arc<Tokens>);
+type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Webhooks>);
 
 /// All of it.
 #[derive(Serialize)]
@@ -25,6 +26,8 @@ struct All<'a> {
     #[serde(flatten)]
     provisions: Provisions,
     event_streams: Usage,
+    #[serde(flatten)]
+    sending: Sending,
 }
 
 /// The routes.
@@ -35,7 +38,7 @@ pub(super) fn routes() -> Vec<Route<Features>> {
 }
 
 /// For any client of the tenant, and for the platform's.
-async fn get((conditions, tokens): Features, request: Request) -> Result<Reply> {
+async fn get((conditions, tokens, webhooks): Features, request: Request) -> Result<Reply> {
     let id = TenantId::new(request.param(0)?);
     let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
     request.caller()?.require_tenant(id.as_str())?;
@@ -43,6 +46,7 @@ async fn get((conditions, tokens): Features, request: Request) -> Result<Reply> 
         configured: conditions.usage(&id).await?,
         provisions: tokens.usage(&id).await?,
         event_streams: request.streams_of(&id),
+        sending: webhooks.usage(&id).await?,
         tenant_id: &id,
     };
     Reply::of(StatusCode::OK, &all)

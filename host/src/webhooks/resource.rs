@@ -11,11 +11,12 @@ use uuid::Uuid;
 use super::delivery::disable::failing_key;
 use super::journal::{release, retention};
 use super::registry::body::NewWebhook;
+use super::registry::quota;
 use super::registry::secrets::{generate_key, with_secrets};
-use super::registry::webhook::{Webhook, check_room, no_webhook, webhook_key};
+use super::registry::webhook::{Webhook, no_webhook, webhook_key};
 use super::{Webhooks, listener};
 use crate::data::etag::{self, Etag, Preconditions};
-use crate::data::records::Change;
+use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -49,25 +50,27 @@ impl Webhooks {
         tenant: &TenantId,
         new: NewWebhook,
     ) -> Result<(Webhook, bool)> {
-        let all = self.caches.of(&self.app, tenant).await?;
-        check_room(all.len())?;
         let settings = with_secrets(&new, None)?;
-        let now = self.app.clock.now();
-        let webhook = Webhook {
-            id: Uuid::new_v4(),
-            settings,
-            disabled: None,
-            slot: None,
-            created_at: now,
-            last_modified: now,
-            key_changed_at: Some(now),
+        let (records, id) = (self.records(tenant), Uuid::new_v4());
+        let plan = async || {
+            let now = self.app.clock.now();
+            let webhook = Webhook {
+                id,
+                settings: settings.clone(),
+                disabled: None,
+                slot: None,
+                created_at: now,
+                last_modified: now,
+                key_changed_at: Some(now),
+            };
+            let (mut change, key) = (Change::default(), webhook_key(id));
+            quota::add_one(&records, &mut change, self.app.config.quotas.webhooks).await?;
+            change.put(&key, &webhook)?;
+            change.notify(&key);
+            retention::begin(&mut change, now);
+            Ok((change, webhook))
         };
-        let key = webhook_key(webhook.id);
-        let mut change = Change::default();
-        change.put(&key, &webhook)?;
-        change.notify(&key);
-        retention::begin(&mut change, now);
-        self.records(tenant).commit(change).await?;
+        let webhook = records.change(plan).await?;
         self.caches.catch_up(&self.app, tenant).await?;
         Ok((webhook, new.makes_key()))
     }
@@ -165,7 +168,7 @@ impl Webhooks {
             preconditions.check(Some(&etag_of(&read.record)?))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
-            self.remove(&mut change, &read.record)?;
+            self.remove(&records, &mut change, &read.record).await?;
             Ok((change, read.record))
         };
         let removed = records.change(plan).await?;
@@ -175,8 +178,14 @@ impl Webhooks {
     }
 
     /// Adds to a change what removes a webhook.
-    pub(super) fn remove(&self, change: &mut Change, webhook: &Webhook) -> Result<()> {
+    pub(super) async fn remove(
+        &self,
+        records: &Records,
+        change: &mut Change,
+        webhook: &Webhook,
+    ) -> Result<()> {
         let key = webhook_key(webhook.id);
+        quota::remove_one(records, change).await?;
         change.delete(&key);
         change.delete(&failing_key(webhook.id));
         change.notify(&key);

@@ -11,7 +11,7 @@ use crate::webhooks::events::delivery::Delivery;
 use crate::webhooks::events::event::{Event, event_key};
 use crate::webhooks::registry::webhook::Webhook;
 
-/// Makes an attempt if the webhook has room.
+/// Makes an attempt if the webhook and its target have room.
 pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     let webhooks = claim.webhooks;
     let limiter = webhooks
@@ -23,6 +23,11 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         Ok(permit) => permit,
         Err(deferral) => return claim.defer(deferral).await,
     };
+    let url = &webhook.settings.callback_url;
+    let under_way = match webhooks.targets.enter(&claim.tenant, url, claim.now()) {
+        Ok(under_way) => under_way,
+        Err(deferral) => return claim.defer(deferral).await,
+    };
     let Some((mut delivery, event, failing)) = read(claim, webhook).await? else {
         return claim.settle(Change::default()).await;
     };
@@ -31,6 +36,7 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         .sender
         .send(&webhooks.identity, &webhook.settings, event, clock);
     let result = sent.await?;
+    under_way.finish(result.attempt.took());
     permit.finish(claim.now(), result.attempt.took(), result.has_succeeded());
     conclude(claim, webhook, &mut delivery, failing, &result).await
 }

@@ -107,7 +107,7 @@ async fn remove(
         work.settle(&mut change);
         if let Some(read) = records.get::<Webhook>(&key).await? {
             change.expect(&key, Some(&read));
-            webhooks.remove(&mut change, &read.record)?;
+            webhooks.remove(records, &mut change, &read.record).await?;
         }
         Ok((change, ()))
     };

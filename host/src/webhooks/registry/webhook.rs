@@ -15,9 +15,6 @@ use crate::error::{Error, Result};
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
 
-/// How many webhooks a tenant may have.
-const MAX_WEBHOOKS: usize = 1_000;
-
 /// The key of a webhook's record.
 pub(in crate::webhooks) fn webhook_key(id: Uuid) -> String {
     format!("{WEBHOOK}{id}")
@@ -172,18 +169,6 @@ impl Settings {
         key.map(|key| SharedKey::parse(&key.0).ok_or_else(damaged))
             .transpose()
     }
-}
-
-/// Whether a tenant that has so many webhooks may have another one.
-///
-/// # Errors
-/// [`Error::Conflict`] if not.
-pub(in crate::webhooks) fn check_room(count: usize) -> Result<()> {
-    if count < MAX_WEBHOOKS {
-        return Ok(());
-    }
-    let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
-    Err(Error::Conflict(detail))
 }
 
 pub(in crate::webhooks) fn no_webhook() -> Error {

@@ -5,10 +5,12 @@
 //! is put off until there is expected to be room (`pacing.rs`): no delivery of a webhook holds a permit that others could
 //! use. While a webhook does not answer (`breaker.rs`), its deliveries are tried again one by one, and those of all
 //! such webhooks of a tenant no more often than those of one. A limiter that was not used for a while is dropped: its
-//! webhook may have been removed on another host.
+//! webhook may have been removed on another host. Where many webhooks have one receiver, `targets.rs` limits all of them.
 
 mod breaker;
 mod pacing;
+mod room;
+mod targets;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -20,6 +22,7 @@ use uuid::Uuid;
 
 pub(in crate::webhooks) use self::breaker::BreakerState;
 use self::pacing::{MAX_WAIT, Pacing};
+pub(in crate::webhooks) use self::targets::Targets;
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
 
