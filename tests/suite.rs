@@ -39,6 +39,7 @@ mod import_rates;
 mod layout;
 mod leftovers;
 mod listen;
+mod memory;
 mod metrics;
 mod outbox;
 mod program;

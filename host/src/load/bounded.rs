@@ -52,13 +52,18 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         new: impl FnOnce() -> V,
     ) -> &mut V {
         if self.map.len() >= self.sweep_at && !self.map.contains_key(&key) {
-            self.map.retain(|_, value| still_counts(value));
-            if self.map.len() >= self.max {
-                self.map.clear();
-            }
-            self.sweep_at = (self.map.len() * 2).max(MIN_SWEEP).min(self.max);
+            self.sweep(still_counts);
         }
         self.map.entry(key).or_insert_with(new)
+    }
+
+    /// Removes the values that do not count any more, and all where too many still do.
+    pub(crate) fn sweep(&mut self, still_counts: impl Fn(&V) -> bool) {
+        self.map.retain(|_, value| still_counts(value));
+        if self.map.len() >= self.max {
+            self.map.clear();
+        }
+        self.sweep_at = (self.map.len() * 2).max(MIN_SWEEP).min(self.max);
     }
 }
 

@@ -37,7 +37,14 @@ pub(in crate::webhooks) const NO_ROOM: Duration = Duration::from_secs(5);
 pub(in crate::webhooks) struct Admission {
     events_per_second: u32,
     max_waiting: usize,
-    tenants: Mutex<BoundedMap<TenantId, OfTenant>>,
+    tenants: Mutex<Tenants>,
+}
+
+#[derive(Debug)]
+struct Tenants {
+    by_id: BoundedMap<TenantId, OfTenant>,
+    /// When those that do not count any more were last removed.
+    swept: Timestamp,
 }
 
 #[derive(Debug, Default)]
@@ -64,13 +71,16 @@ impl Admission {
         Self {
             events_per_second,
             max_waiting,
-            tenants: Mutex::new(BoundedMap::new(MAX_COUNTED)),
+            tenants: Mutex::new(Tenants {
+                by_id: BoundedMap::new(MAX_COUNTED),
+                swept: Timestamp(0),
+            }),
         }
     }
 
     /// How many tenants are counted.
     pub(in crate::webhooks) fn tenants(&self) -> usize {
-        self.lock().len()
+        self.lock().by_id.len()
     }
 
     /// Counts an event that a tenant publishes.
@@ -124,12 +134,16 @@ impl Admission {
         now: Timestamp,
         work: impl FnOnce(&mut OfTenant) -> T,
     ) -> T {
-        let mut tenants = self.lock();
+        let Tenants { by_id, swept } = &mut *self.lock();
         let still_counts = |it: &OfTenant| it.still_counts(now);
-        work(tenants.get_or_insert(tenant.clone(), still_counts, OfTenant::default))
+        if now.since(*swept) >= READ_FEW_EVERY {
+            *swept = now;
+            by_id.sweep(still_counts);
+        }
+        work(by_id.get_or_insert(tenant.clone(), still_counts, OfTenant::default))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BoundedMap<TenantId, OfTenant>> {
+    fn lock(&self) -> MutexGuard<'_, Tenants> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
