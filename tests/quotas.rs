@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 use tillgate::config::Config;
+use tillgate::data::records::Change;
+use tillgate::identity::TenantId;
 use tillgate::store::MemoryStore;
 
 use crate::support::host::Host;
@@ -71,6 +74,130 @@ async fn a_tenant_has_so_many_conditions_and_projects_and_no_more() {
         .send(Method::PUT, &condition_at(0), &other, &condition(18))
         .await;
     assert_eq!(status, 201);
+}
+
+/// Two hosts on one store that answer in the same name, and a token.
+async fn two_hosts(configure: impl Fn(&mut Config)) -> ([Host; 2], String) {
+    let clock = Arc::new(SystemClock);
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let open = async || {
+        let configure = |config: &mut Config| {
+            config.issuer = "https://tillgate.example/".to_owned();
+            configure(config);
+        };
+        Host::start_configured(store.clone(), clock.clone(), configure).await
+    };
+    let hosts = [open().await, open().await];
+    let token = hosts[0].token("acme", ROLES).await;
+    (hosts, token)
+}
+
+/// The statuses and details of requests of one path each, sent at once to one host and the other.
+async fn at_once(
+    hosts: &[Host; 2],
+    token: &str,
+    requests: impl IntoIterator<Item = (Method, String, Value)>,
+) -> Vec<(u16, Value)> {
+    let sent = hosts.iter().cycle().zip(requests);
+    let sent = sent.map(async |(host, (method, path, body))| {
+        let (status, answer) = host.send(method, &path, token, &body).await;
+        (status, answer["detail"].clone())
+    });
+    join_all(sent).await
+}
+
+fn count(answers: &[(u16, Value)], expected: &(u16, Value)) -> usize {
+    answers.iter().filter(|answer| *answer == expected).count()
+}
+
+#[tokio::test]
+async fn of_a_hundred_who_create_at_once_as_many_do_as_the_quota_allows() {
+    let quotas = |config: &mut Config| {
+        (config.quotas.conditions, config.quotas.projects) = (20, 10);
+    };
+    let (hosts, token) = two_hosts(quotas).await;
+    let put = |path: fn(usize) -> String, body: Value, numbers: std::ops::Range<usize>| {
+        numbers.map(move |number| (Method::PUT, path(number), body.clone()))
+    };
+    let answers = at_once(&hosts, &token, put(condition_at, condition(18), 0..100)).await;
+    let full = (409, json!("a tenant may have at most 20 conditions"));
+    let created = (201, Value::Null);
+    assert_eq!((count(&answers, &created), count(&answers, &full)), (20, 80));
+    let answers = at_once(&hosts, &token, put(project_at, project("a"), 0..100)).await;
+    let full = (409, json!("a tenant may have at most 10 projects"));
+    assert_eq!((count(&answers, &created), count(&answers, &full)), (10, 90));
+
+    // What is deleted at once makes room for as many.
+    let (_, conditions) = hosts[1].get("/api/v1/entity-conditions", &token).await;
+    let conditions = conditions.as_array().unwrap().clone();
+    assert_eq!(conditions.len(), 20);
+    let first = conditions.iter().take(15).map(|condition| {
+        let path = format!("/api/v1/entity-conditions/{}", condition["id"].as_str().unwrap());
+        (Method::DELETE, path, Value::Null)
+    });
+    let answers = at_once(&hosts, &token, first).await;
+    assert_eq!(count(&answers, &(204, Value::Null)), 15);
+    let answers = at_once(&hosts, &token, put(condition_at, condition(18), 100..150)).await;
+    assert_eq!(count(&answers, &created), 15);
+    for host in &hosts {
+        let (_, usage) = host.get(USAGE, &token).await;
+        assert_eq!(usage["conditions"], json!({ "used": 20, "quota": 20 }));
+        assert_eq!(usage["projects"], json!({ "used": 10, "quota": 10 }));
+    }
+}
+
+#[tokio::test]
+async fn of_many_who_write_at_once_none_passes_the_quota_of_bytes() {
+    let quotas = |config: &mut Config| config.quotas.configuration = "4 KiB".parse().unwrap();
+    let (hosts, token) = two_hosts(quotas).await;
+    let put = |value: &str| {
+        let body = project(value);
+        (0..40).map(move |number| (Method::PUT, project_at(number), body.clone()))
+    };
+    let full = "a tenant may have at most 4096 bytes of conditions and projects";
+    let used = async || {
+        let (_, usage) = hosts[1].get(USAGE, &token).await;
+        let bytes = usage["configurationBytes"]["used"].as_u64().unwrap();
+        let (_, projects) = hosts[0].get("/api/v1/projects", &token).await;
+        let projects = projects.as_array().unwrap().clone();
+        let stored: usize = projects.iter().map(|it| it.to_string().len()).sum();
+        assert_eq!(bytes, u64::try_from(stored).unwrap(), "it is what is stored");
+        assert!(bytes <= 4 << 10, "{bytes}");
+        bytes
+    };
+    let answers = at_once(&hosts, &token, put("a")).await;
+    let created = count(&answers, &(201, Value::Null));
+    assert_eq!(created + count(&answers, &(409, json!(full))), 40);
+    let small = used().await;
+    // Those that are there are replaced by longer ones, as far as there is room.
+    let answers = at_once(&hosts, &token, put(&"a".repeat(200))).await;
+    assert_eq!(count(&answers, &(201, Value::Null)), 0);
+    assert!(answers.iter().all(|(status, _)| matches!(status, 200 | 409)));
+    assert!(used().await >= small);
+    let answers = at_once(&hosts, &token, put("")).await;
+    assert_eq!(count(&answers, &(200, Value::Null)), created, "they become smaller");
+    used().await;
+}
+
+#[tokio::test]
+async fn what_was_stored_before_it_was_counted_is_counted_too() {
+    let host = host(|config| config.quotas.conditions = 3).await;
+    let token = host.token("acme", ROLES).await;
+    let put = async |number| {
+        let path = condition_at(number);
+        host.send(Method::PUT, &path, &token, &condition(18)).await.0
+    };
+    for number in 0..2 {
+        assert_eq!(put(number).await, 201);
+    }
+    let records = host.app.records(TenantId::new("acme").unwrap().partition());
+    let mut change = Change::default();
+    change.delete("usage/configuration");
+    records.commit(change).await.unwrap();
+    let used = async || host.get(USAGE, &token).await.1["conditions"]["used"].clone();
+    assert_eq!(used().await, 2);
+    assert_eq!((put(2).await, put(3).await), (201, 409));
+    assert_eq!(used().await, 3);
 }
 
 #[tokio::test]
@@ -176,6 +303,10 @@ async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
             "templates": { "used": 0, "quota": 1_000 },
             "clients": { "used": 1, "quota": 100_000 },
             "eventStreams": { "used": 0, "quota": 1_000 },
+            "webhooks": { "used": 0, "quota": 1_000 },
+            "eventsPerSecond": { "used": 0, "quota": 1_000 },
+            "waitingDeliveries": { "used": 0, "quota": 1_000_000 },
+            "deliveriesPerTarget": { "used": 0, "quota": 64 },
         })
     );
     let other = host.token("other", ROLES).await;

@@ -300,3 +300,34 @@ async fn a_snapshot_is_complete_again_only_when_all_of_an_earlier_one_is_kept_ag
     keep(&writer, "tenant:acme");
     assert_ne!(as_of().await, before);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_longer_kept_leaves_no_file_that_a_newer_snapshot_would_pass_for_complete() {
+    let folder = TempDir::new().unwrap();
+    let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
+    let writer = SnapshotWriter::start(folder.path().into(), "it".to_owned(), clock).unwrap();
+    let acme = Partition::new("tenant:acme").unwrap();
+    let keep = |partition: &Partition| {
+        let records = Records::new(store.clone(), partition.clone());
+        writer.keep(records, Contents::new(&["condition/"]));
+    };
+    let partitions = async || {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let files = files(folder.path()).into_iter();
+        let name = |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+        files.filter(|file| name(file).ends_with(".partition.json")).count()
+    };
+    keep(&Partition::new("iam").unwrap());
+    keep(&acme);
+    assert_eq!(partitions().await, 2);
+    writer.remove(&acme);
+    assert_eq!(partitions().await, 1);
+    writer.remove(&acme);
+    keep(&acme);
+    assert_eq!(partitions().await, 2, "it is kept again");
+    // It is kept again before its file was removed.
+    writer.remove(&acme);
+    keep(&acme);
+    assert_eq!(partitions().await, 2);
+}

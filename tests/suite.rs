@@ -40,6 +40,7 @@ mod import_rates;
 mod layout;
 mod leftovers;
 mod listen;
+mod memory;
 mod metrics;
 mod outbox;
 mod program;

@@ -261,6 +261,13 @@ impl App {
         }
     }
 
+    /// Has no decision rest on records of a partition any more: what the snapshot has of it is removed.
+    pub fn drop_from_snapshot(&self, partition: &Partition) {
+        if let Some(snapshot) = &self.snapshot {
+            snapshot.remove(partition);
+        }
+    }
+
     /// The partitions that an earlier process has kept in the snapshot and this one does not yet.
     #[must_use]
     pub fn in_snapshot(&self) -> Vec<Partition> {

@@ -161,6 +161,10 @@ impl Opened {
             .unwrap()
     }
 
+    pub async fn queued(&self, queue: &str, max: usize) -> usize {
+        self.store.queued(&partition(), queue, max).await.unwrap()
+    }
+
     /// Claims one job for a minute, which must be due.
     pub async fn claim_one(&self, queue: &str) -> Job {
         let mut claimed = self.claim(queue, MINUTE, 1).await;

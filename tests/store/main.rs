@@ -165,6 +165,7 @@ every_store!({
         next_due_is_now_when_more_is_due_than_was_claimed
         an_empty_queue_has_nothing_due
         the_queues_of_a_partition_are_independent
+        all_jobs_of_a_queue_are_counted_up_to_a_number
         a_job_due_at_the_end_of_time_waits
         a_lease_of_zero_length_ends_at_once
         concurrent_workers_never_share_a_job;

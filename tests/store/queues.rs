@@ -117,6 +117,24 @@ pub async fn a_job_whose_lease_ended_takes_its_turn_among_those_that_are_due(on:
     assert_eq!(ids(&on.claim("queue", MINUTE, 9).await.jobs), vec!["after"]);
 }
 
+pub async fn all_jobs_of_a_queue_are_counted_up_to_a_number(on: Opened) {
+    assert_eq!(on.queued("queue", 9).await, 0);
+    let jobs = (0..100).map(|n| enqueue("queue", &n.to_string(), START.plus(MINUTE * (n % 2))));
+    on.commit(jobs.collect::<Vec<_>>()).await;
+    on.commit([enqueue("other", "job", START)]).await;
+    assert_eq!(on.queued("queue", usize::MAX).await, 100, "due or not");
+    let claimed = on.claim_one("queue").await;
+    assert_eq!(on.queued("queue", usize::MAX).await, 100, "under a lease");
+    for max in [0, 1, 10, 99, 100, 101] {
+        assert_eq!(on.queued("queue", max).await, max.min(100));
+    }
+    on.commit([settle("queue", &claimed.id, claimed.lease, None)])
+        .await;
+    on.commit([enqueue("queue", "1", START)]).await;
+    assert_eq!(on.queued("queue", usize::MAX).await, 99, "settled, replaced");
+    assert_eq!(on.queued("other", usize::MAX).await, 1);
+}
+
 pub async fn an_old_lease_is_lost(on: Opened) {
     on.commit([enqueue("queue", "job", START)]).await;
     let old = on.claim_one("queue").await.lease;

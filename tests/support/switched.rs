@@ -136,6 +136,15 @@ impl Store for Switched {
         self.writable()?.claim(partition, queue, lease, max).await
     }
 
+    async fn queued(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        max: usize,
+    ) -> Result<usize, Unavailable> {
+        self.here()?.queued(partition, queue, max).await
+    }
+
     async fn partitions(
         &self,
         after: Option<&str>,

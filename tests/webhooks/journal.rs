@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::shop::{DELIVERIES, Shop, WEBHOOKS, minutes, settings};
+use super::shop::{DELIVERIES, KEY, Shop, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
 
 #[tokio::test]
@@ -223,4 +223,84 @@ async fn a_ping_is_a_delivery_and_a_trial_leaves_nothing_behind() {
     assert_eq!(received.data()["action"], "PING");
     assert_eq!(received.id(), answer["id"]);
     assert_eq!(shop.delivery().await["id"], answer["deliveryId"]);
+}
+
+/// What of the signatures of a receiver's one delivery a client that may only read the journal gets.
+async fn signatures(shop: &Shop, webhook: &str) -> Vec<(String, String)> {
+    let viewer = shop.host.token("acme", &["exe.viewer"]).await;
+    let all = shop.deliveries(&format!("webhookId={webhook}")).await;
+    assert_eq!(all.len(), 1, "{all:#?}");
+    let path = format!("{DELIVERIES}/{}", all[0]["id"].as_str().unwrap());
+    let (status, delivery) = shop.host.get(&path, &viewer).await;
+    assert_eq!(status, 200, "{delivery}");
+    let headers = delivery["request"]["headers"].as_object().unwrap();
+    assert_eq!(headers["authorization"], "Bearer …");
+    let texts = headers.iter().map(|(name, value)| {
+        let value = value.as_str().unwrap().to_owned();
+        (name.clone(), value)
+    });
+    texts.filter(|(_, value)| value.contains("HS256=")).collect()
+}
+
+#[tokio::test]
+async fn a_delivery_has_no_signature_before_its_receiver_has_answered_it() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let switched = |enabled: bool| json!({ "sharedKey": KEY, "enabled": enabled });
+    let id = shop.webhook(&receiver.url, switched(false)).await;
+    shop.publish(json!(1)).await;
+    assert_eq!(signatures(&shop, &id).await, [], "it is pending");
+    shop.run().await;
+    assert_eq!(shop.delivery().await["status"], "HELD");
+    assert_eq!(signatures(&shop, &id).await, [], "it is held");
+
+    receiver.answer(Answer::Close);
+    let path = format!("{WEBHOOKS}/{id}");
+    let enabled = settings(&receiver.url, switched(true));
+    assert_eq!(shop.send(Method::PUT, &path, &enabled).await.0, 200);
+    shop.run().await;
+    let delivery = shop.delivery().await;
+    assert_eq!(delivery["lastError"]["kind"], "BROKEN", "{delivery:#}");
+    assert_eq!(signatures(&shop, &id).await, [], "no receiver has it");
+
+    receiver.answer(Answer::Status(204, "", ""));
+    shop.after(minutes(2)).await;
+    assert_eq!(shop.delivery().await["status"], "DELIVERED");
+    let received = receiver.received().pop().unwrap();
+    let sent = ["x-service-body-signature", "x-service-signature"]
+        .map(|name| (name.to_owned(), received.headers[name].clone()));
+    assert_eq!(signatures(&shop, &id).await, sent);
+}
+
+#[tokio::test]
+async fn a_delivery_that_was_given_up_unsent_has_no_signature() {
+    let shop = Shop::open().await;
+    let dead = "http://127.0.0.1:1/hook";
+    let id = shop.webhook(dead, json!({ "sharedKey": KEY, "enabled": false }));
+    let id = id.await;
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    shop.after(minutes(7 * 24 * 60)).await;
+    let delivery = shop.delivery().await;
+    assert_eq!(delivery["lastError"]["kind"], "HELD_TOO_LONG", "{delivery:#}");
+    assert_eq!(signatures(&shop, &id).await, []);
+}
+
+#[tokio::test]
+async fn what_was_delivered_is_not_signed_again_with_a_newer_key() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let id = shop.webhook(&receiver.url, json!({ "sharedKey": KEY })).await;
+    shop.publish(json!(1)).await;
+    shop.run().await;
+    receiver.wait_for(1).await;
+    assert_eq!(signatures(&shop, &id).await.len(), 2);
+    shop.clock.advance(Duration::from_secs(1));
+    let path = format!("{WEBHOOKS}/{id}");
+    let renamed = settings(&receiver.url, json!({ "name": "Till" }));
+    assert_eq!(shop.send(Method::PUT, &path, &renamed).await.0, 200);
+    assert_eq!(signatures(&shop, &id).await.len(), 2, "its key is the same");
+    let rotated = shop
+        .send(Method::POST, &format!("{path}/shared-key"), &Value::Null)
+        .await;
+    assert_eq!(rotated.0, 200);
+    assert_eq!(signatures(&shop, &id).await, []);
 }

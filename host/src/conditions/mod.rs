@@ -78,7 +78,7 @@ impl Conditions {
         let conditions = Self {
             app: Arc::clone(app),
             global,
-            tenants: Arc::default(),
+            tenants: Arc::new(RwLock::new(PerTenant::new(app.config.limits.cached_tenants))),
             counters: DecisionCounters::new(&app.metrics),
         };
         conditions.measure();
@@ -108,10 +108,14 @@ impl Conditions {
         let own = Arc::new(own);
         own.catch_up().await?;
         let mut tenants = self.tenants.write();
-        let tenant = tenants.get_or_insert(id, || {
+        let (tenant, dropped) = tenants.get_or_insert(id, || {
             keep_fresh(&own);
             Tenant::new(id, own, &self.global)
         });
+        // Before one of them can be back, and is to be kept again.
+        for dropped in dropped {
+            self.app.drop_from_snapshot(&dropped.partition());
+        }
         drop(tenants);
         self.keep(&tenant);
         Ok(tenant)

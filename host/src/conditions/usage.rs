@@ -1,15 +1,29 @@
-//! Quotas: how much a tenant may configure, and how much it does.
+//! Quotas: how much a tenant may configure, and how much it does. It is counted in the commits that change it, so that no
+//! two of them pass a quota together, on whichever hosts they are made.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Conditions;
-use super::cache::Content;
-use super::write::{CONDITION_EVENTS, Owner, Target};
+use super::cache::{Content, PartitionCache};
+use super::write::{CONDITION_EVENTS, Target};
+use crate::data::feed::Subscriber;
 use crate::data::quota::Usage;
+use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
-/// How much a tenant has configured.
+/// The record of how much a tenant has configured.
+pub(super) const USED: &str = "usage/configuration";
+
+/// How much a tenant has configured, as it is stored.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub(super) struct Used {
+    conditions: usize,
+    projects: usize,
+    bytes: usize,
+}
+
+/// How much a tenant has configured, and how much it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Configured {
@@ -21,45 +35,101 @@ pub struct Configured {
     pub configuration_bytes: Usage,
 }
 
+impl Used {
+    /// Where it was not counted yet: by an earlier version, or since there was nothing.
+    async fn recount(cache: &PartitionCache) -> Result<Self> {
+        cache.catch_up().await?;
+        let content: &Content = &cache.content();
+        Ok(Self {
+            conditions: content.conditions.size(),
+            projects: content.projects.size(),
+            bytes: content.bytes(),
+        })
+    }
+
+    /// How much it is once something is put in place of something else: the bytes of both.
+    fn after(mut self, target: &Target, [before, after]: [Option<usize>; 2]) -> Self {
+        let count = match target.event_type {
+            CONDITION_EVENTS => &mut self.conditions,
+            _ => &mut self.projects,
+        };
+        let exchange = |used: usize, [removed, added]: [usize; 2]| {
+            used.saturating_add(added).saturating_sub(removed)
+        };
+        let sizes = [before, after];
+        *count = exchange(*count, sizes.map(|size| usize::from(size.is_some())));
+        self.bytes = exchange(self.bytes, sizes.map(Option::unwrap_or_default));
+        self
+    }
+}
+
 impl Conditions {
     /// How much a tenant has configured.
     ///
     /// # Errors
-    /// When the store is unavailable and the tenant is not in memory.
+    /// When the store is unavailable.
     pub async fn usage(&self, tenant: &TenantId) -> Result<Configured> {
         let (tenant, _) = self.tenant(tenant).await?;
-        let content = tenant.own().content();
+        let own = tenant.own();
+        let used = match own.records().get::<Used>(USED).await? {
+            Some(counted) => counted.record,
+            None => Used::recount(own).await?,
+        };
         let quotas = &self.app.config.quotas;
         Ok(Configured {
-            conditions: Usage::of(content.conditions.size(), quotas.conditions),
-            projects: Usage::of(content.projects.size(), quotas.projects),
-            configuration_bytes: Usage::of(content.bytes(), self.max_bytes()),
+            conditions: Usage::of(used.conditions, quotas.conditions),
+            projects: Usage::of(used.projects, quotas.projects),
+            configuration_bytes: Usage::of(used.bytes, self.max_bytes()),
         })
     }
 
-    /// Refuses what is more than a tenant may have, as far as this host knows: other hosts may write at the same time.
-    /// `replaced` is what was there before, `size` what there will be, in bytes.
-    pub(super) fn refuse_beyond_quotas(
+    /// Adds to a change how much its tenant has after it. `counted` is what was read with what the change replaces, `sizes`
+    /// the bytes of that and of what takes its place.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it would be more than a quota.
+    pub(super) async fn count(
         &self,
-        owner: Owner<'_>,
-        content: &Content,
+        change: &mut Change,
+        cache: &PartitionCache,
         target: &Target,
-        (replaced, size): (Option<usize>, usize),
+        counted: Option<Versioned<Used>>,
+        sizes: [Option<usize>; 2],
     ) -> Result<()> {
-        if matches!(owner, Owner::Platform) {
+        let [before, after] = sizes;
+        if before == after {
             return Ok(());
         }
+        let used = match &counted {
+            Some(counted) => counted.record,
+            None => Used::recount(cache).await?,
+        };
+        let used = used.after(target, sizes);
+        self.refuse_beyond_quotas(&used, target, sizes)?;
+        change.expect(USED, counted.as_ref());
+        match used == Used::default() {
+            true => change.delete(USED),
+            false => change.put(USED, &used)?,
+        }
+        Ok(())
+    }
+
+    fn refuse_beyond_quotas(
+        &self,
+        used: &Used,
+        target: &Target,
+        [before, after]: [Option<usize>; 2],
+    ) -> Result<()> {
         let quotas = &self.app.config.quotas;
         let (name, count, max) = match target.event_type {
-            CONDITION_EVENTS => ("conditions", content.conditions.size(), quotas.conditions),
-            _ => ("projects", content.projects.size(), quotas.projects),
+            CONDITION_EVENTS => ("conditions", used.conditions, quotas.conditions),
+            _ => ("projects", used.projects, quotas.projects),
         };
-        if replaced.is_none() && count >= max {
+        if before.is_none() && count > max {
             return Err(Error::quota(name, max));
         }
-        let before = replaced.unwrap_or_default();
-        let grows = size > before;
-        if grows && content.bytes() + (size - before) > self.max_bytes() {
+        // What becomes smaller is never refused.
+        if after > before && used.bytes > self.max_bytes() {
             return Err(Error::quota(
                 "bytes of conditions and projects",
                 self.max_bytes(),

@@ -8,10 +8,11 @@ use tillgate_engine::restriction::ProjectId;
 
 use super::Conditions;
 use super::cache::{PartitionCache, StoredCondition, StoredProject, condition_key, project_key};
+use super::usage::{USED, Used};
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::Subscriber;
 use crate::data::outbox::{Action, Event};
-use crate::data::records::{Change, Records, Versioned};
+use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -159,17 +160,21 @@ impl Conditions {
     ) -> Result<Put> {
         let cache = self.cache(owner).await?;
         let plan = async || {
-            let read = read(cache.records(), &target.key).await?;
+            let (read, counted) = read(cache.records(), &target.key).await?;
             let etag = read.as_ref().map(|read| etag::of_text(&read.record));
             preconditions.check(etag.as_ref())?;
             let written = Written::new(read.is_some());
-            let replaced = read.as_ref().map(|read| read.record.len());
-            self.refuse_beyond_quotas(owner, &cache.content(), target, (replaced, document.len()))?;
             let action = match written {
                 Written::Created => Action::Created,
                 Written::Replaced => Action::Replaced,
             };
             let mut change = Change::default();
+            if matches!(owner, Owner::Tenant(_)) {
+                let replaced = read.as_ref().map(|read| read.record.len());
+                let sizes = [replaced, Some(document.len())];
+                self.count(&mut change, &cache, target, counted, sizes)
+                    .await?;
+            }
             change.expect(&target.key, read.as_ref());
             change.put_bytes(&target.key, document.clone());
             change.notify(&target.key);
@@ -191,12 +196,17 @@ impl Conditions {
     ) -> Result<Etag> {
         let cache = self.cache(owner).await?;
         let plan = async || {
-            let Some(read) = read(cache.records(), &target.key).await? else {
+            let (Some(read), counted) = read(cache.records(), &target.key).await? else {
                 return Err(Error::NotFound(missing.to_owned()));
             };
             let etag = etag::of_text(&read.record);
             preconditions.check(Some(&etag))?;
             let mut change = Change::default();
+            if matches!(owner, Owner::Tenant(_)) {
+                let sizes = [Some(read.record.len()), None];
+                self.count(&mut change, &cache, target, counted, sizes)
+                    .await?;
+            }
             change.expect(&target.key, Some(&read));
             change.delete(&target.key);
             change.notify(&target.key);
@@ -239,11 +249,18 @@ impl Conditions {
     }
 }
 
-/// A record as it is stored: its JSON, whose digest is its entity tag.
-async fn read(records: &Records, key: &str) -> Result<Option<Versioned<Bytes>>> {
-    let entry = records.get_bytes(key).await?;
-    Ok(entry.map(|entry| Versioned {
+/// A record as it is stored, its JSON, whose digest is its entity tag; and how much its owner has, where that is counted.
+async fn read(
+    records: &Records,
+    key: &str,
+) -> Result<(Option<Versioned<Bytes>>, Option<Versioned<Used>>)> {
+    let entries = records.entries(&[key.to_owned(), USED.to_owned()]).await?;
+    let mut entries = entries.into_iter();
+    let read = entries.next().flatten().map(|entry| Versioned {
         revision: entry.revision,
         record: entry.value,
-    }))
+    });
+    let counted = entries.next().flatten();
+    let counted = counted.map(|entry| decode_entry(USED, &entry)).transpose()?;
+    Ok((read, counted))
 }

@@ -119,6 +119,8 @@ pub struct Limits {
     pub connections_per_address: NonZeroU32,
     pub request_bytes: ByteSize,
     pub answer_bytes: ByteSize,
+    pub cached_tenants: usize,
+    pub cached_clients: usize,
 }
 
 impl Limits {
@@ -129,6 +131,12 @@ impl Limits {
         }
         if self.answer_bytes < ByteSize::mib(32) {
             return Err("limits.answer_bytes must be at least 32 MiB");
+        }
+        if self.cached_tenants < 100 {
+            return Err("limits.cached_tenants must be at least 100");
+        }
+        if self.cached_clients < 1_000 {
+            return Err("limits.cached_clients must be at least 1000");
         }
         Ok(())
     }
@@ -148,6 +156,19 @@ pub struct Quotas {
     pub business_units: u64,
     pub business_unit_bytes: ByteSize,
     pub exchange_rates: u64,
+    pub webhooks: usize,
+    pub events_per_second: u32,
+    pub waiting_deliveries: usize,
+    pub deliveries_per_target: usize,
+}
+
+impl Quotas {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.events_per_second == 0 || self.deliveries_per_target == 0 {
+            return Err("events_per_second and deliveries_per_target must be at least 1");
+        }
+        Ok(())
+    }
 }
 
 /// The token service.
@@ -329,6 +350,8 @@ impl Config {
         }
         self.metrics.address()?;
         self.limits.check()?;
+        let quotas = self.quotas.check();
+        quotas.map_err(|fault| format!("quotas.{fault}"))?;
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
         let webhooks = self.webhooks.check();

@@ -5,18 +5,17 @@
 //! in the same commit. When another writer was faster, the change is planned again from what is there now. Other features
 //! add to a change through the outbox (`outbox.rs`).
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Mutex;
 
 use super::feed::change_notice;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::load::budget::Limit;
+use crate::load::semaphore::{FairSemaphore, Permit};
 use crate::store::{
     Check, Commit, CommitError, CommitId, Committed, Entry, Job, Op, Page, Partition, Revision,
     Store, commit_surely,
@@ -28,16 +27,20 @@ const MAX_ATTEMPTS: usize = 32;
 /// How many entries are read at once.
 pub const PAGE: usize = 500;
 
-/// Partitions share this many locks for changes that are planned again.
-const RETRY_LOCKS: usize = 64;
+/// How many changes of a partition that are planned again have their turn at once.
+const ONE: Limit = Limit {
+    all: usize::MAX,
+    each: 1,
+};
 
 /// The records of one partition.
 #[derive(Clone, Debug)]
 pub struct Records {
     store: Arc<dyn Store>,
     partition: Partition,
-    /// Locked by a change that is planned again, so that the writers of this host do not overtake each other forever.
-    retrying: Arc<[Mutex<()>; RETRY_LOCKS]>,
+    /// Changes that are planned again take turns, one of each partition at a time, so that the writers of this host do not
+    /// overtake each other forever.
+    turns: Arc<FairSemaphore<Partition>>,
 }
 
 /// A record, and the version that a change may expect.
@@ -161,11 +164,10 @@ impl Records {
     /// The records of a partition.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, partition: Partition) -> Self {
-        let retrying = Arc::new(std::array::from_fn(|_| Mutex::default()));
         Self {
             store,
             partition,
-            retrying,
+            turns: FairSemaphore::new(ONE),
         }
     }
 
@@ -175,7 +177,7 @@ impl Records {
         Self {
             store: Arc::clone(&self.store),
             partition,
-            retrying: Arc::clone(&self.retrying),
+            turns: Arc::clone(&self.turns),
         }
     }
 
@@ -244,6 +246,14 @@ impl Records {
         }
     }
 
+    /// How many jobs a queue has, counted up to `max`.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn queued(&self, queue: &str, max: usize) -> Result<usize> {
+        Ok(self.store.queued(&self.partition, queue, max).await?)
+    }
+
     /// The record of a key; where there is none, `new` is written first. Answers whether it was. When several hosts do this
     /// at once, one of them writes, and the others take what it wrote.
     ///
@@ -277,7 +287,7 @@ impl Records {
     where
         P: Future<Output = Result<(Change, T)>>,
     {
-        let mut retrying = None;
+        let mut turn = None;
         for _ in 0..MAX_ATTEMPTS {
             match plan().await {
                 Ok((change, planned)) => {
@@ -289,8 +299,8 @@ impl Records {
                 Err(Error::Busy) => {}
                 Err(cause) => return Err(cause),
             }
-            if retrying.is_none() {
-                retrying = Some(self.retry_lock()?.lock().await);
+            if turn.is_none() {
+                turn = Some(self.turn().await?);
             }
         }
         Err(Error::Busy)
@@ -315,12 +325,9 @@ impl Records {
         }
     }
 
-    fn retry_lock(&self) -> Result<&Mutex<()>> {
-        let mut hasher = DefaultHasher::new();
-        self.partition.hash(&mut hasher);
-        let index = usize::try_from(hasher.finish()).unwrap_or_default() % RETRY_LOCKS;
-        let lock = self.retrying.get(index);
-        lock.ok_or_else(|| Error::Bug("a lock is missing".to_owned()))
+    async fn turn(&self) -> Result<Permit<Partition>> {
+        let turn = self.turns.acquire(self.partition.clone()).await;
+        turn.ok_or_else(|| Error::Bug("a turn was lost".to_owned()))
     }
 }
 

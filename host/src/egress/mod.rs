@@ -13,6 +13,7 @@
 //! something arrives ([`Client::open`]).
 
 mod address;
+mod connections;
 mod events;
 mod shown;
 
@@ -29,6 +30,7 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::timeout;
 
 pub use self::address::Destinations;
+use self::connections::{Connections, MAX_IDLE};
 pub use self::events::{Event, EventStream, StreamLimits};
 pub use self::shown::{shown, with_urls_shown};
 
@@ -52,10 +54,10 @@ pub struct Limits {
     pub destinations: Destinations,
 }
 
-/// A client, whose connections are reused.
+/// A client, whose connections are reused (`connections.rs`).
 #[derive(Clone, Debug)]
 pub struct Client {
-    http: reqwest::Client,
+    connections: Arc<Connections>,
     limits: Limits,
 }
 
@@ -128,25 +130,32 @@ impl Client {
     /// # Errors
     /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
     pub fn with_names(limits: Limits, names: Arc<dyn Names>) -> Result<Self, EgressError> {
-        let resolver = CheckedResolver {
+        let resolver = Arc::new(CheckedResolver {
             names,
             destinations: limits.destinations.clone(),
-        };
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT.min(limits.deadline))
-            .pool_idle_timeout(IDLE)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .user_agent(USER_AGENT)
-            .dns_resolver(Arc::new(resolver))
-            .build();
-        let http = http.map_err(|cause| EgressError::Broken(in_full(cause)))?;
-        Ok(Self { http, limits })
+        });
+        let connect_timeout = CONNECT.min(limits.deadline);
+        let connections = Connections::new(move || {
+            reqwest::Client::builder()
+                .connect_timeout(connect_timeout)
+                .pool_idle_timeout(IDLE)
+                .pool_max_idle_per_host(MAX_IDLE)
+                .redirect(reqwest::redirect::Policy::none())
+                .no_proxy()
+                .user_agent(USER_AGENT)
+                .dns_resolver(Arc::clone(&resolver))
+                .build()
+        });
+        let connections = connections.map_err(|cause| EgressError::Broken(in_full(cause)))?;
+        Ok(Self {
+            connections: Arc::new(connections),
+            limits,
+        })
     }
 
     /// A request, to be given headers and a body and then sent with [`Client::send`].
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
-        self.http.request(method, url)
+        self.connections.any().request(method, url)
     }
 
     /// Sends a request and reads the whole answer, whatever its status.
@@ -229,7 +238,8 @@ impl Client {
         {
             return Err(EgressError::Refused(address.to_string()));
         }
-        self.http.execute(request).await.map_err(failed)
+        let http = self.connections.to(request.url()).map_err(failed)?;
+        http.execute(request).await.map_err(failed)
     }
 
     /// Reads the whole body of an answer.

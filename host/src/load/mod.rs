@@ -6,14 +6,18 @@
 //! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent much at once
 //!   run there; the threads that serve small requests go first.
 //!
-//! What each of them buys, measured, stands in `README.md` beside this file.
+//! What each of them buys, measured, stands in `README.md` beside this file; and everything that a host keeps in memory by a
+//! key that a request names, with its bound. A map whose values stop to count by themselves is a `BoundedMap`
+//! (`bounded.rs`).
 
 mod allocator;
+mod bounded;
 pub(crate) mod budget;
 mod requester;
 pub(crate) mod semaphore;
 mod workers;
 
 pub(crate) use self::allocator::give_back;
+pub(crate) use self::bounded::BoundedMap;
 pub use self::requester::Requester;
 pub use self::workers::Workers;

@@ -64,6 +64,7 @@ impl Features {
                 Arc::clone(&self.conditions),
                 Arc::clone(&self.tokens),
                 Arc::clone(&self.rates),
+                Arc::clone(&self.webhooks),
             ),
         ));
         routes.extend(bind(page::routes(), app));

@@ -12,9 +12,10 @@ use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::{TENANT_RULE, TenantId};
 use crate::rates::{Rates, RatesUsage};
 use crate::tokens::{Provisions, Tokens};
+use crate::webhooks::{Sending, Webhooks};
 
 /// The features that have quotas.
-type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>);
+type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>, Arc<Webhooks>);
 
 /// All of it.
 #[derive(Serialize)]
@@ -28,6 +29,8 @@ struct All<'a> {
     #[serde(flatten)]
     rates: RatesUsage,
     event_streams: Usage,
+    #[serde(flatten)]
+    sending: Sending,
 }
 
 /// The routes.
@@ -38,7 +41,10 @@ pub(super) fn routes() -> Vec<Route<Features>> {
 }
 
 /// For any client of the tenant, and for the platform's.
-async fn get((conditions, tokens, rates): Features, request: Request) -> Result<Reply> {
+async fn get(
+    (conditions, tokens, rates, webhooks): Features,
+    request: Request,
+) -> Result<Reply> {
     let id = TenantId::new(request.param(0)?);
     let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
     request.caller()?.require_tenant(id.as_str())?;
@@ -47,6 +53,7 @@ async fn get((conditions, tokens, rates): Features, request: Request) -> Result<
         provisions: tokens.usage(&id).await?,
         rates: rates.usage(&id).await?,
         event_streams: request.streams_of(&id),
+        sending: webhooks.usage(&id).await?,
         tenant_id: &id,
     };
     Reply::of(StatusCode::OK, &all)

@@ -4,8 +4,7 @@
 //! An attacker cannot lock a client out: wrong secrets are counted for the pair of client and address (`tokens.md`, "POST
 //! /oauth2/token").
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash};
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 
 use crate::clock::Timestamp;
 use crate::identity::network;
+use crate::load::BoundedMap;
 
 /// The most addresses, or pairs of client and address, that are counted at once.
 const MAX_COUNTED: usize = 50_000;
@@ -34,7 +34,7 @@ const STREAK_LIFETIME: Duration = Duration::from_secs(60 * 60);
 #[derive(Debug)]
 pub(super) struct Registrations {
     per_window: u32,
-    windows: Mutex<HashMap<IpAddr, Window>>,
+    windows: Mutex<BoundedMap<IpAddr, Window>>,
 }
 
 #[derive(Debug)]
@@ -54,8 +54,13 @@ impl Registrations {
     pub(super) fn new(per_window: u32) -> Self {
         Self {
             per_window,
-            windows: Mutex::default(),
+            windows: Mutex::new(BoundedMap::new(MAX_COUNTED)),
         }
+    }
+
+    /// How many addresses are counted.
+    pub(super) fn addresses(&self) -> usize {
+        self.windows.lock().len()
     }
 
     /// Counts a registration.
@@ -64,16 +69,13 @@ impl Registrations {
     /// When there are too many: how long to wait.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut windows = self.windows.lock();
-        make_room(&mut windows, |window| window.contains(now));
-        let window = windows.entry(network(peer)).or_insert(Window {
+        let new = || Window {
             began: now,
             count: 0,
-        });
+        };
+        let window = windows.get_or_insert(network(peer), |it| it.contains(now), new);
         if !window.contains(now) {
-            *window = Window {
-                began: now,
-                count: 0,
-            };
+            *window = new();
         }
         if window.count >= self.per_window {
             return Err(window.began.plus(WINDOW).since(now));
@@ -84,10 +86,19 @@ impl Registrations {
 }
 
 /// Counts wrong secrets in a row, for each pair of client and address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WrongSecrets {
     hasher: foldhash::quality::RandomState,
-    streaks: Mutex<HashMap<(u64, IpAddr), Streak>>,
+    streaks: Mutex<BoundedMap<(u64, IpAddr), Streak>>,
+}
+
+impl Default for WrongSecrets {
+    fn default() -> Self {
+        Self {
+            hasher: foldhash::quality::RandomState::default(),
+            streaks: Mutex::new(BoundedMap::new(MAX_COUNTED)),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -104,6 +115,11 @@ impl Streak {
 }
 
 impl WrongSecrets {
+    /// How many pairs of client and address are counted.
+    pub(super) fn pairs(&self) -> usize {
+        self.streaks.lock().len()
+    }
+
     /// How long this client must wait at this address, if at all.
     pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
         let key = self.key(client, peer);
@@ -121,12 +137,12 @@ impl WrongSecrets {
             streaks.remove(&key);
             return;
         }
-        make_room(&mut streaks, |streak| streak.is_recent(now));
-        let streak = streaks.entry(key).or_insert(Streak {
+        let new = || Streak {
             count: 0,
             last: now,
             wait: Duration::ZERO,
-        });
+        };
+        let streak = streaks.get_or_insert(key, |it| it.is_recent(now), new);
         let count = if streak.is_recent(now) {
             streak.count.saturating_add(1)
         } else {
@@ -151,14 +167,4 @@ fn wait_after(count: u32) -> Duration {
     FIRST_WAIT
         .saturating_mul(1 << more.min(16))
         .min(LONGEST_WAIT)
-}
-
-/// Removes what no longer counts when the map is full; everything, if that is not enough.
-fn make_room<K: Hash + Eq, V>(counted: &mut HashMap<K, V>, still_counts: impl Fn(&V) -> bool) {
-    if counted.len() >= MAX_COUNTED {
-        counted.retain(|_, value| still_counts(value));
-    }
-    if counted.len() >= MAX_COUNTED {
-        counted.clear();
-    }
 }

@@ -157,8 +157,8 @@ pub struct Tokens {
     trusted: TrustedIssuers,
     token_cache: Arc<TokenCache>,
     max_stale_callers: Duration,
-    registrations: Registrations,
-    wrong_secrets: WrongSecrets,
+    registrations: Arc<Registrations>,
+    wrong_secrets: Arc<WrongSecrets>,
     limits: Limits,
     workers: Arc<Workers>,
 }
@@ -186,8 +186,13 @@ impl Tokens {
         let keys = Keys::open(records.clone(), Arc::clone(&app.clock), KEYS).await?;
         let (pepper, _) = records.get_or_put(PEPPER, &random_secret()?).await?;
         let clock = Arc::clone(&app.clock);
-        let registry = Registry::new(records.clone(), clock, platform.clone(), Arc::clone(&keys));
-        let registry = Arc::new(registry);
+        let registry = Arc::new(Registry::new(
+            records.clone(),
+            clock,
+            platform.clone(),
+            Arc::clone(&keys),
+            config.limits.cached_clients,
+        ));
         registry.catch_up().await?;
         keep_fresh(&registry);
         app.keep_in_snapshot(Partition::named(PARTITION), SNAPSHOT);
@@ -213,8 +218,8 @@ impl Tokens {
             trusted,
             token_cache: Arc::default(),
             max_stale_callers: config.max_stale_callers,
-            registrations: Registrations::new(limits.registrations_per_minute),
-            wrong_secrets: WrongSecrets::default(),
+            registrations: Arc::new(Registrations::new(limits.registrations_per_minute)),
+            wrong_secrets: Arc::default(),
             workers: Arc::clone(&app.workers),
             limits: Limits {
                 clients: count(config.quotas.clients),
@@ -256,6 +261,8 @@ impl Tokens {
         });
         let registry = Arc::downgrade(&self.registry);
         let (token_cache, schemas) = (Arc::clone(&self.token_cache), Arc::clone(&self.schemas));
+        let registrations = Arc::clone(&self.registrations);
+        let wrong_secrets = Arc::clone(&self.wrong_secrets);
         app.metrics.collect_memory(move || {
             let (tokens, bytes) = token_cache.size();
             let used = |kind, count, bytes| MemoryUse { kind, count, bytes };
@@ -264,6 +271,8 @@ impl Tokens {
                 used("clients", clients, None),
                 used("verified_tokens", tokens, Some(bytes)),
                 used("schemas", schemas.count(), None),
+                used("registering_addresses", registrations.addresses(), None),
+                used("wrong_secrets", wrong_secrets.pairs(), None),
             ]
         });
     }

@@ -2,7 +2,8 @@
 //!
 //! A client is read when it is first needed and cached in an [`AccessCell`] from then on; the change feed updates cells,
 //! roles and signing keys (`data/feed.rs`). A verified token in the token cache refers to the cell of its client, so that
-//! verifying it again costs no look-up, and revoking the client takes effect at once. Unknown ids are not cached.
+//! verifying it again costs no look-up, and revoking the client takes effect at once. Unknown ids are not cached, and of
+//! known ones so many at most.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -97,6 +98,8 @@ pub(super) struct Registry {
     keys: Arc<Keys>,
     roles: ArcSwap<Roles>,
     clients: RwLock<Clients>,
+    /// How many clients are cached, about.
+    max_clients: usize,
 }
 
 #[derive(Debug, Default)]
@@ -112,6 +115,7 @@ impl Registry {
         clock: Arc<dyn Clock>,
         platform: TenantId,
         keys: Arc<Keys>,
+        max_clients: usize,
     ) -> Self {
         let (store, partition) = (Arc::clone(records.store()), records.partition().clone());
         Self {
@@ -121,6 +125,7 @@ impl Registry {
             keys,
             roles: ArcSwap::default(),
             clients: RwLock::default(),
+            max_clients,
         }
     }
 
@@ -159,6 +164,7 @@ impl Registry {
             let mut clients = self.clients.write();
             // Something changed while this was read: it may have been this client.
             if clients.generation == generation {
+                clients.make_room(self.max_clients);
                 let new = || Arc::new(AccessCell::from_pointee(access));
                 let cell = clients.cells.entry(Arc::from(id)).or_insert_with(new);
                 return Ok(Some(Arc::clone(cell)));
@@ -259,6 +265,23 @@ impl Registry {
                 cached.map(|(id, _)| Arc::clone(id)).collect()
             }
         }
+    }
+}
+
+impl Clients {
+    /// Makes room for one more: of the clients that no token in memory refers to, any half will do. They are read again when
+    /// they ask.
+    fn make_room(&mut self, max: usize) {
+        if self.cells.len() < max {
+            return;
+        }
+        let mut keeps = false;
+        self.cells.retain(|_, cell| {
+            // What a token refers to must go on being told what becomes of its client.
+            let is_idle = Arc::strong_count(cell) == 1;
+            keeps ^= is_idle;
+            !is_idle || keeps
+        });
     }
 }
 

@@ -47,7 +47,8 @@ const MAX_CLAIM_FAULTS: usize = 100;
 /// How many bytes the cached schemas may take together, estimated generously.
 const MAX_COMPILED_BYTES: usize = 64 << 20;
 
-/// What a compiled schema takes for each byte of its text, estimated generously.
+/// What a compiled schema takes, and besides for each byte of its text, estimated generously.
+const BYTES_PER_SCHEMA: usize = 4 << 10;
 const BYTES_PER_TEXT: usize = 32;
 
 /// A schema that claims may be checked against.
@@ -95,7 +96,8 @@ impl Schema {
             .offline()
             .build(&schema)
             .map_err(|error| Error::Invalid(vec![fault(PATH, &error)]))?;
-        let bytes = text.len() * BYTES_PER_TEXT + patterns * 2 * of_pattern;
+        let bytes =
+            BYTES_PER_SCHEMA + text.len() * BYTES_PER_TEXT + patterns * 2 * of_pattern;
         Ok(Self { validator, bytes })
     }
 

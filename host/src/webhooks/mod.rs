@@ -5,7 +5,8 @@
 //! accepts an event in one commit with its deliveries and their jobs. `delivery/` does these jobs: a job is one attempt,
 //! whose result is written in one commit. `journal/` lists deliveries, replays them, and removes old ones. `listener/` has
 //! deliveries forwarded by a developer's own machine, which this service cannot reach. Above the rooms, `resource.rs`
-//! creates, changes and removes webhooks, `document.rs` is for the rest of this program, and `http/` for the network.
+//! creates, changes and removes webhooks, `usage.rs` tells how much of its quotas a tenant uses, `document.rs` is for the
+//! rest of this program, and `http/` for the network.
 
 mod delivery;
 mod document;
@@ -15,6 +16,7 @@ mod journal;
 mod listener;
 mod registry;
 mod resource;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +24,19 @@ use std::time::Duration;
 use self::delivery::event_cache::EventCache;
 pub use self::delivery::identity_provider::IdentityProvider;
 use self::delivery::job;
-use self::delivery::limiter::Limiters;
+use self::delivery::limiter::{Limiters, Targets};
 use self::delivery::metrics::{DeliveryMetrics, collect};
 use self::delivery::recorder::Recorder;
 use self::delivery::sender::Sender;
 use self::delivery::trial::Trials;
 use self::events::accept::FAN_OUT;
+use self::events::admission::Admission;
 use self::events::delivery::{FIRST, LATER};
 use self::events::{fan_out, publish};
 use self::journal::{release, replay, retention};
 use self::listener::LiveStreams;
 use self::registry::cache::Caches;
+pub use self::usage::Sending;
 use crate::app::App;
 use crate::data::records::Records;
 use crate::egress::Names;
@@ -53,7 +57,9 @@ pub struct Webhooks {
     app: Arc<App>,
     identity: IdentityProvider,
     caches: Caches,
+    admission: Admission,
     limiters: Limiters,
+    targets: Targets,
     sender: Sender,
     events: EventCache,
     recorder: Recorder,
@@ -68,11 +74,13 @@ impl Webhooks {
     /// # Errors
     /// When the store is unavailable, or a setting is wrong.
     pub async fn start(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Arc<Self>> {
-        let settings = &app.config.webhooks;
+        let (settings, quotas) = (&app.config.webhooks, &app.config.quotas);
         let webhooks = Arc::new(Self {
             identity: IdentityProvider::start(app).await?,
-            caches: Caches::default(),
+            caches: Caches::new(app.config.limits.cached_tenants),
+            admission: Admission::new(quotas.events_per_second, quotas.waiting_deliveries),
             limiters: Limiters::new(settings.max_in_flight),
+            targets: Targets::new(quotas.deliveries_per_target),
             sender: Sender::new(settings, names)?,
             events: EventCache::default(),
             recorder: Recorder::new(),

@@ -11,11 +11,12 @@ use uuid::Uuid;
 use super::delivery::disable::failing_key;
 use super::journal::{release, retention};
 use super::registry::body::NewWebhook;
+use super::registry::quota;
 use super::registry::secrets::{generate_key, with_secrets};
-use super::registry::webhook::{Webhook, check_room, no_webhook, webhook_key};
+use super::registry::webhook::{Webhook, no_webhook, webhook_key};
 use super::{Webhooks, listener};
 use crate::data::etag::Preconditions;
-use crate::data::records::Change;
+use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -49,26 +50,29 @@ impl Webhooks {
         tenant: &TenantId,
         new: NewWebhook,
     ) -> Result<(Webhook, bool)> {
-        let all = self.caches.of(&self.app, tenant).await?;
-        check_room(all.len())?;
-        let (settings, is_made) = with_secrets(new, None)?;
-        let now = self.app.clock.now();
-        let webhook = Webhook {
-            id: Uuid::new_v4(),
-            settings,
-            disabled: None,
-            slot: None,
-            created_at: now,
-            last_modified: now,
+        let settings = with_secrets(&new, None)?;
+        let (records, id) = (self.records(tenant), Uuid::new_v4());
+        let plan = async || {
+            let now = self.app.clock.now();
+            let webhook = Webhook {
+                id,
+                settings: settings.clone(),
+                disabled: None,
+                slot: None,
+                created_at: now,
+                last_modified: now,
+                key_changed_at: Some(now),
+            };
+            let (mut change, key) = (Change::default(), webhook_key(id));
+            quota::add_one(&records, &mut change, self.app.config.quotas.webhooks).await?;
+            change.put(&key, &webhook)?;
+            change.notify(&key);
+            retention::begin(&mut change, now);
+            Ok((change, webhook))
         };
-        let key = webhook_key(webhook.id);
-        let mut change = Change::default();
-        change.put(&key, &webhook)?;
-        change.notify(&key);
-        retention::begin(&mut change, now);
-        self.records(tenant).commit(change).await?;
+        let webhook = records.change(plan).await?;
         self.caches.catch_up(&self.app, tenant).await?;
-        Ok((webhook, is_made))
+        Ok((webhook, new.makes_key()))
     }
 
     /// Replaces a webhook; answers what it was, what it is, and whether its shared key was made here.
@@ -82,10 +86,6 @@ impl Webhooks {
         new: NewWebhook,
         preconditions: &Preconditions,
     ) -> Result<([Webhook; 2], bool)> {
-        let (settings, is_made) = {
-            let stored = self.get(tenant, id).await?;
-            with_secrets(new, Some(&stored.settings))?
-        };
         let edit = |webhook: &mut Webhook| {
             preconditions.check(Some(&webhook.etag()?))?;
             // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
@@ -93,13 +93,14 @@ impl Webhooks {
                 let detail = "a temporary webhook cannot be changed: remove it and create another";
                 return Err(Error::Conflict(detail.to_owned()));
             }
-            if settings.enabled {
+            // What the request keeps is what this commit replaces: another one may have changed it since it came.
+            webhook.settings = with_secrets(&new, Some(&webhook.settings))?;
+            if webhook.settings.enabled {
                 webhook.disabled = None;
             }
-            webhook.settings = settings.clone();
             Ok(())
         };
-        Ok((self.edit(tenant, id, edit).await?, is_made))
+        Ok((self.edit(tenant, id, edit).await?, new.makes_key()))
     }
 
     /// Gives a webhook a new shared key; answers what it was and what it is.
@@ -133,6 +134,9 @@ impl Webhooks {
             }
             let now = self.app.clock.now();
             read.record.last_modified = now;
+            if read.record.settings.shared_key != before.settings.shared_key {
+                read.record.key_changed_at = Some(now);
+            }
             change.put(&key, &read.record)?;
             change.notify(&key);
             if read.record.is_enabled() && !before.is_enabled() {
@@ -164,7 +168,7 @@ impl Webhooks {
             preconditions.check(Some(&read.record.etag()?))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
-            self.remove(&mut change, &read.record)?;
+            self.remove(&records, &mut change, &read.record).await?;
             Ok((change, read.record))
         };
         let removed = records.change(plan).await?;
@@ -174,8 +178,14 @@ impl Webhooks {
     }
 
     /// Adds to a change what removes a webhook.
-    pub(super) fn remove(&self, change: &mut Change, webhook: &Webhook) -> Result<()> {
+    pub(super) async fn remove(
+        &self,
+        records: &Records,
+        change: &mut Change,
+        webhook: &Webhook,
+    ) -> Result<()> {
         let key = webhook_key(webhook.id);
+        quota::remove_one(records, change).await?;
         change.delete(&key);
         change.delete(&failing_key(webhook.id));
         change.notify(&key);

@@ -314,6 +314,14 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> Result<Claimed, Unavailable>;
 
+    /// How many jobs a queue has, due or not and under a lease or not, counted up to `max`.
+    async fn queued(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        max: usize,
+    ) -> Result<usize, Unavailable>;
+
     /// Up to `max` partitions that have a commit and come after `after`, in the order of their names.
     async fn partitions(
         &self,

@@ -76,9 +76,21 @@ impl Saved {
 
     /// Writes the file of the partition.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
-        // Names of partitions may be longer than names of files.
-        let digest = hex::encode(Sha256::digest(&self.partition));
-        write(folder, &format!("{digest}.partition.json"), self)
+        write(folder, &name_of(&self.partition), self)
+    }
+}
+
+/// The name of a partition's file. Names of partitions may be longer than names of files.
+fn name_of(partition: &str) -> String {
+    let digest = hex::encode(Sha256::digest(partition));
+    format!("{digest}.partition.json")
+}
+
+/// Removes the file of a partition, if there is one.
+pub(crate) fn remove(folder: &Path, partition: &str) -> io::Result<()> {
+    match fs::remove_file(folder.join(name_of(partition))) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
+        _ => Ok(()),
     }
 }
 

@@ -160,6 +160,10 @@ impl Store for SnapshotStore {
         Err(self.unavailable())
     }
 
+    async fn queued(&self, _: &Partition, _: &str, _: usize) -> Result<usize, Unavailable> {
+        Err(self.unavailable())
+    }
+
     async fn partitions(&self, _: Option<&str>, _: usize) -> Result<Vec<Partition>, Unavailable> {
         Err(self.unavailable())
     }

@@ -30,6 +30,8 @@ pub struct SnapshotWriter {
     followed: Mutex<HashMap<Partition, Arc<Followed>>>,
     /// Partitions that have files of an earlier process and are not followed yet: those files may be of any age.
     awaited: Mutex<HashSet<Partition>>,
+    /// Partitions that are not followed any more, and may still have files.
+    dropped: Mutex<HashSet<Partition>>,
 }
 
 /// A partition whose records are in the snapshot.
@@ -58,6 +60,7 @@ impl SnapshotWriter {
             clock,
             followed: Mutex::default(),
             awaited: Mutex::new(saved.flatten().collect()),
+            dropped: Mutex::default(),
         });
         let weak = Arc::downgrade(&writer);
         tokio::spawn(async move {
@@ -114,6 +117,28 @@ impl SnapshotWriter {
         self.awaited.lock().remove(&partition);
     }
 
+    /// Removes the records of a partition from the snapshot.
+    pub fn remove(&self, partition: &Partition) {
+        let mut followed = self.followed.lock();
+        if followed.remove(partition).is_some() {
+            self.dropped.lock().insert(partition.clone());
+        }
+    }
+
+    /// Removes the files of partitions that are not followed any more: from here on they would be older than the others.
+    fn remove_dropped(&self) -> io::Result<()> {
+        // While this is locked, none of them is followed again and gets a file.
+        let followed = self.followed.lock();
+        let mut dropped = self.dropped.lock();
+        while let Some(partition) = dropped.iter().next().cloned() {
+            if !followed.contains_key(&partition) {
+                file::remove(&self.folder, partition.as_str())?;
+            }
+            dropped.remove(&partition);
+        }
+        Ok(())
+    }
+
     /// The partitions that have files of an earlier process and are not followed yet.
     #[must_use]
     pub fn awaited(&self) -> Vec<Partition> {
@@ -122,6 +147,7 @@ impl SnapshotWriter {
 
     /// Writes what has changed, then until when everything that is written is complete.
     fn write(&self) -> io::Result<()> {
+        self.remove_dropped()?;
         let is_complete = self.awaited.lock().is_empty();
         let followed: Vec<Arc<Followed>> = self.followed.lock().values().cloned().collect();
         let now = self.clock.now();

@@ -22,6 +22,7 @@ pub struct MeasuredStore {
     read: Verb,
     trim: Verb,
     claim: Verb,
+    queued: Verb,
     partitions: Verb,
 }
 
@@ -112,6 +113,7 @@ impl MeasuredStore {
             read: verb("read"),
             trim: verb("trim"),
             claim: verb("claim"),
+            queued: verb("queued"),
             partitions: verb("partitions"),
         })
     }
@@ -177,6 +179,16 @@ impl Store for MeasuredStore {
     ) -> Result<Claimed, Unavailable> {
         let claim = self.store.claim(partition, queue, lease, max);
         self.claim.measure(claim).await
+    }
+
+    async fn queued(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        max: usize,
+    ) -> Result<usize, Unavailable> {
+        let queued = self.store.queued(partition, queue, max);
+        self.queued.measure(queued).await
     }
 
     async fn partitions(

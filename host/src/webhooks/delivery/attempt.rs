@@ -11,14 +11,21 @@ use crate::webhooks::events::delivery::Delivery;
 use crate::webhooks::events::event::{Event, event_key};
 use crate::webhooks::registry::webhook::Webhook;
 
-/// Makes an attempt if the webhook has room.
+/// Makes an attempt if the webhook and its target have room.
 pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     let webhooks = claim.webhooks;
-    let limiter = webhooks.limiters.of(&claim.tenant, webhook.id);
+    let limiter = webhooks
+        .limiters
+        .of(&claim.tenant, webhook.id, claim.now());
     let max = webhook.settings.max_per_second;
     let admitted = limiter.admit(claim.now(), max, claim.job.has_reservation);
     let permit = match admitted.await {
         Ok(permit) => permit,
+        Err(deferral) => return claim.defer(deferral).await,
+    };
+    let url = &webhook.settings.callback_url;
+    let under_way = match webhooks.targets.enter(&claim.tenant, url, claim.now()) {
+        Ok(under_way) => under_way,
         Err(deferral) => return claim.defer(deferral).await,
     };
     let Some((mut delivery, event, failing)) = read(claim, webhook).await? else {
@@ -29,6 +36,7 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         .sender
         .send(&webhooks.identity, &webhook.settings, event, clock);
     let result = sent.await?;
+    under_way.finish(result.attempt.took());
     permit.finish(claim.now(), result.attempt.took(), result.has_succeeded());
     conclude(claim, webhook, &mut delivery, failing, &result).await
 }

@@ -10,6 +10,9 @@ use uuid::Uuid;
 
 use crate::clock::Timestamp;
 
+/// How many counts are in memory at most.
+const MAX_COUNTED: usize = 50_000;
+
 /// The records of counts: `{hour}/{webhook}/{host}`.
 pub(in crate::webhooks) const COUNTS: &str = "webhook-counts/";
 
@@ -46,6 +49,11 @@ impl HostCounts {
         }
     }
 
+    /// How many counts are in memory.
+    pub(super) fn size(&self) -> usize {
+        self.counts.len()
+    }
+
     /// Counts attempts; answers the records that have changed, by key.
     pub(super) fn add(&mut self, all: impl Iterator<Item = Counted>) -> HashMap<String, Counts> {
         let mut changed = HashMap::new();
@@ -54,6 +62,11 @@ impl HostCounts {
             if hour > self.newest_hour {
                 self.newest_hour = hour;
                 self.counts.retain(|(of, _), _| of + 1 >= hour);
+            }
+            if self.counts.len() >= MAX_COUNTED && !self.counts.contains_key(&(hour, webhook)) {
+                // What is stored stays, and is added up with the records of another host, which this one is from here on.
+                self.counts.clear();
+                self.host = Uuid::new_v4();
             }
             let counts = self.counts.entry((hour, webhook)).or_default();
             match counted.has_succeeded {
@@ -112,5 +125,22 @@ mod tests {
         assert_eq!(again.values().map(|it| it.delivered).sum::<u64>(), 2);
         host.add([attempt(9, 1, true)].into_iter());
         assert_eq!(host.counts.len(), 2, "of hours 8 and 9");
+    }
+
+    #[test]
+    fn no_attempt_is_lost_when_there_are_too_many_webhooks_to_count() {
+        let mut host = HostCounts::new();
+        let mut stored = HashMap::new();
+        for _ in 0..2 {
+            let all = (0..110_000).map(|webhook| Counted {
+                webhook: Uuid::from_u128(webhook),
+                at: Timestamp(0),
+                has_succeeded: true,
+            });
+            stored.extend(host.add(all));
+            assert!(host.counts.len() <= MAX_COUNTED);
+        }
+        let delivered: u64 = stored.values().map(|counts| counts.delivered).sum();
+        assert_eq!(delivered, 220_000);
     }
 }

@@ -1,33 +1,35 @@
 //! The events of deliveries that are in flight: each is in memory once, however many deliveries of it are sent at the same
 //! time.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use uuid::Uuid;
 
 use crate::identity::TenantId;
+use crate::load::BoundedMap;
 use crate::webhooks::events::event::Event;
 
-/// How many entries there are at least before those that are unused are dropped.
-const MIN_SWEEP: usize = 64;
+/// See the module's documentation. It has no bound of its own: there are as many as deliveries are in flight.
+#[derive(Debug)]
+pub(in crate::webhooks) struct EventCache(Mutex<Events>);
 
-/// See the module's documentation.
-#[derive(Debug, Default)]
-pub(in crate::webhooks) struct EventCache(Mutex<Entries>);
+type Events = BoundedMap<(TenantId, Uuid), Weak<Event>>;
 
-#[derive(Debug, Default)]
-struct Entries {
-    events: HashMap<(TenantId, Uuid), Weak<Event>>,
-    /// Those that are unused are dropped once there are so many.
-    sweep_at: usize,
+impl Default for EventCache {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedMap::new(usize::MAX)))
+    }
 }
 
 impl EventCache {
+    /// How many there are, with some that are unused.
+    pub(in crate::webhooks) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     /// An event, when a delivery of it is in flight.
     pub(in crate::webhooks) fn get(&self, tenant: &TenantId, key: Uuid) -> Option<Arc<Event>> {
-        let entries = self.lock();
-        entries.events.get(&(tenant.clone(), key))?.upgrade()
+        self.lock().get(&(tenant.clone(), key))?.upgrade()
     }
 
     /// Adds an event, unless it is there already; answers the one that is there.
@@ -37,12 +39,9 @@ impl EventCache {
         key: Uuid,
         event: Event,
     ) -> Arc<Event> {
-        let mut entries = self.lock();
-        if entries.events.len() >= entries.sweep_at {
-            entries.events.retain(|_, event| event.strong_count() > 0);
-            entries.sweep_at = (entries.events.len() * 2).max(MIN_SWEEP);
-        }
-        let entry = entries.events.entry((tenant.clone(), key)).or_default();
+        let mut events = self.lock();
+        let is_used = |event: &Weak<Event>| event.strong_count() > 0;
+        let entry = events.get_or_insert((tenant.clone(), key), is_used, Weak::new);
         entry.upgrade().unwrap_or_else(|| {
             let event = Arc::new(event);
             *entry = Arc::downgrade(&event);
@@ -50,7 +49,7 @@ impl EventCache {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, Events> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -80,6 +79,6 @@ mod tests {
         for number in 0..1_000 {
             drop(cache.get_or_insert(&one, Uuid::from_u128(number), event()));
         }
-        assert!(cache.lock().events.len() <= MIN_SWEEP);
+        assert!(cache.count() <= 64);
     }
 }

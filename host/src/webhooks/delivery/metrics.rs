@@ -94,7 +94,12 @@ pub(in crate::webhooks) fn collect(webhooks: &Arc<Webhooks>) {
             memory_use("webhook_tenants", tenants),
             memory_use("webhooks", all),
             memory_use("webhook_lanes", webhooks.limiters.count()),
+            memory_use("webhook_targets", webhooks.targets.count()),
+            memory_use("publishing_tenants", webhooks.admission.tenants()),
             memory_use("bearer_tokens", webhooks.identity.bearers()),
+            memory_use("webhook_counts", webhooks.recorder.counted()),
+            memory_use("webhook_events", webhooks.events.count()),
+            memory_use("webhook_listeners", webhooks.streams.count()),
         ]
     });
 }

@@ -43,6 +43,11 @@ impl Recorder {
         }))
     }
 
+    /// How many counts of attempts are in memory.
+    pub(in crate::webhooks) fn counted(&self) -> usize {
+        self.0.counts().size()
+    }
+
     /// Writes a result, and counts the attempt if one was made.
     ///
     /// # Errors
@@ -149,11 +154,15 @@ impl Shared {
 
     /// Counts attempts, and adds the counts to a change.
     fn count(&self, change: &mut Change, attempts: &[(Change, Option<Counted>)]) -> Result<()> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts();
         let counted = counts.add(attempts.iter().filter_map(|(_, counted)| *counted));
         counted
             .iter()
             .try_for_each(|(key, counts)| change.put(key, counts))
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HostCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<Partition, Vec<Waiting>>> {

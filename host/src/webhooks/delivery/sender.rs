@@ -122,7 +122,8 @@ impl Sender {
         Ok(match authorization(identity, settings).await {
             Ok(authorization) => {
                 let secrets = Secrets::new(settings, &authorization);
-                let mut headers = self.headers(settings, event, at)?;
+                let mut headers = self.headers(event)?;
+                self.sign(&mut headers, settings, event, at)?;
                 headers.insert(AUTHORIZATION, authorization);
                 Prepared::Request(headers, secrets)
             }
@@ -135,36 +136,43 @@ impl Sender {
         })
     }
 
-    /// The headers of a request but `Authorization`.
-    pub(in crate::webhooks) fn headers(
-        &self,
-        settings: &Settings,
-        event: &Event,
-        at: Timestamp,
-    ) -> Result<HeaderMap> {
+    /// The headers of a request but `Authorization` and signatures.
+    pub(in crate::webhooks) fn headers(&self, event: &Event) -> Result<HeaderMap> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, self.user_agent.clone());
         headers.insert(CORRELATION_ID, value(&event.correlation.to_string())?);
-        if let Some(key) = settings.key()? {
-            let of_data = value(&signature::sign_data(&key, event.data()?.as_bytes()))?;
-            let own = settings.signature_header.as_deref().map(str::parse);
-            let own: Option<HeaderName> = own
-                .transpose()
-                .map_err(|cause| Error::Bug(format!("a stored header name: {cause}")))?;
-            match own {
-                Some(name) => _ = headers.insert(name, of_data),
-                None => {
-                    for name in &self.signature_headers {
-                        headers.insert(name, of_data.clone());
-                    }
+        Ok(headers)
+    }
+
+    /// Adds the signatures of a request that is sent at a time, where the webhook has a key.
+    pub(in crate::webhooks) fn sign(
+        &self,
+        headers: &mut HeaderMap,
+        settings: &Settings,
+        event: &Event,
+        at: Timestamp,
+    ) -> Result<()> {
+        let Some(key) = settings.key()? else {
+            return Ok(());
+        };
+        let of_data = value(&signature::sign_data(&key, event.data()?.as_bytes()))?;
+        let own = settings.signature_header.as_deref().map(str::parse);
+        let own: Option<HeaderName> = own
+            .transpose()
+            .map_err(|cause| Error::Bug(format!("a stored header name: {cause}")))?;
+        match own {
+            Some(name) => _ = headers.insert(name, of_data),
+            None => {
+                for name in &self.signature_headers {
+                    headers.insert(name, of_data.clone());
                 }
             }
-            let (id, body) = (&event.id, event.envelope().as_bytes());
-            let of_body = signature::sign_body(&key, id, at.seconds(), body);
-            headers.insert(BODY_SIGNATURE, value(&of_body)?);
         }
-        Ok(headers)
+        let (id, body) = (&event.id, event.envelope().as_bytes());
+        let of_body = signature::sign_body(&key, id, at.seconds(), body);
+        headers.insert(BODY_SIGNATURE, value(&of_body)?);
+        Ok(())
     }
 }
 

@@ -1,29 +1,50 @@
-//! Trying out a webhook as it would be: a test event is sent to it, and nothing is stored.
+//! Trying out a webhook as it would be: a test event is sent to it, and nothing is stored. A receiver that hangs takes a
+//! permit for as long as an attempt may take, so tenants take turns, and one has at most half of the permits.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::answer::AttemptResult;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
+use crate::load::budget::Limit;
+use crate::load::semaphore::{FairSemaphore, Permit};
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::publish::ping;
 use crate::webhooks::registry::body::NewWebhook;
 use crate::webhooks::registry::secrets::with_secrets;
 
 /// How many webhooks are tried out at once on this host.
-const MAX_TRIALS: usize = 32;
+const LIMIT: Limit = Limit::half_each(32);
+
+/// How long a request waits for its turn.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// As many permits as webhooks may be tried out at once.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Trials(Semaphore);
+pub(in crate::webhooks) struct Trials(Arc<FairSemaphore<TenantId>>);
 
 impl Default for Trials {
     fn default() -> Self {
-        Self(Semaphore::new(MAX_TRIALS))
+        Self(FairSemaphore::new(LIMIT))
+    }
+}
+
+impl Trials {
+    async fn permit(&self, tenant: &TenantId) -> Result<Permit<TenantId>> {
+        let permit = timeout(MAX_WAIT, self.0.acquire(tenant.clone())).await;
+        permit.ok().flatten().ok_or_else(|| {
+            let Limit { all, each } = LIMIT;
+            Error::TooMany {
+                detail: format!(
+                    "too many webhooks are being tried out: at most {all} at once, {each} of them of one tenant"
+                ),
+                retry_after: Duration::from_secs(1),
+            }
+        })
     }
 }
 
@@ -38,17 +59,13 @@ impl Webhooks {
         new: NewWebhook,
         correlation: Uuid,
     ) -> Result<AttemptResult> {
-        let too_many = |_| Error::TooMany {
-            detail: "too many webhooks are being tried out".to_owned(),
-            retry_after: Duration::from_secs(1),
-        };
-        let _permit = self.trials.0.try_acquire().map_err(too_many)?;
+        let _permit = self.trials.permit(tenant).await?;
         let stored = match new.id {
             Some(id) => Some(self.get(tenant, id).await?),
             None => None,
         };
         let stored = stored.as_ref().map(|webhook| &webhook.settings);
-        let (settings, _) = with_secrets(new, stored)?;
+        let settings = with_secrets(&new, stored)?;
         let clock = self.app.clock.as_ref();
         let event = ping(clock.now(), correlation);
         let event = event.to_event(Uuid::new_v4(), &self.app.config.webhooks)?;

@@ -191,6 +191,13 @@ impl Delivery {
         self.attempts.push(attempt);
     }
 
+    /// When the newest attempt was made that its receiver has answered.
+    pub(in crate::webhooks) fn answered_at(&self) -> Option<Timestamp> {
+        let mut newest_first = self.attempts.iter().rev();
+        let answered = newest_first.find(|attempt| attempt.status.is_some());
+        answered.map(|attempt| attempt.at)
+    }
+
     /// Ends it.
     pub(in crate::webhooks) fn end(&mut self, status: Status, now: Timestamp) {
         (self.status, self.updated_at, self.next_attempt_at) = (status, now, None);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::admission::NO_ROOM;
 use super::event::{Event, event_key};
 use crate::data::records::Change;
 use crate::error::{Error, Result};
@@ -13,7 +14,8 @@ use crate::jobs::Work;
 use crate::webhooks::Webhooks;
 use crate::webhooks::registry::cache::wanting;
 
-/// Creates deliveries. The job names the webhooks that are left, or none when it is to look for those that want the event.
+/// Creates deliveries, once there is room for them. The job names the webhooks that are left, or none when it is to look for
+/// those that want the event.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
@@ -23,19 +25,24 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let (Some(tenant), Ok(id)) = (tenant, Uuid::try_parse(&work.job.id)) else {
         return Err(Error::Bug(format!("{} is not an event", work.job.id)));
     };
-    let key = event_key(id);
+    let (key, now) = (event_key(id), webhooks.app.clock.now());
     let mut change = Change::default();
+    if !webhooks.has_room(&tenant).await? {
+        work.settle_until(&mut change, now.plus(NO_ROOM));
+        return records.commit(change).await.map(drop);
+    }
     work.settle(&mut change);
     if let Some(event) = records.get::<Event>(&key).await? {
         let event = event.record;
         let left = match work.job.body.is_empty() {
             true => {
                 let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
-                wanting(all.values(), &event.event_type).collect()
+                let wanted: Vec<Uuid> = wanting(all.values(), &event.event_type).collect();
+                webhooks.admission.add(&tenant, wanted.len(), now);
+                wanted
             }
             false => read(&work.job.body)?,
         };
-        let now = webhooks.app.clock.now();
         match left.is_empty() {
             true => change.delete(&key),
             false => {

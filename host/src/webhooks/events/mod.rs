@@ -1,9 +1,10 @@
-//! Events: the request that publishes one (`body.rs`), what it becomes (`publish.rs`, `event.rs`, `accepted_id.rs`), and
-//! the commit that accepts it (`accept.rs`) with its deliveries (`delivery.rs`, `delivery_id.rs`), some of which a job
-//! creates afterwards (`fan_out.rs`).
+//! Events: the request that publishes one (`body.rs`), how many there may be (`admission.rs`), what it becomes
+//! (`publish.rs`, `event.rs`, `accepted_id.rs`), and the commit that accepts it (`accept.rs`) with its deliveries
+//! (`delivery.rs`, `delivery_id.rs`), some of which a job creates afterwards (`fan_out.rs`).
 
 pub(super) mod accept;
 pub(super) mod accepted_id;
+pub(super) mod admission;
 pub(super) mod body;
 pub(super) mod delivery;
 pub(super) mod delivery_id;

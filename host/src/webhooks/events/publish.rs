@@ -1,6 +1,7 @@
 //! Publishing: events that a caller sends, those of the service's own features, and test events.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use serde_json::json;
@@ -47,15 +48,17 @@ impl Webhooks {
     /// further effect.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when another event was accepted with its id; when the store is unavailable.
+    /// [`Error::Conflict`] when another event was accepted with its id; [`Error::TooMany`] when the tenant publishes too
+    /// often, or too many of its deliveries wait; when the store is unavailable.
     pub(in crate::webhooks) async fn publish(
         &self,
         tenant: &TenantId,
         event: &NewEvent,
     ) -> Result<Published> {
+        self.admission.count_event(tenant, self.app.clock.now())?;
         let all = self.caches.of(&self.app, tenant).await?;
         let wanted: Vec<Uuid> = wanting(all.values(), &event.event_type).collect();
-        let records = self.records(tenant);
+        let (records, is_admitted) = (self.records(tenant), AtomicBool::new(false));
         let plan = async || {
             let mut change = Change::default();
             let now = self.app.clock.now();
@@ -75,10 +78,14 @@ impl Webhooks {
                     .unwrap_or_else(|| Uuid::new_v4().to_string());
                 return Ok((Change::default(), Published { id, deliveries: 0 }));
             }
+            let deliveries = wanted.len();
+            if !is_admitted.load(Ordering::Relaxed) {
+                self.admit(tenant, deliveries).await?;
+                is_admitted.store(true, Ordering::Relaxed);
+            }
             let id = self
                 .accept(&mut change, tenant, event, &wanted, now)?
                 .event_id;
-            let deliveries = wanted.len();
             Ok((change, Published { id, deliveries }))
         };
         records.change(plan).await
@@ -87,7 +94,7 @@ impl Webhooks {
     /// Sends a test event to a webhook; answers the event's id and the delivery's.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] while it is disabled; when the store is unavailable.
+    /// [`Error::NotFound`]; [`Error::Conflict`] while it is disabled; [`Error::TooMany`]; when the store is unavailable.
     pub(in crate::webhooks) async fn ping(
         &self,
         tenant: &TenantId,
@@ -99,6 +106,8 @@ impl Webhooks {
             return Err(Error::Conflict(detail.to_owned()));
         }
         let now = self.app.clock.now();
+        self.admission.count_event(tenant, now)?;
+        self.admit(tenant, 1).await?;
         let (mut change, event) = (Change::default(), ping(now, correlation));
         let accepted = self.accept(&mut change, tenant, &event, &[webhook], now)?;
         let delivery = accepted.first_delivery;

@@ -194,7 +194,8 @@ pub(super) async fn details(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) ->
     })
 }
 
-/// The request of the last attempt, or of the next one if there was none.
+/// The request that is sent, with its signatures once the receiver has answered it. A signature proves that this service
+/// has sent a request, so reading the journal must not make one for a request that was never sent.
 async fn request(
     webhooks: &Webhooks,
     records: &Records,
@@ -206,9 +207,11 @@ async fn request(
     };
     let event = event.record;
     let settings = &webhook.settings;
-    let now = webhooks.app.clock.now();
-    let at = delivery.attempts.last().map_or(now, |attempt| attempt.at);
-    let sent = webhooks.sender.headers(settings, &event, at)?;
+    let mut sent = webhooks.sender.headers(&event)?;
+    let answered = delivery.answered_at();
+    if let Some(at) = answered.filter(|at| webhook.has_had_its_key_since(*at)) {
+        webhooks.sender.sign(&mut sent, settings, &event, at)?;
+    }
     let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
     let mut headers: BTreeMap<String, String> = sent
         .iter()

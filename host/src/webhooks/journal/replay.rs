@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
+use crate::webhooks::events::admission::NO_ROOM;
 use crate::webhooks::events::delivery::{Delivery, Job, LATER, Status};
 use crate::webhooks::events::delivery_id::{DELIVERY, DeliveryId, time_ordered_id};
 use crate::webhooks::registry::webhook::Webhook;
@@ -62,7 +63,8 @@ impl Webhooks {
     /// Replays a delivery.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] when its webhook takes nothing.
+    /// [`Error::NotFound`]; [`Error::Conflict`] when its webhook takes nothing; [`Error::TooMany`] when too many deliveries
+    /// wait.
     pub(in crate::webhooks) async fn replay(&self, tenant: &TenantId, id: Uuid) -> Result<Entry> {
         let id = DeliveryId(id);
         let records = self.app.records(tenant.partition());
@@ -75,6 +77,9 @@ impl Webhooks {
             let webhook = webhook.ok_or_else(|| refused("its webhook was deleted"))?;
             if !webhook.is_enabled() {
                 return Err(refused("its webhook is disabled: enable it first"));
+            }
+            if read.record.status.is_final() {
+                self.admit(tenant, 1).await?;
             }
             let mut change = Change::default();
             requeue(&mut change, id, &mut read, self.app.clock.now())?;
@@ -136,7 +141,7 @@ impl Webhooks {
     }
 }
 
-/// Replays the next page.
+/// Replays the next page, once there is room for it.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
@@ -147,27 +152,35 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
         return Err(Error::Bug(format!("{} is not a replay", work.job.id)));
     };
     let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
+    let has_room = webhooks.has_room(&tenant).await?;
     let key = replay_key(id);
     let plan = async || {
-        let mut change = Change::default();
+        let (mut change, now) = (Change::default(), webhooks.app.clock.now());
+        if !has_room {
+            work.settle_until(&mut change, now.plus(NO_ROOM));
+            return Ok((change, 0));
+        }
         let Some(mut replay) = records.get::<Replay>(&key).await? else {
             work.settle(&mut change);
-            return Ok((change, ()));
+            return Ok((change, 0));
         };
         let is_open = |webhook: &Uuid| {
             all.get(webhook)
                 .is_some_and(|it: &Arc<Webhook>| it.is_enabled())
         };
-        let now = webhooks.app.clock.now();
+        let before = replay.record.replayed;
         page(&records, &mut change, &mut replay.record, is_open, now).await?;
         change.put(&key, &replay.record)?;
         match replay.record.is_done {
             true => work.settle(&mut change),
             false => work.settle_until(&mut change, now),
         }
-        Ok((change, ()))
+        Ok((change, replay.record.replayed - before))
     };
-    records.change(plan).await
+    let count = usize::try_from(records.change(plan).await?).unwrap_or(usize::MAX);
+    let now = webhooks.app.clock.now();
+    webhooks.admission.add(&tenant, count, now);
+    Ok(())
 }
 
 async fn page(

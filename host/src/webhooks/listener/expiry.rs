@@ -109,7 +109,7 @@ async fn remove(
         let read = records.get::<Webhook>(&key).await?;
         if let Some(read) = &read {
             change.expect(&key, Some(read));
-            webhooks.remove(&mut change, &read.record)?;
+            webhooks.remove(records, &mut change, &read.record).await?;
         }
         Ok((change, read.map(|read| read.record)))
     };

@@ -18,6 +18,11 @@ pub(super) struct LiveStream {
 }
 
 impl LiveStreams {
+    /// How many there are.
+    pub(in crate::webhooks) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Notes a new stream of a webhook.
     pub(super) fn begin(&self, webhook: Uuid) -> LiveStream {
         let id = Uuid::new_v4();

@@ -26,9 +26,10 @@ pub(super) use self::live::LiveStreams;
 pub(super) use self::stream::Offered;
 use super::Webhooks;
 use super::journal::retention;
+use super::registry::quota;
 use super::registry::secrets::generate_key;
 use super::registry::slot::{SLOTS, Slot, SlotHolder};
-use super::registry::webhook::{Authentication, Settings, Webhook, check_room, webhook_key};
+use super::registry::webhook::{Authentication, Settings, Webhook, webhook_key};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
@@ -53,7 +54,6 @@ impl Webhooks {
     /// # Errors
     /// [`Error::Conflict`] when there are too many; when the store is unavailable.
     pub(super) async fn listen(&self, tenant: &TenantId, new: NewListener) -> Result<Created> {
-        check_room(self.caches.of(&self.app, tenant).await?.len())?;
         let key_is_made = new.shared_key.is_none();
         let shared_key = match new.shared_key {
             Some(given) => given,
@@ -80,8 +80,10 @@ impl Webhooks {
                 slot: Some(slot),
                 created_at: now,
                 last_modified: now,
+                key_changed_at: Some(now),
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
+            quota::add_one(&records, &mut change, self.app.config.quotas.webhooks).await?;
             change.expect(&slot.key(), None::<&Versioned<SlotHolder>>);
             let holder = SlotHolder {
                 webhook: id,

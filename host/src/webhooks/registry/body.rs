@@ -65,6 +65,13 @@ pub(in crate::webhooks) struct NewWebhook {
     pub(in crate::webhooks) id: Option<Uuid>,
 }
 
+impl NewWebhook {
+    /// Whether a shared key is made for it, which its answer then shows.
+    pub(in crate::webhooks) fn makes_key(&self) -> bool {
+        self.key == SharedKeyChange::Generate
+    }
+}
+
 /// What a request does to the shared key.
 #[derive(Debug, PartialEq)]
 pub(in crate::webhooks) enum SharedKeyChange {

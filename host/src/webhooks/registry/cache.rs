@@ -22,10 +22,15 @@ use crate::store::Entry;
 pub(in crate::webhooks) type Webhooks = BTreeMap<Uuid, Arc<Webhook>>;
 
 /// The webhooks of the tenants that were asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::webhooks) struct Caches(RwLock<PerTenant<Cache>>);
 
 impl Caches {
+    /// For so many tenants with webhooks, about.
+    pub(in crate::webhooks) fn new(max: usize) -> Self {
+        Self(RwLock::new(PerTenant::new(max)))
+    }
+
     /// The webhooks of a tenant, fresh enough to be used; read from the store the first time.
     pub(in crate::webhooks) async fn of(
         &self,
@@ -75,10 +80,11 @@ impl Caches {
         });
         cache.catch_up().await?;
         let mut caches = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(caches.get_or_insert(tenant, || {
+        let (cache, _) = caches.get_or_insert(tenant, || {
             keep_fresh(&cache);
             cache
-        }))
+        });
+        Ok(cache)
     }
 }
 

@@ -7,15 +7,15 @@ use super::body::{NewWebhook, SharedKeyChange};
 use super::webhook::{Authentication, Secret, Settings};
 use crate::error::{Error, Result};
 
-/// What a request sets, with the secrets that are stored where it keeps them; whether a shared key was made.
+/// What a request sets, with the secrets that are stored where it keeps them, and a shared key where it asks for one.
 ///
 /// # Errors
 /// [`Error::Invalid`] when the stored password is asked for and there is none for that receiver.
 pub(in crate::webhooks) fn with_secrets(
-    new: NewWebhook,
+    new: &NewWebhook,
     stored: Option<&Settings>,
-) -> Result<(Settings, bool)> {
-    let mut settings = new.settings;
+) -> Result<Settings> {
+    let mut settings = new.settings.clone();
     if new.keeps_password {
         // A caller who may write webhooks could have it sent to a receiver of their own otherwise.
         let receiver = settings.receiver();
@@ -29,14 +29,13 @@ pub(in crate::webhooks) fn with_secrets(
             *password = stored_password;
         }
     }
-    let is_made = new.key == SharedKeyChange::Generate;
-    settings.shared_key = match new.key {
+    settings.shared_key = match &new.key {
         SharedKeyChange::Keep => stored.and_then(|stored| stored.shared_key.clone()),
         SharedKeyChange::Remove => None,
         SharedKeyChange::Generate => Some(generate_key()?),
-        SharedKeyChange::Set(key) => Some(key),
+        SharedKeyChange::Set(key) => Some(key.clone()),
     };
-    Ok((settings, is_made))
+    Ok(settings)
 }
 
 /// A shared key of 256 random bits, as text.

@@ -16,9 +16,6 @@ use crate::error::{Error, Result};
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
 
-/// How many webhooks a tenant may have.
-const MAX_WEBHOOKS: usize = 1_000;
-
 /// The key of a webhook's record.
 pub(in crate::webhooks) fn webhook_key(id: Uuid) -> String {
     format!("{WEBHOOK}{id}")
@@ -43,6 +40,9 @@ pub(in crate::webhooks) struct Webhook {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub last_modified: Timestamp,
+    /// When its shared key was last changed; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_changed_at: Option<Timestamp>,
 }
 
 /// What the owner of a webhook sets.
@@ -132,6 +132,11 @@ impl Webhook {
         etag::of_json(&self.answer())
     }
 
+    /// Whether the shared key that it has now is the one that signed at a time.
+    pub(in crate::webhooks) fn has_had_its_key_since(&self, at: Timestamp) -> bool {
+        self.key_changed_at.unwrap_or(self.last_modified) <= at
+    }
+
     /// The webhook as it is answered.
     pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
         let settings = &self.settings;
@@ -186,18 +191,6 @@ impl DisabledReason {
             Self::Failing => "FAILING",
         }
     }
-}
-
-/// Whether a tenant that has so many webhooks may have another one.
-///
-/// # Errors
-/// [`Error::Conflict`] if not.
-pub(in crate::webhooks) fn check_room(count: usize) -> Result<()> {
-    if count < MAX_WEBHOOKS {
-        return Ok(());
-    }
-    let detail = format!("a tenant has at most {MAX_WEBHOOKS} webhooks");
-    Err(Error::Conflict(detail))
 }
 
 pub(in crate::webhooks) fn no_webhook() -> Error {

@@ -155,6 +155,18 @@ pub(super) fn next_due(db: &Connection, partition: i64, queue: &str) -> Result<O
     }
 }
 
+/// How many jobs a queue has, counted up to `max`.
+pub(super) fn count(db: &Connection, partition: i64, queue: &str, max: usize) -> Result<usize> {
+    // That index has no bodies.
+    let count: i64 = db
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_by_due \
+             WHERE queue = (SELECT id FROM queues WHERE partition = ? AND name = ?) LIMIT ?)",
+        )?
+        .query_row(params![partition, queue, limit(max)], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 fn first_due(db: &Connection, queue: i64) -> Result<Option<Timestamp>> {
     let due: Option<Number> = db
         .prepare_cached("SELECT due FROM jobs WHERE queue = ? ORDER BY due LIMIT 1")?

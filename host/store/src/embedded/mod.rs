@@ -288,6 +288,19 @@ impl Store for EmbeddedStore {
         Ok(self.submit(claim, Request::Claim).await?)
     }
 
+    async fn queued(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        max: usize,
+    ) -> Result<usize, Unavailable> {
+        let (partition, queue) = (partition.clone(), queue.to_owned());
+        self.read_from(max, move |db| {
+            jobs::count(db, number(db, &partition)?, &queue, max)
+        })
+        .await
+    }
+
     async fn partitions(
         &self,
         after: Option<&str>,

@@ -169,6 +169,18 @@ impl Store for MemoryStore {
         Ok(self.with_partition_mut(partition, |contents| contents.claim(queue, lease, max, now)))
     }
 
+    async fn queued(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        max: usize,
+    ) -> Result<usize, Unavailable> {
+        let count = self.with_partition(partition, |contents| {
+            contents.queues.get(queue).map_or(0, BTreeMap::len)
+        });
+        Ok(count.min(max))
+    }
+
     async fn partitions(
         &self,
         after: Option<&str>,

@@ -273,6 +273,21 @@ impl Store for RedisStore {
         Err(Unavailable(CLOCK_JUMPS.to_owned()))
     }
 
+    async fn queued(
+        &self,
+        partition: &Partition,
+        queue: &str,
+        max: usize,
+    ) -> Result<usize, Unavailable> {
+        let keys = self.shared.keyspace.partition(partition);
+        let mut command = redis::cmd("ZCARD");
+        command.arg(keys.key_of("due", queue).as_ref());
+        let request = Request::command(command);
+        let reply = self.shared.send_idempotent(keys.slot, &request).await?;
+        let count = reply::count(reply).ok_or_else(reply::unexpected)?;
+        Ok(count.min(max))
+    }
+
     async fn partitions(
         &self,
         after: Option<&str>,

@@ -47,6 +47,14 @@ pub(super) fn slice(reply: Value) -> Option<(Position, Position, Vec<Message>)> 
     ))
 }
 
+/// How many there are.
+pub(super) fn count(reply: Value) -> Option<usize> {
+    match reply {
+        Value::Int(count) => usize::try_from(count).ok(),
+        _ => None,
+    }
+}
+
 /// How many messages were dropped, and whether there may be more.
 pub(super) fn trimmed(reply: Value) -> Option<(usize, bool)> {
     match array(reply)?.as_slice() {

@@ -4,10 +4,13 @@
 //! A limiter is in memory, one a webhook and host. A delivery is sent at once, or waits a moment for those before it, or
 //! is put off until there is expected to be room (`pacing.rs`): no delivery of a webhook holds a permit that others could
 //! use. While a webhook does not answer (`breaker.rs`), its deliveries are tried again one by one, and those of all
-//! such webhooks of a tenant no more often than those of one.
+//! such webhooks of a tenant no more often than those of one. A limiter that was not used for a while is dropped: its
+//! webhook may have been removed on another host. Where many webhooks have one receiver, `targets.rs` limits all of them.
 
 mod breaker;
 mod pacing;
+mod room;
+mod targets;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -19,14 +22,25 @@ use uuid::Uuid;
 
 pub(in crate::webhooks) use self::breaker::BreakerState;
 use self::pacing::{MAX_WAIT, Pacing};
+pub(in crate::webhooks) use self::targets::Targets;
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
+
+/// After how long without a delivery a limiter is dropped: longer than a breaker is open.
+const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// The limiters of this host.
 #[derive(Debug)]
 pub(in crate::webhooks) struct Limiters {
     max_in_flight: usize,
-    tenants: Mutex<HashMap<TenantId, TenantLimiters>>,
+    tenants: Mutex<Tenants>,
+}
+
+#[derive(Debug, Default)]
+struct Tenants {
+    by_id: HashMap<TenantId, TenantLimiters>,
+    /// When idle limiters were last dropped.
+    swept: Timestamp,
 }
 
 /// The limiters of a tenant.
@@ -69,16 +83,22 @@ impl Limiters {
         }
     }
 
-    /// The limiter of a webhook.
-    pub(in crate::webhooks) fn of(&self, tenant: &TenantId, webhook: Uuid) -> Arc<Limiter> {
+    /// The limiter of a webhook that something is to be sent to now.
+    pub(in crate::webhooks) fn of(
+        &self,
+        tenant: &TenantId,
+        webhook: Uuid,
+        now: Timestamp,
+    ) -> Arc<Limiter> {
         let mut tenants = self.lock();
-        let of_tenant = tenants.entry(tenant.clone()).or_default();
+        tenants.drop_idle(now);
+        let of_tenant = tenants.by_id.entry(tenant.clone()).or_default();
         let TenantLimiters {
             webhooks,
             not_closed,
         } = of_tenant;
         let limiter = webhooks.entry(webhook).or_insert_with(|| {
-            let pacing = Pacing::new(self.max_in_flight, Arc::clone(not_closed));
+            let pacing = Pacing::new(self.max_in_flight, Arc::clone(not_closed), now);
             Arc::new(Limiter {
                 permits: Arc::new(Semaphore::new(self.max_in_flight)),
                 pacing: Mutex::new(pacing),
@@ -102,7 +122,8 @@ impl Limiters {
     /// How many there are.
     pub(in crate::webhooks) fn count(&self) -> usize {
         let tenants = self.lock();
-        tenants.values().map(|tenant| tenant.webhooks.len()).sum()
+        let tenants = tenants.by_id.values();
+        tenants.map(|tenant| tenant.webhooks.len()).sum()
     }
 
     /// The breaker of a webhook; one that nothing was sent to is closed.
@@ -116,22 +137,36 @@ impl Limiters {
     /// Forgets what was known about a webhook that was changed or removed: it may be another receiver by now.
     pub(in crate::webhooks) fn forget(&self, tenant: &TenantId, webhook: Uuid) {
         let mut tenants = self.lock();
-        let Some(of_tenant) = tenants.get_mut(tenant) else {
+        let Some(of_tenant) = tenants.by_id.get_mut(tenant) else {
             return;
         };
         of_tenant.webhooks.remove(&webhook);
         if of_tenant.webhooks.is_empty() {
-            tenants.remove(tenant);
+            tenants.by_id.remove(tenant);
         }
     }
 
     fn known(&self, tenant: &TenantId, webhook: Uuid) -> Option<Arc<Limiter>> {
         let tenants = self.lock();
-        tenants.get(tenant)?.webhooks.get(&webhook).map(Arc::clone)
+        let of_tenant = tenants.by_id.get(tenant)?;
+        of_tenant.webhooks.get(&webhook).map(Arc::clone)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, TenantLimiters>> {
+    fn lock(&self) -> MutexGuard<'_, Tenants> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tenants {
+    fn drop_idle(&mut self, now: Timestamp) {
+        if now.since(self.swept) < IDLE {
+            return;
+        }
+        self.swept = now;
+        self.by_id.retain(|_, tenant| {
+            tenant.webhooks.retain(|_, limiter| !limiter.is_idle(now));
+            !tenant.webhooks.is_empty()
+        });
     }
 }
 
@@ -165,6 +200,11 @@ impl Limiter {
             is_probe,
             is_finished: false,
         })
+    }
+
+    /// Whether nothing is known by it that still matters.
+    fn is_idle(self: &Arc<Self>, now: Timestamp) -> bool {
+        Arc::strong_count(self) == 1 && now.since(self.pacing().last_used()) >= IDLE
     }
 
     fn pacing(&self) -> MutexGuard<'_, Pacing> {
@@ -232,7 +272,7 @@ mod tests {
         let tenant = TenantId::new("acme");
         #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
         let tenant = tenant.unwrap();
-        Limiters::new(max_in_flight).of(&tenant, Uuid::nil())
+        Limiters::new(max_in_flight).of(&tenant, Uuid::nil(), START)
     }
 
     async fn permit(limiter: &Arc<Limiter>, now: Timestamp) -> Option<Permit> {
@@ -274,7 +314,7 @@ mod tests {
             .chain([(&other, webhooks[0])])
         {
             for _ in 0..OPENS_AFTER {
-                fail(&limiters.of(tenant, webhook), START).await;
+                fail(&limiters.of(tenant, webhook, START), START).await;
             }
         }
         let times = |tenant, webhook| {
@@ -298,7 +338,7 @@ mod tests {
 
         // One is back, and one was changed.
         let later = START.plus(MIN_PAUSE);
-        if let Some(probe) = permit(&limiters.of(&acme, webhooks[0]), later).await {
+        if let Some(probe) = permit(&limiters.of(&acme, webhooks[0], later), later).await {
             probe.finish(later, Duration::from_millis(5), true);
         }
         limiters.forget(&acme, webhooks[1]);
@@ -308,6 +348,25 @@ mod tests {
             times(&acme, webhooks[2]),
             [9, 10, 11].map(|times| SPACING * times)
         );
+    }
+
+    #[tokio::test]
+    async fn a_limiter_is_dropped_when_it_was_not_used_for_a_while() {
+        let limiters = Limiters::new(8);
+        #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+        let tenants = [0, 1, 2].map(|at| TenantId::new(&format!("tenant-{at}")).unwrap());
+        for (number, tenant) in (0..10_000).zip(tenants.iter().cycle()) {
+            let limiter = limiters.of(tenant, Uuid::from_u128(number), START);
+            fail(&limiter, START).await;
+        }
+        assert_eq!(limiters.count(), 10_000);
+        let [slow, late] = [1, 2].map(Uuid::from_u128);
+        let held = limiters.of(&tenants[1], slow, START);
+        let next = START.plus(IDLE / 2);
+        assert_eq!(limiters.next_try(&tenants[2], late, next), next);
+        limiters.of(&tenants[0], Uuid::nil(), START.plus(IDLE));
+        assert_eq!(limiters.count(), 3, "one in use, one used lately, a new one");
+        drop(held);
     }
 
     #[tokio::test]

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use super::Deferral;
 use super::breaker::CircuitBreaker;
+use super::room::Room;
 use crate::clock::Timestamp;
-
-/// How long a delivery is expected to take before any has.
-const EXPECTED: Duration = Duration::from_millis(20);
 
 /// How long a delivery waits for those before it; what would take longer is put off.
 pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
@@ -25,30 +23,31 @@ const BURST: Duration = Duration::from_millis(100);
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Pacing {
-    max_in_flight: u32,
     breaker: CircuitBreaker,
     /// How many breakers of the tenant are not closed.
     not_closed: Arc<AtomicU32>,
     waiting: u32,
-    /// How long deliveries have taken lately.
-    average: Duration,
-    /// When the next delivery that is put off will find room.
-    next_room: Timestamp,
+    room: Room,
     /// When the next delivery may be sent within the rate.
     next_in_rate: Timestamp,
+    last_used: Timestamp,
 }
 
 impl Pacing {
-    pub(super) fn new(max_in_flight: usize, not_closed: Arc<AtomicU32>) -> Self {
+    pub(super) fn new(max_in_flight: usize, not_closed: Arc<AtomicU32>, now: Timestamp) -> Self {
         Self {
-            max_in_flight: u32::try_from(max_in_flight).unwrap_or(u32::MAX).max(1),
             breaker: CircuitBreaker::default(),
             not_closed,
             waiting: 0,
-            average: EXPECTED,
-            next_room: Timestamp(0),
+            room: Room::new(max_in_flight),
             next_in_rate: Timestamp(0),
+            last_used: now,
         }
+    }
+
+    /// When it was last asked about a delivery, or told of one.
+    pub(super) const fn last_used(&self) -> Timestamp {
+        self.last_used
     }
 
     pub(super) const fn breaker(&self) -> &CircuitBreaker {
@@ -79,8 +78,7 @@ impl Pacing {
                 return Err(Deferral::reserved(at));
             }
         }
-        let wait = self.average * (self.waiting / self.max_in_flight);
-        if wait > MAX_WAIT {
+        if self.room.wait_behind(self.waiting) > MAX_WAIT {
             return Err(Deferral::reserved(self.room(now)));
         }
         self.waiting += 1;
@@ -94,17 +92,16 @@ impl Pacing {
 
     /// When a delivery that is put off now will find room.
     pub(super) fn room(&mut self, now: Timestamp) -> Timestamp {
-        let at = self.next_room.max(now.plus(self.average));
-        self.next_room = at.plus(self.average / self.max_in_flight);
-        at
+        self.room.reserve(now)
     }
 
     /// Until when the next delivery is put off since the webhook does not answer; `None` when it may be sent, at least as
     /// a probe.
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
-        let at = self.next_room.max(self.breaker.blocks_until(now)?);
-        self.next_room = at.plus(SPACING * self.not_closed.load(Ordering::Relaxed).max(1));
-        Some(at)
+        self.last_used = now;
+        let earliest = self.breaker.blocks_until(now)?;
+        let spacing = SPACING * self.not_closed.load(Ordering::Relaxed).max(1);
+        Some(self.room.reserve_after(earliest, spacing))
     }
 
     /// Notes how a delivery ended.
@@ -115,9 +112,10 @@ impl Pacing {
         has_succeeded: bool,
         is_probe: bool,
     ) {
-        self.average = (self.average * 7 + took) / 8;
+        self.last_used = now;
+        self.room.took(took);
         if has_succeeded {
-            self.next_room = Timestamp(0);
+            self.room.clear();
             self.change_breaker(CircuitBreaker::succeeded);
         } else {
             self.change_breaker(|breaker| breaker.failed(is_probe, now));

@@ -1,0 +1,41 @@
+//! Usage: how much of its quotas of webhooks, events and deliveries a tenant uses.
+
+use serde::Serialize;
+
+use super::Webhooks;
+use super::registry::quota;
+use crate::data::quota::Usage;
+use crate::error::Result;
+use crate::identity::TenantId;
+
+/// How much a tenant sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sending {
+    /// Its webhooks, temporary ones included.
+    pub webhooks: Usage,
+    /// The events that it has published in the last second, on this host.
+    pub events_per_second: Usage,
+    /// Its deliveries that are not at their end.
+    pub waiting_deliveries: Usage,
+    /// Its deliveries that are under way from this host, to the target that has most of them.
+    pub deliveries_per_target: Usage,
+}
+
+impl Webhooks {
+    /// How much a tenant sends.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn usage(&self, tenant: &TenantId) -> Result<Sending> {
+        let quotas = &self.app.config.quotas;
+        let webhooks = quota::used(&self.records(tenant)).await?;
+        let under_way = self.targets.most(tenant);
+        Ok(Sending {
+            webhooks: Usage::of(webhooks, quotas.webhooks),
+            events_per_second: self.admission.events(tenant, self.app.clock.now()),
+            waiting_deliveries: self.waiting(tenant).await?,
+            deliveries_per_target: Usage::of(under_way, quotas.deliveries_per_target),
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! What requests make a host keep in memory: ten thousand of it leave no more than its bound, and what is let go is dropped.
+//! How much it is in MB is for `tests/hostile/run.mjs` to print.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tillgate::clock::{StoppedClock, SystemClock};
+use tillgate::conditions::Owner;
+use tillgate::config::Config;
+use tillgate::data::etag::Preconditions;
+use tillgate::identity::TenantId;
+use tillgate::store::MemoryStore;
+use tillgate_engine::condition::ConditionId;
+
+use crate::metrics::scrape_until;
+use crate::support::host::{Host, token};
+use crate::support::receiver::Receiver;
+use crate::webhooks::shop::{START, TYPE, local, settings};
+
+/// How many of each thing are made.
+const MANY: usize = 10_000;
+
+/// How many tenants without data stay in memory at most.
+const EMPTY: f64 = 2_001.0;
+
+async fn host(configure: impl FnOnce(&mut Config)) -> (Host, Arc<StoppedClock>) {
+    let clock = Arc::new(StoppedClock::at(START));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let host = Host::start_configured(store, clock.clone(), configure).await;
+    (host, clock)
+}
+
+fn tenant(number: usize) -> TenantId {
+    TenantId::new(&format!("tenant-{number}")).unwrap()
+}
+
+fn event(name: &str) -> Vec<u8> {
+    json!({ "type": name, "data": 1 }).to_string().into_bytes()
+}
+
+fn webhook(url: &str) -> Vec<u8> {
+    settings(url, json!({})).to_string().into_bytes()
+}
+
+/// How many there are in memory of some kinds, once the first of them is as it must be.
+async fn held<const N: usize>(
+    host: &Host,
+    kinds: [&str; N],
+    is_there: impl Fn(f64) -> bool,
+) -> [f64; N] {
+    let objects = "tillgate_memory_objects";
+    let scrape = scrape_until(&host.url, |it| is_there(it.sum(objects, &[("kind", kinds[0])])));
+    let scrape = scrape.await;
+    kinds.map(|kind| scrape.sum(objects, &[("kind", kind)]))
+}
+
+#[tokio::test]
+async fn of_tenants_that_were_only_named_few_stay() {
+    let (host, clock) = host(|_| ()).await;
+    let features = &host.features;
+    for number in 0..MANY {
+        let tenant = tenant(number);
+        features.conditions.tenant(&tenant).await.unwrap();
+        features.conditions.usage(&tenant).await.unwrap();
+        features.webhooks.usage(&tenant).await.unwrap();
+        let published = features.webhooks.publish_from(&tenant, &event(TYPE)).await;
+        published.unwrap();
+    }
+    let kinds = ["publishing_tenants", "tenants", "webhook_tenants"];
+    let [publishing, tenants, of_webhooks] = held(&host, kinds, |count| count > 0.0).await;
+    assert!(tenants <= EMPTY && of_webhooks <= EMPTY, "{tenants}, {of_webhooks}");
+    assert_eq!(publishing, 10_000.0, "all have published just now");
+    clock.advance(Duration::from_secs(61));
+    let published = features.webhooks.publish_from(&tenant(MANY), &event(TYPE));
+    published.await.unwrap();
+    held(&host, kinds, |publishing| publishing == 1.0).await;
+}
+
+#[tokio::test]
+async fn of_tenants_with_data_so_many_stay_as_is_configured() {
+    let (host, _) = host(|config| config.limits.cached_tenants = 100).await;
+    let features = &host.features;
+    let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    let condition = condition.to_string();
+    let beer = || ConditionId::new("beer").unwrap();
+    for number in 0..MANY {
+        let tenant = tenant(number);
+        let (owner, any) = (Owner::Tenant(&tenant), Preconditions::default());
+        let put = features.conditions.put_condition(owner, beer(), condition.as_bytes(), &any);
+        put.await.unwrap();
+        let created = features.webhooks.create_from(&tenant, &webhook("https://a.example/"));
+        created.await.unwrap();
+    }
+    let kinds = ["tenants", "webhook_tenants", "conditions", "webhooks"];
+    let held = held(&host, kinds, |count| count > 0.0).await;
+    assert!(held.iter().all(|count| *count <= 100.0 + EMPTY), "{held:?}");
+    // Those that made room for others are there when they ask.
+    for number in [0, 1, MANY / 2, MANY - 1] {
+        let (tenant, _) = features.conditions.tenant(&tenant(number)).await.unwrap();
+        assert!(tenant.catalog().condition(&beer()).is_some());
+    }
+}
+
+#[tokio::test]
+async fn of_clients_so_many_stay_as_is_configured_besides_those_whose_tokens_are_in_memory() {
+    let clock = Arc::new(SystemClock);
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let configure = |config: &mut Config| config.limits.cached_clients = 1_000;
+    let host = Host::start_configured(store, clock, configure).await;
+    let tokens = &host.features.tokens;
+    let mut issued = Vec::new();
+    for number in 0..MANY {
+        let till = tokens.provision(&tenant(number), "till", &["ecs.evaluator"]);
+        let till = till.await.unwrap();
+        let token = token(&host.http, &host.url, &till.client_id, &till.client_secret).await;
+        tokens.verify(&token).await.unwrap();
+        issued.push(token);
+    }
+    let [clients, verified] = held(&host, ["clients", "verified_tokens"], |it| it > 0.0).await;
+    assert!(verified <= 8_192.0, "{verified}");
+    assert!(clients <= verified + 1_000.0, "{clients}");
+    for token in issued.iter().step_by(MANY / 10) {
+        tokens.verify(token).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
+    let (host, clock) = host(|config| {
+        local(config);
+        config.webhooks.retry_delays = Vec::new();
+    })
+    .await;
+    let (webhooks, receiver) = (&host.features.webhooks, Receiver::start().await);
+    let tenants: Vec<TenantId> = (0..10).map(tenant).collect();
+    for number in 0..MANY {
+        // An address that is refused, without a connection.
+        let address = IpAddr::from([10, 0, (number / 250) as u8, (number % 250) as u8]);
+        let url = format!("https://{address}/{number}");
+        let tenant = &tenants[number % tenants.len()];
+        webhooks.create_from(tenant, &webhook(&url)).await.unwrap();
+    }
+    for tenant in &tenants {
+        webhooks.publish_from(tenant, &event(TYPE)).await.unwrap();
+    }
+    let kinds = [
+        "webhook_lanes",
+        "webhook_counts",
+        "bearer_tokens",
+        "webhook_targets",
+        "webhook_events",
+        "webhook_listeners",
+    ];
+    host.run_due().await;
+    let all_sent = ["webhook_counts", "webhook_lanes", "bearer_tokens"];
+    let [_, lanes, bearers] = held(&host, all_sent, |counts| counts == 10_000.0).await;
+    assert_eq!(lanes, 10_000.0);
+    assert!(bearers <= 8_192.0, "{bearers}");
+
+    clock.advance(Duration::from_secs(3 * 60 * 60));
+    let late = tenant(MANY);
+    webhooks.create_from(&late, &webhook(&receiver.url)).await.unwrap();
+    webhooks.publish_from(&late, &event(TYPE)).await.unwrap();
+    host.run_due().await;
+    receiver.wait_for(1).await;
+    host.run_due().await;
+    let [_, counts, _, targets, events, listeners] = held(&host, kinds, |lanes| lanes == 1.0).await;
+    assert_eq!((counts, targets, listeners), (1.0, 0.0, 0.0));
+    assert!(events <= 64.0, "{events}");
+}
