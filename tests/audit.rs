@@ -178,7 +178,14 @@ fn versions(lines: &mut [Value]) -> Vec<(Value, Value)> {
         let fields = line.as_object_mut().unwrap();
         let correlation = fields.remove("correlation").unwrap();
         assert!(uuid::Uuid::try_parse(correlation.as_str().unwrap()).is_ok());
-        assert!(fields.remove("path").unwrap().as_str().unwrap().starts_with('/'));
+        assert!(
+            fields
+                .remove("path")
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .starts_with('/')
+        );
         assert_eq!(fields.remove("result").unwrap(), "done");
         let mut take = |name| fields.remove(name).unwrap_or_default();
         (take("before"), take("after"))

@@ -74,6 +74,9 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("quotas.templates", "500", "500"),
     ("quotas.clients", "500", "500"),
     ("quotas.streams", "500", "500"),
+    ("quotas.business_units", "500", "500"),
+    ("quotas.business_unit_bytes", r#""10.0 MiB""#, "10.0 MiB"),
+    ("quotas.exchange_rates", "500", "500"),
     ("quotas.webhooks", "500", "500"),
     ("quotas.events_per_second", "500", "500"),
     ("quotas.waiting_deliveries", "500", "500"),
@@ -279,11 +282,18 @@ fn the_manual_names_variables_that_are_read() {
     let others: Vec<_> = others.copied().collect();
     assert_eq!(
         others,
-        ["TILLGATE_COPY_FROM", "TILLGATE_COPY_TO", "TILLGATE_CREDENTIALS"]
+        [
+            "TILLGATE_COPY_FROM",
+            "TILLGATE_COPY_TO",
+            "TILLGATE_CREDENTIALS"
+        ]
     );
     assert_eq!(names.len(), others.len() + 2);
     // These are for other commands, and no settings.
-    let others: Vec<_> = others.iter().map(|name| ((*name).to_owned(), "x")).collect();
+    let others: Vec<_> = others
+        .iter()
+        .map(|name| ((*name).to_owned(), "x"))
+        .collect();
     let with = printed(&print_config(None, &others));
     assert_eq!(with, printed(&print_config(None, &[])));
 }
@@ -387,12 +397,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "31 MiB",
         "limits.answer_bytes",
     ),
-    (
-        "limits.cached_tenants",
-        "99",
-        "99",
-        "limits.cached_tenants",
-    ),
+    ("limits.cached_tenants", "99", "99", "limits.cached_tenants"),
     (
         "limits.cached_clients",
         "999",
@@ -400,7 +405,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "limits.cached_clients",
     ),
     ("quotas.configuration", "\"much\"", "much", "configuration"),
-    ("quotas.events_per_second", "0", "0", "quotas.events_per_second"),
+    (
+        "quotas.events_per_second",
+        "0",
+        "0",
+        "quotas.events_per_second",
+    ),
     (
         "quotas.deliveries_per_target",
         "0",

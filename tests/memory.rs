@@ -51,7 +51,9 @@ async fn held<const N: usize>(
     is_there: impl Fn(f64) -> bool,
 ) -> [f64; N] {
     let objects = "tillgate_memory_objects";
-    let scrape = scrape_until(&host.url, |it| is_there(it.sum(objects, &[("kind", kinds[0])])));
+    let scrape = scrape_until(&host.url, |it| {
+        is_there(it.sum(objects, &[("kind", kinds[0])]))
+    });
     let scrape = scrape.await;
     kinds.map(|kind| scrape.sum(objects, &[("kind", kind)]))
 }
@@ -70,10 +72,14 @@ async fn of_tenants_that_were_only_named_few_stay() {
     }
     let kinds = ["publishing_tenants", "tenants", "webhook_tenants"];
     let [publishing, tenants, of_webhooks] = held(&host, kinds, |count| count > 0.0).await;
-    assert!(tenants <= EMPTY && of_webhooks <= EMPTY, "{tenants}, {of_webhooks}");
+    assert!(
+        tenants <= EMPTY && of_webhooks <= EMPTY,
+        "{tenants}, {of_webhooks}"
+    );
     assert_eq!(publishing, 10_000.0, "all have published just now");
     clock.advance(Duration::from_secs(61));
-    let published = features.webhooks.publish_from(&tenant(MANY), &event(TYPE));
+    let (tenant, event) = (tenant(MANY), event(TYPE));
+    let published = features.webhooks.publish_from(&tenant, &event);
     published.await.unwrap();
     held(&host, kinds, |publishing| publishing == 1.0).await;
 }
@@ -88,9 +94,12 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
     for number in 0..MANY {
         let tenant = tenant(number);
         let (owner, any) = (Owner::Tenant(&tenant), Preconditions::default());
-        let put = features.conditions.put_condition(owner, beer(), condition.as_bytes(), &any);
+        let put = features
+            .conditions
+            .put_condition(owner, beer(), condition.as_bytes(), &any);
         put.await.unwrap();
-        let created = features.webhooks.create_from(&tenant, &webhook("https://a.example/"));
+        let webhook = webhook("https://a.example/");
+        let created = features.webhooks.create_from(&tenant, &webhook);
         created.await.unwrap();
     }
     let kinds = ["tenants", "webhook_tenants", "conditions", "webhooks"];
@@ -112,7 +121,8 @@ async fn of_clients_so_many_stay_as_is_configured_besides_those_whose_tokens_are
     let tokens = &host.features.tokens;
     let mut issued = Vec::new();
     for number in 0..MANY {
-        let till = tokens.provision(&tenant(number), "till", &["ecs.evaluator"]);
+        let tenant = tenant(number);
+        let till = tokens.provision(&tenant, "till", &["ecs.evaluator"]);
         let till = till.await.unwrap();
         let token = token(&host.http, &host.url, &till.client_id, &till.client_secret).await;
         tokens.verify(&token).await.unwrap();
@@ -161,7 +171,10 @@ async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
 
     clock.advance(Duration::from_secs(3 * 60 * 60));
     let late = tenant(MANY);
-    webhooks.create_from(&late, &webhook(&receiver.url)).await.unwrap();
+    webhooks
+        .create_from(&late, &webhook(&receiver.url))
+        .await
+        .unwrap();
     webhooks.publish_from(&late, &event(TYPE)).await.unwrap();
     host.run_due().await;
     receiver.wait_for(1).await;

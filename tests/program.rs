@@ -93,7 +93,9 @@ async fn what_the_demos_receivers_get_cannot_control_the_terminal() {
     let envelope = json!({ "time": "\u{1b}[2J", "type": "a\r\nb", "data": data });
     let answer = client().post(erp).json(&envelope).send().await.unwrap();
     assert_eq!(answer.status(), 204);
-    demo.prints(r"\u001b[2J  ERP      204 No Content  a\u000d\u000ab  \u001b]0;gone\u0007\u000a\u009b31m");
+    demo.prints(
+        r"\u001b[2J  ERP      204 No Content  a\u000d\u000ab  \u001b]0;gone\u0007\u000a\u009b31m",
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,6 +2,7 @@
 
 mod at_once;
 mod bad_input;
+mod bounds;
 mod commands;
 mod conditions;
 mod consumer;

@@ -10,9 +10,7 @@ use tempfile::TempDir;
 use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
 use tillgate::config::{Flags, Loaded};
 use tillgate::egress::{Client, Destinations, Limits};
-use tillgate::store::{
-    Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store,
-};
+use tillgate::store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
 
 use crate::support::host::{Host, Program};
 use crate::support::log;
@@ -71,7 +69,12 @@ fn settings_are_printed_without_what_is_secret_in_their_urls() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("tillgate.toml");
     std::fs::write(&file, SETTINGS).unwrap();
-    let print = ["serve", "--print-config", "--config", file.to_str().unwrap()];
+    let print = [
+        "serve",
+        "--print-config",
+        "--config",
+        file.to_str().unwrap(),
+    ];
     let printed = done(&tillgate(&print, &[]));
     for expected in [
         r#"store = "rediss+sentinel://***@one:26379,two:26379/main?prefix=shop&sentinel-password=***""#,
@@ -95,17 +98,31 @@ fn what_is_wrong_with_the_settings_is_told_without_what_is_secret_in_them() {
     let file = folder.path().join("tillgate.toml");
     for (settings, named) in [
         ("store = \"redis://user:sesame@host:x\"", "server 1"),
-        ("store = \"redis://user:6379?sesame@host\"", "its parameters"),
-        ("store = \"embedded:folder?sesame\"", "embedded:FOLDER?cache=64MiB"),
+        (
+            "store = \"redis://user:6379?sesame@host\"",
+            "its parameters",
+        ),
+        (
+            "store = \"embedded:folder?sesame\"",
+            "embedded:FOLDER?cache=64MiB",
+        ),
         ("store = \"http://user:sesame@host\"", "store: use"),
         ("store = \"redis://user:sesame@host", "TOML"),
         ("public_url = [\"https://user:sesame@host\"]", "public_url"),
-        ("trusted_proxies = \"https://user:sesame@host/?sesame\"", "trusted_proxies"),
+        (
+            "trusted_proxies = \"https://user:sesame@host/?sesame\"",
+            "trusted_proxies",
+        ),
         ("listen = \"http://user:sesame@host\"", "listen"),
         ("public_url = \"https://user:sesame@\"", "public_url"),
     ] {
         std::fs::write(&file, settings).unwrap();
-        let print = ["serve", "--print-config", "--config", file.to_str().unwrap()];
+        let print = [
+            "serve",
+            "--print-config",
+            "--config",
+            file.to_str().unwrap(),
+        ];
         let told = failed(&tillgate(&print, &[]));
         assert!(told.contains(named), "{settings}: {told}");
     }
@@ -119,7 +136,10 @@ async fn a_request_that_fails_does_not_tell_its_query() {
         destinations: Destinations::Loopback,
     };
     let client = Client::new(limits).unwrap();
-    for url in ["http://127.0.0.1:9/a?sesame", "http://user:sesame@10.0.0.1/a?sesame"] {
+    for url in [
+        "http://127.0.0.1:9/a?sesame",
+        "http://user:sesame@10.0.0.1/a?sesame",
+    ] {
         let request = client.request(reqwest::Method::GET, url.parse().unwrap());
         let told = client.send(request).await.unwrap_err();
         assert!(!format!("{told} {told:?}").contains(SECRET), "{told:?}");
@@ -158,7 +178,8 @@ async fn the_log_names_urls_without_what_is_secret_in_them() {
     host.run_due().await;
     until("both failures are in the log", async || {
         let text = log::text();
-        text.contains("https://log.login.example/?***") && text.contains("http://***@127.0.0.1:9/log-daily.xml?***")
+        text.contains("https://log.login.example/?***")
+            && text.contains("http://***@127.0.0.1:9/log-daily.xml?***")
     })
     .await;
     assert!(!log::text().contains(SECRET));
@@ -172,10 +193,16 @@ fn a_command_that_finds_no_host_does_not_tell_the_secret_of_its_url() {
     std::fs::write(&file, credentials).unwrap();
     let list = ["keys", "list", "--credentials", file.to_str().unwrap()];
     let told = failed(&tillgate(&list, &[]));
-    assert_eq!(told, "tillgate: no host answers at http://***@127.0.0.1:9/: is it running?\n");
+    assert_eq!(
+        told,
+        "tillgate: no host answers at http://***@127.0.0.1:9/: is it running?\n"
+    );
     let other = [list.as_slice(), &["--url", "ftp://user:sesame@127.0.0.1"]].concat();
     let told = failed(&tillgate(&other, &[]));
-    assert!(told.contains("ftp://***@127.0.0.1/ is not the URL of a host"), "{told}");
+    assert!(
+        told.contains("ftp://***@127.0.0.1/ is not the URL of a host"),
+        "{told}"
+    );
 }
 
 /// A store in a folder, with one entry.
@@ -215,18 +242,30 @@ fn a_copy_takes_its_urls_from_the_environment_and_from_files() {
         let told = done(output);
         assert!(told.contains("1 partitions, 1 entries"), "{told}");
     };
-    let environment = [("TILLGATE_COPY_FROM", from.as_str()), ("TILLGATE_COPY_TO", &to("a"))];
+    let environment = [
+        ("TILLGATE_COPY_FROM", from.as_str()),
+        ("TILLGATE_COPY_TO", &to("a")),
+    ];
     copied(&tillgate(&["copy"], &environment));
     let (from_file, to_file) = (
         file_with(&folder, "from-url", &format!("{from}\n")),
         file_with(&folder, "to-url", &to("b")),
     );
-    copied(&tillgate(&["copy", "--from", &from_file, "--to", &to_file], &[]));
+    copied(&tillgate(
+        &["copy", "--from", &from_file, "--to", &to_file],
+        &[],
+    ));
     let to_file = file_with(&folder, "to-url", &to("c"));
-    copied(&tillgate(&["copy", "--from", &from], &[("TILLGATE_COPY_TO", &to_file)]));
+    copied(&tillgate(
+        &["copy", "--from", &from],
+        &[("TILLGATE_COPY_TO", &to_file)],
+    ));
     // An argument is stronger than the environment.
     let elsewhere = ("TILLGATE_COPY_TO", "embedded:/nowhere/at/all");
-    copied(&tillgate(&["copy", "--from", &from, "--to", &to("d")], &[elsewhere]));
+    copied(&tillgate(
+        &["copy", "--from", &from, "--to", &to("d")],
+        &[elsewhere],
+    ));
     // A host that is started in the same shell does not take them for settings.
     done(&tillgate(&["serve", "--print-config"], &environment));
 }
@@ -237,20 +276,41 @@ fn a_backup_and_its_store_are_found_by_the_environment_and_by_files() {
     let from = filled(&folder, "from");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let url = file_with(&folder, "url", &format!("{from}\n"));
-    done(&tillgate(&["backup", &path("one.db")], &[("TILLGATE_STORE", &from)]));
-    done(&tillgate(&["backup", &path("two.db"), "--store", &url], &[]));
+    done(&tillgate(
+        &["backup", &path("one.db")],
+        &[("TILLGATE_STORE", &from)],
+    ));
+    done(&tillgate(
+        &["backup", &path("two.db"), "--store", &url],
+        &[],
+    ));
     done(&tillgate(&["doctor"], &[("TILLGATE_STORE", &url)]));
     let to = format!("embedded:{}", path("a"));
-    done(&tillgate(&["restore", &path("one.db")], &[("TILLGATE_STORE", &to)]));
+    done(&tillgate(
+        &["restore", &path("one.db")],
+        &[("TILLGATE_STORE", &to)],
+    ));
     let to = file_with(&folder, "to-url", &format!("embedded:{}", path("b")));
-    done(&tillgate(&["restore", &path("two.db"), "--store", &to], &[]));
+    done(&tillgate(
+        &["restore", &path("two.db"), "--store", &to],
+        &[],
+    ));
     let none = format!("@{}", path("none"));
     let told = failed(&tillgate(&["doctor", "--store", &none], &[]));
-    assert!(told.contains(&format!("store: {} cannot be read", path("none"))), "{told}");
+    assert!(
+        told.contains(&format!("store: {} cannot be read", path("none"))),
+        "{told}"
+    );
     let settings = path("tillgate.toml");
     std::fs::write(&settings, format!("store = \"{url}\"")).unwrap();
-    let printed = done(&tillgate(&["serve", "--print-config", "--config", &settings], &[]));
-    assert!(printed.contains(&format!("store = \"{from}\"")), "{printed}");
+    let printed = done(&tillgate(
+        &["serve", "--print-config", "--config", &settings],
+        &[],
+    ));
+    assert!(
+        printed.contains(&format!("store = \"{from}\"")),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -267,5 +327,8 @@ fn help_and_errors_show_no_url_of_the_environment() {
     let told = failed(&tillgate(&["copy"], &environment));
     assert!(told.contains("127.0.0.1:9"), "{told}");
     let told = failed(&tillgate(&["doctor"], &environment));
-    assert!(told.contains("redis://***@127.0.0.1:9 is not an embedded store"), "{told}");
+    assert!(
+        told.contains("redis://***@127.0.0.1:9 is not an embedded store"),
+        "{told}"
+    );
 }

@@ -316,7 +316,9 @@ async fn what_is_no_longer_kept_leaves_no_file_that_a_newer_snapshot_would_pass_
         tokio::time::sleep(Duration::from_secs(10)).await;
         let files = files(folder.path()).into_iter();
         let name = |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
-        files.filter(|file| name(file).ends_with(".partition.json")).count()
+        files
+            .filter(|file| name(file).ends_with(".partition.json"))
+            .count()
     };
     keep(&Partition::new("iam").unwrap());
     keep(&acme);

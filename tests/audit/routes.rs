@@ -11,9 +11,9 @@ use tillgate::http::{Access, Audits, Reply, Request, Route, Table, Takes};
 use tillgate::store::{MemoryStore, Store};
 use uuid::Uuid;
 
-use crate::support::log;
 use crate::support::ecb::{daily_xml, day};
 use crate::support::host::{self, Host, HostStore, read};
+use crate::support::log;
 use crate::support::switched::Switched;
 
 /// When the clock stands still: the start of 2026.
@@ -25,10 +25,7 @@ const EXEMPT: &[(&str, &str)] = &[
         "POST /api/v1/conditions/{conditionId}/evaluate",
         "a decision changes nothing",
     ),
-    (
-        "POST /api/v1/evaluations",
-        "a decision changes nothing",
-    ),
+    ("POST /api/v1/evaluations", "a decision changes nothing"),
     (
         "POST /api/v1/exchange-rates/convert",
         "a conversion changes nothing",
@@ -89,7 +86,8 @@ impl Walk {
     /// Sends a request of the operator, which must be answered with this status; answers its id and what came back.
     async fn send(&self, method: &str, path: &str, body: &Value, status: u16) -> (Uuid, Value) {
         let method: Method = method.parse().unwrap();
-        self.send_as(&self.token, (method, path), body, status).await
+        self.send_as(&self.token, (method, path), body, status)
+            .await
     }
 
     async fn send_as(
@@ -204,7 +202,9 @@ async fn every_route_that_is_no_read_has_a_line_or_says_why_not() {
             Audits::Exempt(why) => _ = exempt.insert(name_of(route), why),
         }
     }
-    let expected = EXEMPT.iter().map(|(route, why)| ((*route).to_owned(), *why));
+    let expected = EXEMPT
+        .iter()
+        .map(|(route, why)| ((*route).to_owned(), *why));
     assert_eq!(exempt, expected.collect());
 }
 
@@ -228,20 +228,28 @@ async fn a_route_that_does_not_say_what_it_changes_does_not_start() {
 async fn administer(walk: &mut Walk) {
     let acme = json!({ "tenant": "acme" });
     let (tenant, role) = ("PUT /v1/tenants/{tenantId}", "PUT /v1/roles/{roleId}");
-    walk.step(tenant, &["acme"], (json!({}), 201), acme.clone()).await;
+    walk.step(tenant, &["acme"], (json!({}), 201), acme.clone())
+        .await;
     let held = json!({ "permissions": ["ecs.condition.read"] });
     let says = json!({ "role": "reader", "held": "ecs.condition.read" });
     walk.step(role, &["reader"], (held, 201), says).await;
     let software = json!({ "softwareId": "till", "softwareVersion": "1" });
-    let template = with(&software, json!({ "name": "A till", "claimsSchema": {}, "roles": [] }));
+    let template = with(
+        &software,
+        json!({ "name": "A till", "claimsSchema": {}, "roles": [] }),
+    );
     let key = json!({ "tenant": "acme", "key": "template/acme/till/1" });
     let templates = "POST /v1/tenants/{tenantId}/templates";
-    walk.step(templates, &["acme"], (template, 201), key.clone()).await;
+    walk.step(templates, &["acme"], (template, 201), key.clone())
+        .await;
 
     let statement = with(&software, json!({ "usingGlobalTemplate": false }));
     let statements = "POST /v1/tenants/{tenantId}/software-statements";
-    walk.step(statements, &["acme"], (statement, 201), NONE).await;
-    let listed = walk.send("GET", "/v1/tenants/acme/software-statements", &NONE, 200).await;
+    walk.step(statements, &["acme"], (statement, 201), NONE)
+        .await;
+    let listed = walk
+        .send("GET", "/v1/tenants/acme/software-statements", &NONE, 200)
+        .await;
     let jti = listed.1["items"][0]["jti"].as_str().unwrap();
     let says = json!({ "tenant": "acme", "statement": jti });
     walk.says(says.clone());
@@ -251,10 +259,15 @@ async fn administer(walk: &mut Walk) {
     client(walk, with(&software, registration)).await;
 
     let template = "DELETE /v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
-    walk.step(template, &["acme", "till", "1"], (NONE, 204), key).await;
+    walk.step(template, &["acme", "till", "1"], (NONE, 204), key)
+        .await;
     let role = "DELETE /v1/roles/{roleId}";
-    walk.step(role, &["reader"], (NONE, 204), json!({ "role": "reader" })).await;
-    for (route, signer) in [("POST /v1/keys/rotate", "tokens"), ("POST /v1/webhook-keys/rotate", "webhooks")] {
+    walk.step(role, &["reader"], (NONE, 204), json!({ "role": "reader" }))
+        .await;
+    for (route, signer) in [
+        ("POST /v1/keys/rotate", "tokens"),
+        ("POST /v1/webhook-keys/rotate", "webhooks"),
+    ] {
         let key = walk.step(route, &[], (NONE, 201), NONE).await;
         walk.says(json!({ "signer": signer, "kid": key["kid"] }));
     }
@@ -263,7 +276,9 @@ async fn administer(walk: &mut Walk) {
 /// What is done with a client that registers.
 async fn client(walk: &mut Walk, registration: Value) {
     let registered = "POST /v1/registration";
-    let answer = walk.step(registered, &[], (registration, 201), json!({})).await;
+    let answer = walk
+        .step(registered, &[], (registration, 201), json!({}))
+        .await;
     let id = answer["clientId"].as_str().unwrap();
     let says = json!({ "tenant": "acme", "client": id });
     walk.says(with(&says, json!({ "status": "Pending" })));
@@ -271,31 +286,96 @@ async fn client(walk: &mut Walk, registration: Value) {
     let roles = json!({ "roles": [{ "roleId": "reader" }] });
     let of_client = |route| (route, ["acme", id]);
     for ((route, values), body, status, says) in [
-        (of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/authorize"), NONE, 200, &says),
-        (of_client("POST /v1/tenants/{tenantId}/clients/{clientId}/secret"), NONE, 200, &says),
-        (of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/roles"), roles, 200, &has_roles),
-        (of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/revoke"), NONE, 200, &says),
-        (of_client("DELETE /v1/tenants/{tenantId}/clients/{clientId}"), NONE, 204, &says),
+        (
+            of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/authorize"),
+            NONE,
+            200,
+            &says,
+        ),
+        (
+            of_client("POST /v1/tenants/{tenantId}/clients/{clientId}/secret"),
+            NONE,
+            200,
+            &says,
+        ),
+        (
+            of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/roles"),
+            roles,
+            200,
+            &has_roles,
+        ),
+        (
+            of_client("PUT /v1/tenants/{tenantId}/clients/{clientId}/revoke"),
+            NONE,
+            200,
+            &says,
+        ),
+        (
+            of_client("DELETE /v1/tenants/{tenantId}/clients/{clientId}"),
+            NONE,
+            204,
+            &says,
+        ),
     ] {
-        walk.step(route, &values, (body, status), says.clone()).await;
+        walk.step(route, &values, (body, status), says.clone())
+            .await;
     }
 }
 
 /// Conditions and projects.
 async fn configure(walk: &mut Walk) {
     let rule = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
-    let (global, own) = (json!({ "id": "beer" }), json!({ "id": "beer", "tenant": "platform" }));
+    let (global, own) = (
+        json!({ "id": "beer" }),
+        json!({ "id": "beer", "tenant": "platform" }),
+    );
     let id = &["beer"];
     let (put, delete) = ((rule.clone(), 201), (NONE, 204));
-    walk.step("PUT /api/v1/global-entity-conditions/{id}", id, put, global.clone()).await;
-    walk.step("DELETE /api/v1/global-entity-conditions/{id}", id, delete, global).await;
-    walk.step("PUT /api/v1/entity-conditions/{id}", id, (rule, 201), own.clone()).await;
-    walk.step("DELETE /api/v1/entity-conditions/{id}", id, (NONE, 204), own).await;
+    walk.step(
+        "PUT /api/v1/global-entity-conditions/{id}",
+        id,
+        put,
+        global.clone(),
+    )
+    .await;
+    walk.step(
+        "DELETE /api/v1/global-entity-conditions/{id}",
+        id,
+        delete,
+        global,
+    )
+    .await;
+    walk.step(
+        "PUT /api/v1/entity-conditions/{id}",
+        id,
+        (rule, 201),
+        own.clone(),
+    )
+    .await;
+    walk.step(
+        "DELETE /api/v1/entity-conditions/{id}",
+        id,
+        (NONE, 204),
+        own,
+    )
+    .await;
     let project = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
     let says = json!({ "id": project, "tenant": "platform" });
     let body = json!({ "name": "A house", "restrictions": [] });
-    walk.step("PUT /api/v1/projects/{projectId}", &[project], (body, 201), says.clone()).await;
-    walk.step("DELETE /api/v1/projects/{projectId}", &[project], (NONE, 204), says).await;
+    walk.step(
+        "PUT /api/v1/projects/{projectId}",
+        &[project],
+        (body, 201),
+        says.clone(),
+    )
+    .await;
+    walk.step(
+        "DELETE /api/v1/projects/{projectId}",
+        &[project],
+        (NONE, 204),
+        says,
+    )
+    .await;
 }
 
 /// Business units and their rates.
@@ -306,20 +386,57 @@ async fn set_rates(walk: &mut Walk) {
     let unit = json!({ "unit": "C", "tenant": "platform" });
     let company = json!({ "type": "COMPANY" });
     let rate = ["C", "SALES", "EUR", "SEK"];
-    walk.step("PUT /api/v1/business-units/{businessUnitId}", &["C"], (company, 201), unit.clone()).await;
-    walk.step(PUT_RATE, &rate, (json!({ "rateValue": 10 }), 201), unit.clone()).await;
+    walk.step(
+        "PUT /api/v1/business-units/{businessUnitId}",
+        &["C"],
+        (company, 201),
+        unit.clone(),
+    )
+    .await;
+    walk.step(
+        PUT_RATE,
+        &rate,
+        (json!({ "rateValue": 10 }), 201),
+        unit.clone(),
+    )
+    .await;
     let other = json!({
         "exchangeRateType": "SALES", "currencyIdFrom": "EUR", "currencyIdTo": "NOK", "rateValue": 11,
     });
-    walk.step(RATES, &["C"], (json!({ "set": [other] }), 200), unit.clone()).await;
+    walk.step(
+        RATES,
+        &["C"],
+        (json!({ "set": [other] }), 200),
+        unit.clone(),
+    )
+    .await;
     let quotes = json!(daily_xml(&day("2025-12-31 USD 1.149")));
     let query = "businessUnitId=C&exchangeRateTypes=SALES&source=ECB";
-    walk.step("POST /api/v1/reference-rates/import", &[query], (quotes, 200), unit.clone()).await;
-    walk.step(DELETE_RATE, &rate, (NONE, 204), unit.clone()).await;
+    walk.step(
+        "POST /api/v1/reference-rates/import",
+        &[query],
+        (quotes, 200),
+        unit.clone(),
+    )
+    .await;
+    walk.step(DELETE_RATE, &rate, (NONE, 204), unit.clone())
+        .await;
     let again = json!({ "tenantId": "platform", "businessUnitId": "C" });
-    walk.step("POST /api/v1/initial-state", &[], (again, 200), unit.clone()).await;
+    walk.step(
+        "POST /api/v1/initial-state",
+        &[],
+        (again, 200),
+        unit.clone(),
+    )
+    .await;
     walk.host.run_due().await;
-    walk.step("DELETE /api/v1/business-units/{businessUnitId}", &["C"], (NONE, 204), unit).await;
+    walk.step(
+        "DELETE /api/v1/business-units/{businessUnitId}",
+        &["C"],
+        (NONE, 204),
+        unit,
+    )
+    .await;
     walk.host.run_due().await;
 }
 
@@ -332,13 +449,19 @@ async fn deliver(walk: &mut Walk) {
         })
     };
     let own = |more: Value| with(&json!({ "tenant": "platform" }), more);
-    let made = walk.step("POST /api/v1/webhooks", &[], (settings("ERP"), 201), NONE).await;
+    let made = walk
+        .step("POST /api/v1/webhooks", &[], (settings("ERP"), 201), NONE)
+        .await;
     let id = made["id"].as_str().unwrap();
     let webhook = own(json!({ "id": id }));
     walk.says(webhook.clone());
     let one = &[id];
-    let (put, key) = ("PUT /api/v1/webhooks/{webhookId}", "POST /api/v1/webhooks/{webhookId}/shared-key");
-    walk.step(put, one, (settings("SAP"), 200), webhook.clone()).await;
+    let (put, key) = (
+        "PUT /api/v1/webhooks/{webhookId}",
+        "POST /api/v1/webhooks/{webhookId}/shared-key",
+    );
+    walk.step(put, one, (settings("SAP"), 200), webhook.clone())
+        .await;
     walk.step(key, one, (NONE, 200), webhook.clone()).await;
     let ping = "POST /api/v1/webhooks/{webhookId}/ping";
     let sent = walk.step(ping, one, (NONE, 202), NONE).await;
@@ -346,22 +469,45 @@ async fn deliver(walk: &mut Walk) {
     walk.says(own(json!({ "id": id, "delivery": delivery })));
     // What a URL has behind its host may be a secret.
     let receiver = own(json!({ "receiver": "https://127.0.0.1:9" }));
-    walk.step("POST /api/v1/webhooks/ping", &[], (settings("Other"), 200), receiver).await;
+    walk.step(
+        "POST /api/v1/webhooks/ping",
+        &[],
+        (settings("Other"), 200),
+        receiver,
+    )
+    .await;
     let replayed = own(json!({ "id": delivery }));
-    walk.step("POST /api/v1/deliveries/{deliveryId}/replay", &[delivery], (NONE, 202), replayed).await;
+    walk.step(
+        "POST /api/v1/deliveries/{deliveryId}/replay",
+        &[delivery],
+        (NONE, 202),
+        replayed,
+    )
+    .await;
     let filter = json!({ "status": "FAILED" });
-    let all = walk.step("POST /api/v1/deliveries/replay", &[], (filter, 202), NONE).await;
+    let all = walk
+        .step("POST /api/v1/deliveries/replay", &[], (filter, 202), NONE)
+        .await;
     let named = r#"{"webhook":null,"status":"FAILED","event_type":null,"since":null,"until":null}"#;
     walk.says(own(json!({ "id": all["id"], "filter": named })));
     let event = json!({ "id": "order-1", "type": "x.orders.v1", "data": {}, "tenantId": "acme" });
     let published = json!({ "tenant": "acme", "id": "order-1", "event_type": "x.orders.v1" });
-    walk.step("POST /api/v1/events", &[], (event, 202), published).await;
+    walk.step("POST /api/v1/events", &[], (event, 202), published)
+        .await;
     let listener = json!({ "eventTypes": ["*"], "forwardTo": "http://127.0.0.1:3000/hook" });
-    let made = walk.step("POST /api/v1/webhooks/listen", &[], (listener, 201), NONE).await;
+    let made = walk
+        .step("POST /api/v1/webhooks/listen", &[], (listener, 201), NONE)
+        .await;
     let listening = own(json!({ "id": made["id"] }));
     walk.says(listening.clone());
     let delete = "DELETE /api/v1/webhooks/{webhookId}";
-    walk.step(delete, &[made["id"].as_str().unwrap()], (NONE, 204), listening).await;
+    walk.step(
+        delete,
+        &[made["id"].as_str().unwrap()],
+        (NONE, 204),
+        listening,
+    )
+    .await;
     walk.step(delete, one, (NONE, 204), webhook).await;
     walk.host.run_due().await;
 }
@@ -373,7 +519,11 @@ async fn each_route_that_changes_something_says_who_did_what_to_what() {
     configure(&mut walk).await;
     set_rates(&mut walk).await;
     deliver(&mut walk).await;
-    let walked: BTreeSet<_> = walk.steps.iter().map(|step| step.route.to_owned()).collect();
+    let walked: BTreeSet<_> = walk
+        .steps
+        .iter()
+        .map(|step| step.route.to_owned())
+        .collect();
     let routes = walk.host.features.routes(&walk.host.app);
     let changing = routes
         .iter()
@@ -393,8 +543,10 @@ async fn what_an_operator_has_sent_for_another_tenant_names_that_tenant() {
     walk.send_as(&token, unit, &company, 201).await;
     let (initial, events) = ("POST /api/v1/initial-state", "POST /api/v1/events");
     let acme = json!({ "tenant": "acme" });
-    walk.step(initial, &[], (json!({ "tenantId": "acme" }), 200), acme).await;
-    let event = |id: &str| json!({ "id": id, "type": "x.orders.v1", "data": {}, "tenantId": "acme" });
+    walk.step(initial, &[], (json!({ "tenantId": "acme" }), 200), acme)
+        .await;
+    let event =
+        |id: &str| json!({ "id": id, "type": "x.orders.v1", "data": {}, "tenantId": "acme" });
     let says = json!({ "tenant": "acme", "id": "1", "event_type": "x.orders.v1" });
     walk.step(events, &[], (event("1"), 202), says).await;
     walk.check();
@@ -416,9 +568,24 @@ async fn what_changes_nothing_has_no_line() {
         ("PUT", format!("{unit}?dryRun=true"), &company, 200),
         ("PUT", unit.to_owned(), &company, 200),
         ("DELETE", format!("{unit}?dryRun=true"), &NONE, 400),
-        ("PUT", "/api/v1/entity-conditions/beer".to_owned(), &rule, 400),
-        ("DELETE", "/api/v1/entity-conditions/beer".to_owned(), &NONE, 404),
-        ("POST", "/api/v1/evaluations".to_owned(), &json!({ "items": [{ "id": "beer" }], "context": {} }), 200),
+        (
+            "PUT",
+            "/api/v1/entity-conditions/beer".to_owned(),
+            &rule,
+            400,
+        ),
+        (
+            "DELETE",
+            "/api/v1/entity-conditions/beer".to_owned(),
+            &NONE,
+            404,
+        ),
+        (
+            "POST",
+            "/api/v1/evaluations".to_owned(),
+            &json!({ "items": [{ "id": "beer" }], "context": {} }),
+            200,
+        ),
     ] {
         let (correlation, _) = walk.send(method, &path, body, status).await;
         let lines = log::audited_with("correlation", &correlation.to_string());
@@ -443,5 +610,8 @@ async fn a_change_that_fails_with_the_store_is_left_open() {
         "action": "condition.put", "tenant": "platform", "by": walk.operator, "path": path,
         "correlation": correlation, "result": "unknown",
     });
-    assert_eq!(log::audited_with("correlation", &correlation.to_string()), [line]);
+    assert_eq!(
+        log::audited_with("correlation", &correlation.to_string()),
+        [line]
+    );
 }

@@ -9,7 +9,108 @@ const MAX_IMPORT = 16 << 20;
 const CURRENCIES =
   "USD JPY CZK DKK GBP HUF PLN SEK CHF ISK NOK TRY AUD BRL CAD CNY HKD IDR ILS INR KRW MXN MYR NZD PHP SGD THB ZAR RON BGN HRK RUB LTL LVL".split(" ");
 
+const MANY_CURRENCIES = [
+  ...CURRENCIES.filter((code) => !["HRK", "LTL", "LVL", "BGN"].includes(code)),
+  ..."EUR AED ALL AMD AOA ARS AZN BDT BHD BOB BWP CLP COP CRC CVE DOP DZD EGP ETB GEL GHS GMD GTQ HNL JMD JOD KES KWD KZT LKR MAD".split(" "),
+];
+const TYPES = ["SALES", "PURCHASE", "INTERCOMPANY"];
+
 const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
+
+/** So many rates, each of a key of its own. */
+function manyRates(count, seed = 0) {
+  const rates = [];
+  for (const exchangeRateType of TYPES) {
+    for (const currencyIdFrom of MANY_CURRENCIES) {
+      for (const currencyIdTo of MANY_CURRENCIES) {
+        if (currencyIdFrom === currencyIdTo) continue;
+        if (rates.length === count) return rates;
+        rates.push({ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue: value(seed + rates.length) });
+      }
+    }
+  }
+  throw new Error(`there are ${rates.length} keys`);
+}
+
+/** Sets rates of a unit, a thousand at a time. */
+async function setMany({ host }, token, id, rates) {
+  for (let at = 0; at < rates.length; at += 1_000) {
+    const set = rates.slice(at, at + 1_000);
+    const answer = await ask(host, { method: "POST", path: `/api/v1/business-units/${id}/exchange-rates`, body: { set }, token });
+    assert.equal(answer.status, 200, answer.body.toString().slice(0, 200));
+  }
+}
+
+const put = async ({ host }, token, request) => {
+  const answer = await ask(host, { ...request, token });
+  if (![200, 201].includes(answer.status)) throw new Error(`${answer.what}: ${answer.status} ${answer.body.toString().slice(0, 200)}`);
+};
+
+/** Groups with a thousand rates each. */
+async function manyRatesEach(shop, groups) {
+  const { token } = await shop.admin.client(TENANT, ["exr.editor"]);
+  await put(shop, token, unit("company", "COMPANY"));
+  for (let group = 0; group < groups; group += 1) {
+    await put(shop, token, unit(`group-${group}`, "GROUP", "company"));
+    await setMany(shop, token, `group-${group}`, manyRates(1_000, group));
+  }
+  return { token, groups };
+}
+
+/** A company of 10,000 rates, and groups below it that are not alike. */
+async function mostRates(shop, groups) {
+  const { token } = await shop.admin.client(TENANT, ["exr.editor"]);
+  await put(shop, token, unit("company", "COMPANY"));
+  await setMany(shop, token, "company", manyRates(10_000));
+  for (let group = 0; group < groups; group += 1) {
+    await put(shop, token, unit(`group-${group}`, "GROUP", "company"));
+    await setMany(shop, token, `group-${group}`, manyRates(1, group));
+  }
+  return { token, groups };
+}
+
+/** Levels of 10,000 rates, each below the other. */
+async function deep(shop, levels) {
+  const { token } = await shop.admin.client(TENANT, ["exr.editor"]);
+  for (let level = 0; level < levels; level += 1) {
+    const request = level === 0 ? unit("level-0", "COMPANY") : unit(`level-${level}`, "GROUP", `level-${level - 1}`);
+    await put(shop, token, request);
+    await setMany(shop, token, `level-${level}`, manyRates(10_000, level));
+  }
+  return { token };
+}
+
+/** Units with a thousand markups each. */
+async function markedUp(shop, units) {
+  const { token } = await shop.admin.client(TENANT, ["exr.editor"]);
+  const pairs = manyRates(4_000).filter(({ currencyIdFrom, currencyIdTo }) => currencyIdFrom < currencyIdTo).slice(0, 1_000);
+  const markups = pairs.map(({ rateValue, ...key }) => ({ ...key, markupPercentage: rateValue }));
+  for (let at = 0; at < units; at += 1) {
+    const body = { type: "COMPANY", name: `Company ${at}`, markups };
+    await put(shop, token, { method: "PUT", path: `/api/v1/business-units/company-${at}`, body });
+  }
+  return { token };
+}
+
+const get = (path) => ({ method: "GET", path });
+const converting = (businessUnitId) => ({
+  method: "POST",
+  path: "/api/v1/exchange-rates/convert",
+  body: { businessUnitId, exchangeRateType: "SALES", from: "EUR", to: "SEK", amount: 100, withMarkup: false },
+});
+
+/** Every way to read rates, of one unit after the other. */
+function reading({ groups }, number) {
+  const id = `group-${number % groups}`;
+  const ways = [
+    get(`/api/v1/exchange-rates/history?businessUnit=${id}&type=SALES&from=SEK&to=EUR&limit=1`),
+    get(`/api/v1/business-units/${id}/exchange-rates/SALES/USD/JPY`),
+    get(`/api/v1/business-units/${id}/exchange-rates`),
+    get(`/api/v1/exchange-rates?businessUnit=${id}`),
+    converting(id),
+  ];
+  return ways[Math.floor(number / groups) % ways.length];
+}
 
 /** Sets a rate of a unit. */
 export const rate = (id, rateValue, query = "") => ({
@@ -19,19 +120,15 @@ export const rate = (id, rateValue, query = "") => ({
 });
 
 /** A company with shops, and who may change its rates. */
-export async function company({ host, admin }, shops) {
-  const { token } = await admin.client(TENANT, ["exr.editor", "exr.subscriber"]);
-  const put = async (request) => {
-    const answer = await ask(host, { ...request, token });
-    if (![200, 201].includes(answer.status)) throw new Error(`${answer.what}: ${answer.status} ${answer.body.toString().slice(0, 200)}`);
-  };
-  await put(unit("company", "COMPANY"));
-  await put(rate("company", 11));
+export async function company(shop, shops) {
+  const { token } = await shop.admin.client(TENANT, ["exr.editor", "exr.subscriber"]);
+  await put(shop, token, unit("company", "COMPANY"));
+  await put(shop, token, rate("company", 11));
   let next = 0;
   const open = async () => {
     while (next < shops) {
       next += 1;
-      await put(unit(`shop-${next}`, "STORE", "company"));
+      await put(shop, token, unit(`shop-${next}`, "STORE", "company"));
     }
   };
   await Promise.all(Array.from({ length: 8 }, open));
@@ -70,9 +167,16 @@ const asking = (name, workers, prepare, request) => ({
   },
 });
 
-const value = (number) => (1_000 + (number % 1_000)) / 100;
+function value(number) {
+  return (1_000 + (number % 1_000)) / 100;
+}
 
 export const attacks = [
+  asking("rates-readers", 8, (shop) => manyRatesEach(shop, 500), reading),
+  asking("rates-history", 8, (shop) => manyRatesEach(shop, 500), (shop, number) => reading(shop, number % shop.groups)),
+  asking("rates-converts", 16, (shop) => mostRates(shop, 64), (shop, number) => converting(`group-${number % shop.groups}`)),
+  asking("rates-deep", 4, (shop) => deep(shop, 14), (_, number) => unit(`shop-${number % 50}`, "STORE", `level-${number % 2 ? 13 : 12}`)),
+  asking("rates-units", 8, (shop) => markedUp(shop, 900), (_, number) => get(`/api/v1/business-units${number % 2 ? "?limit=1000" : ""}`)),
   asking("rates-fan-outs", 4, (shop) => company(shop, 2_000), (_, number) => rate("company", value(number))),
   asking("rates-dry-runs", 16, (shop) => company(shop, 2_000), (_, number) => rate("company", value(number), "?dryRun=true")),
   asking("rates-all-again", 4, (shop) => company(shop, 2_000), () => ({ method: "POST", path: "/api/v1/initial-state", body: { tenantId: TENANT } })),

@@ -52,33 +52,33 @@ async fn a_unit_that_cannot_stand_there_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_tree_is_at_most_16_levels_deep_whichever_end_grows() {
+async fn a_tree_is_at_most_32_levels_deep_whichever_end_grows() {
     let shop = Shop::start().await;
     shop.unit("0", json!({ "type": "COMPANY" })).await;
     for (root, prefix) in [("0", ""), ("x", "x")] {
         shop.unit("x", json!({ "type": "COMPANY" })).await;
         let mut parent = root.to_owned();
-        for level in 1..=8 {
+        for level in 1..=16 {
             let id = format!("{prefix}{level}");
             shop.unit(&id, json!({ "type": "GROUP", "parentId": parent }))
                 .await;
             parent = id;
         }
     }
-    shop.unit("shop", json!({ "type": "STORE", "parentId": "x8" }))
+    shop.unit("shop", json!({ "type": "STORE", "parentId": "x16" }))
         .await;
-    // 0 to 8 are nine levels; x1 to x8 with the shop are nine more.
+    // 0 to 16 are 17 levels; x1 to x16 with the shop are 17 more.
     let put = async |parent: &str| {
         let body = json!({ "type": "GROUP", "parentId": parent });
         shop.send(Method::PUT, "business-units/x1", &body).await.0
     };
-    assert_eq!(put("8").await, 409);
-    assert_eq!(put("7").await, 409);
-    assert_eq!(put("6").await, 200);
+    assert_eq!(put("16").await, 409);
+    assert_eq!(put("15").await, 409);
+    assert_eq!(put("14").await, 200);
     shop.set("0", "SEK", "EUR", "10").await;
     let used = shop.used("shop").await;
     assert_eq!(used, ["EUR/SEK 0.1 0.1 0", "SEK/EUR 10 10 0"]);
-    let body = json!({ "type": "GROUP", "parentId": "x8" });
+    let body = json!({ "type": "GROUP", "parentId": "x16" });
     assert_eq!(
         shop.send(Method::PUT, "business-units/y", &body).await.0,
         201

@@ -131,7 +131,11 @@ pub async fn all_jobs_of_a_queue_are_counted_up_to_a_number(on: Opened) {
     on.commit([settle("queue", &claimed.id, claimed.lease, None)])
         .await;
     on.commit([enqueue("queue", "1", START)]).await;
-    assert_eq!(on.queued("queue", usize::MAX).await, 99, "settled, replaced");
+    assert_eq!(
+        on.queued("queue", usize::MAX).await,
+        99,
+        "settled, replaced"
+    );
     assert_eq!(on.queued("other", usize::MAX).await, 1);
 }
 

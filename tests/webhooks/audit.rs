@@ -36,12 +36,16 @@ async fn a_webhook_that_is_gone_is_disabled_by_the_host_with_the_delivery_that_t
     }
     shop.run().await;
     let deliveries = shop.deliveries("").await;
-    let mut lines = log::audited(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
+    let mut lines =
+        log::audited(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
     assert_eq!(lines.len(), 1, "{lines:?}");
     let line = &mut lines[0];
     assert_eq!(versions(line), [before, version(&shop, &id).await]);
     let delivery = line.as_object_mut().unwrap().remove("delivery").unwrap();
-    assert!(deliveries.iter().any(|it| it["id"] == delivery), "{delivery}");
+    assert!(
+        deliveries.iter().any(|it| it["id"] == delivery),
+        "{delivery}"
+    );
     let expected = json!({
         "action": "webhook.disabled", "tenant": "acme", "id": id, "reason": "GONE", "by": "the host",
         "result": "done",
@@ -60,8 +64,12 @@ async fn a_webhook_that_has_failed_for_five_days_is_disabled_by_the_host() {
         shop.run().await;
         shop.after(minutes(24 * 60)).await;
     }
-    let lines = log::audited(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
-    let told: Vec<_> = lines.iter().map(|line| (&line["reason"], &line["by"])).collect();
+    let lines =
+        log::audited(|line| line["action"] == "webhook.disabled" && line["id"] == id.as_str());
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| (&line["reason"], &line["by"]))
+        .collect();
     assert_eq!(told, [(&json!("FAILING"), &json!("the host"))]);
 }
 

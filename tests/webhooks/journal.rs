@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::shop::{DELIVERIES, KEY, Shop, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
+use crate::support::wait::until;
 
 #[tokio::test]
 async fn the_journal_is_read_in_pages_and_by_filters() {
@@ -239,7 +240,9 @@ async fn signatures(shop: &Shop, webhook: &str) -> Vec<(String, String)> {
         let value = value.as_str().unwrap().to_owned();
         (name.clone(), value)
     });
-    texts.filter(|(_, value)| value.contains("HS256=")).collect()
+    texts
+        .filter(|(_, value)| value.contains("HS256="))
+        .collect()
 }
 
 #[tokio::test]
@@ -257,14 +260,20 @@ async fn a_delivery_has_no_signature_before_its_receiver_has_answered_it() {
     let path = format!("{WEBHOOKS}/{id}");
     let enabled = settings(&receiver.url, switched(true));
     assert_eq!(shop.send(Method::PUT, &path, &enabled).await.0, 200);
-    shop.run().await;
-    let delivery = shop.delivery().await;
-    assert_eq!(delivery["lastError"]["kind"], "BROKEN", "{delivery:#}");
+    until("an attempt has failed", async || {
+        shop.run().await;
+        shop.delivery().await["lastError"]["kind"] == "BROKEN"
+    })
+    .await;
     assert_eq!(signatures(&shop, &id).await, [], "no receiver has it");
 
     receiver.answer(Answer::Status(204, "", ""));
     shop.after(minutes(2)).await;
-    assert_eq!(shop.delivery().await["status"], "DELIVERED");
+    until("it is delivered", async || {
+        shop.run().await;
+        shop.delivery().await["status"] == "DELIVERED"
+    })
+    .await;
     let received = receiver.received().pop().unwrap();
     let sent = ["x-service-body-signature", "x-service-signature"]
         .map(|name| (name.to_owned(), received.headers[name].clone()));
@@ -281,14 +290,19 @@ async fn a_delivery_that_was_given_up_unsent_has_no_signature() {
     shop.run().await;
     shop.after(minutes(7 * 24 * 60)).await;
     let delivery = shop.delivery().await;
-    assert_eq!(delivery["lastError"]["kind"], "HELD_TOO_LONG", "{delivery:#}");
+    assert_eq!(
+        delivery["lastError"]["kind"], "HELD_TOO_LONG",
+        "{delivery:#}"
+    );
     assert_eq!(signatures(&shop, &id).await, []);
 }
 
 #[tokio::test]
 async fn what_was_delivered_is_not_signed_again_with_a_newer_key() {
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
-    let id = shop.webhook(&receiver.url, json!({ "sharedKey": KEY })).await;
+    let id = shop
+        .webhook(&receiver.url, json!({ "sharedKey": KEY }))
+        .await;
     shop.publish(json!(1)).await;
     shop.run().await;
     receiver.wait_for(1).await;

@@ -63,9 +63,15 @@ async fn a_put_beside_a_rotation_never_brings_the_old_key_back() {
 #[tokio::test]
 async fn a_password_that_was_changed_meanwhile_is_the_one_that_is_kept() {
     let shop = Shop::open().await;
-    let basic = |password: &str| json!({ "type": "BASIC", "username": "till", "password": password });
-    let id = shop.webhook(URL, json!({ "authentication": basic("first") })).await;
-    store_elsewhere(&shop, &id, |webhook| webhook["authentication"] = basic("second")).await;
+    let basic =
+        |password: &str| json!({ "type": "BASIC", "username": "till", "password": password });
+    let id = shop
+        .webhook(URL, json!({ "authentication": basic("first") }))
+        .await;
+    store_elsewhere(&shop, &id, |webhook| {
+        webhook["authentication"] = basic("second")
+    })
+    .await;
     let without = json!({ "authentication": { "type": "BASIC", "username": "till" } });
     let path = format!("{WEBHOOKS}/{id}");
     let (status, answer) = shop
@@ -76,7 +82,10 @@ async fn a_password_that_was_changed_meanwhile_is_the_one_that_is_kept() {
 
     // Nor does a password go to another receiver than the stored one, whichever the host has in memory.
     let elsewhere = "https://other.example/hook";
-    store_elsewhere(&shop, &id, |webhook| webhook["callbackUrl"] = json!(elsewhere)).await;
+    store_elsewhere(&shop, &id, |webhook| {
+        webhook["callbackUrl"] = json!(elsewhere)
+    })
+    .await;
     let (status, problem) = shop.send(Method::PUT, &path, &settings(URL, without)).await;
     assert_eq!(status, 400, "{problem}");
     assert_eq!(

@@ -63,7 +63,10 @@ async fn of_many_who_create_webhooks_at_once_as_many_do_as_the_quota_allows() {
     let full = json!("a tenant may have at most 5 webhooks");
     let refused = answers.iter().filter(|it| it.0 == 409);
     assert!(refused.clone().all(|it| it.2 == full), "{answers:?}");
-    assert_eq!(usage(&shop, "webhooks").await, json!({ "used": 5, "quota": 5 }));
+    assert_eq!(
+        usage(&shop, "webhooks").await,
+        json!({ "used": 5, "quota": 5 })
+    );
 
     let listed = shop.get(WEBHOOKS).await;
     let listed = listed.as_array().unwrap();
@@ -117,8 +120,13 @@ async fn a_tenant_publishes_so_many_events_in_a_second_and_no_more() {
 
 #[tokio::test]
 async fn a_tenant_has_so_many_deliveries_waiting_and_no_more() {
-    let (shop, receiver) = (shop(|quotas| quotas.waiting_deliveries = 3).await, Receiver::start().await);
-    let id = shop.webhook(&receiver.url, json!({ "enabled": false })).await;
+    let (shop, receiver) = (
+        shop(|quotas| quotas.waiting_deliveries = 3).await,
+        Receiver::start().await,
+    );
+    let id = shop
+        .webhook(&receiver.url, json!({ "enabled": false }))
+        .await;
     let once = json!({ "id": "once", "type": TYPE, "data": 1 });
     for event in [&once, &event(), &event()] {
         assert_eq!(answer(&shop, EVENTS, event).await.0, 202);
@@ -153,7 +161,10 @@ async fn a_tenant_has_so_many_deliveries_waiting_and_no_more() {
 
 #[tokio::test]
 async fn deliveries_of_the_services_own_events_wait_until_there_is_room() {
-    let (shop, receiver) = (shop(|quotas| quotas.waiting_deliveries = 2).await, Receiver::start().await);
+    let (shop, receiver) = (
+        shop(|quotas| quotas.waiting_deliveries = 2).await,
+        Receiver::start().await,
+    );
     let types = json!([TYPE, "entity-conditions.events.v1"]);
     let off = json!({ "eventTypes": types, "enabled": false });
     let id = shop.webhook(&receiver.url, off).await;
@@ -172,12 +183,18 @@ async fn deliveries_of_the_services_own_events_wait_until_there_is_room() {
     shop.run().await;
     shop.after(Duration::from_secs(5)).await;
     let received = receiver.wait_for(3).await;
-    assert_eq!(received[2].envelope()["type"], "entity-conditions.events.v1");
+    assert_eq!(
+        received[2].envelope()["type"],
+        "entity-conditions.events.v1"
+    );
 }
 
 #[tokio::test]
 async fn what_is_to_be_sent_again_waits_until_there_is_room() {
-    let (shop, receiver) = (shop(|quotas| quotas.waiting_deliveries = 1).await, Receiver::start().await);
+    let (shop, receiver) = (
+        shop(|quotas| quotas.waiting_deliveries = 1).await,
+        Receiver::start().await,
+    );
     shop.webhook(&receiver.url, json!({})).await;
     shop.publish(json!(1)).await;
     shop.run().await;
@@ -202,10 +219,18 @@ async fn what_is_to_be_sent_again_waits_until_there_is_room() {
     shop.run().await;
     let path = format!("{DELIVERIES}/replays/{}", replay["id"].as_str().unwrap());
     let state = shop.get(&path).await;
-    assert_eq!((&state["state"], &state["replayed"]), (&json!("RUNNING"), &json!(0)));
+    assert_eq!(
+        (&state["state"], &state["replayed"]),
+        (&json!("RUNNING"), &json!(0))
+    );
 
     let path_of_held = format!("{WEBHOOKS}/{id}");
-    assert_eq!(shop.send(Method::DELETE, &path_of_held, &Value::Null).await.0, 204);
+    assert_eq!(
+        shop.send(Method::DELETE, &path_of_held, &Value::Null)
+            .await
+            .0,
+        204
+    );
     shop.after(Duration::from_secs(7 * 24 * 60 * 60)).await;
     shop.after(Duration::from_secs(5)).await;
     assert_eq!(receiver.wait_for(2).await.len(), 2);
@@ -233,9 +258,15 @@ async fn a_tenant_has_so_many_deliveries_under_way_to_one_target() {
     let used = usage(&shop, "deliveriesPerTarget").await;
     assert_eq!(used, json!({ "used": 5, "quota": 5 }));
     // Another tenant has as many to the same target.
-    let other = shop.host.token("other", &["exe.editor", "exe.publisher"]).await;
+    let other = shop
+        .host
+        .token("other", &["exe.editor", "exe.publisher"])
+        .await;
     let webhook = settings(&hanging.url, json!({}));
-    let (status, _) = shop.host.send(Method::POST, WEBHOOKS, &other, &webhook).await;
+    let (status, _) = shop
+        .host
+        .send(Method::POST, WEBHOOKS, &other, &webhook)
+        .await;
     assert_eq!(status, 201);
     let (status, _) = shop.host.send(Method::POST, EVENTS, &other, &event()).await;
     assert_eq!(status, 202);

@@ -60,7 +60,11 @@ async fn a_secret_that_a_receiver_answers_is_kept_in_no_form() {
     for secret in [PASSWORD, SHARED_KEY, &credentials] {
         for form in forms(secret) {
             let body = format!("{{ got: [{form}] }}");
-            assert_eq!(kept(&shop, &receiver, &body, &basic).await, "{ got: […] }", "{form}");
+            assert_eq!(
+                kept(&shop, &receiver, &body, &basic).await,
+                "{ got: […] }",
+                "{form}"
+            );
         }
     }
 }
@@ -71,7 +75,9 @@ async fn a_token_that_a_receiver_answers_is_kept_in_no_form() {
     kept(&shop, &receiver, "first", &json!({})).await;
     // The token of a receiver stays the same for a while.
     let sent = receiver.wait_for(1).await.remove(0);
-    let token = sent.headers["authorization"].strip_prefix("Bearer ").unwrap();
+    let token = sent.headers["authorization"]
+        .strip_prefix("Bearer ")
+        .unwrap();
     for form in forms(token) {
         // However far behind it begins in what is kept.
         for before in [String::new(), "x".repeat(1_000)] {
@@ -91,7 +97,9 @@ async fn a_refusal_names_the_host_of_the_url_and_no_address_that_the_name_has() 
         names.set(&host, &[&[address]]);
         let url = format!("http://{host}/hook?key=in-the-url");
         let trial = settings(&url, json!({}));
-        let (_, tried) = shop.send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial).await;
+        let (_, tried) = shop
+            .send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial)
+            .await;
         let expected = format!("{host} must not be dialled from here: its address is not allowed");
         assert_eq!(tried["error"]["kind"], "REFUSED_ADDRESS");
         assert_eq!(tried["error"]["message"], expected.as_str());
@@ -101,8 +109,16 @@ async fn a_refusal_names_the_host_of_the_url_and_no_address_that_the_name_has() 
         shop.run().await;
         let delivery = shop.deliveries(&format!("webhookId={id}")).await.remove(0);
         assert_eq!(delivery["lastError"]["message"], expected.as_str());
-        let delivery = shop.get(&format!("/api/v1/deliveries/{}", delivery["id"].as_str().unwrap())).await;
-        assert_eq!(delivery["attempts"][0]["error"]["message"], expected.as_str());
+        let delivery = shop
+            .get(&format!(
+                "/api/v1/deliveries/{}",
+                delivery["id"].as_str().unwrap()
+            ))
+            .await;
+        assert_eq!(
+            delivery["attempts"][0]["error"]["message"],
+            expected.as_str()
+        );
         assert!(!delivery.to_string().contains(address), "{delivery}");
     }
 }
@@ -115,9 +131,14 @@ async fn what_goes_wrong_on_the_way_names_neither_the_address_nor_the_query() {
     // Port 9 of this machine is closed.
     for host in ["closed.example:9", "unknown.example"] {
         let trial = settings(&format!("http://{host}/hook?key=in-the-url"), json!({}));
-        let (_, tried) = shop.send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial).await;
+        let (_, tried) = shop
+            .send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial)
+            .await;
         assert_eq!(tried["error"]["kind"], "UNREACHABLE", "{tried}");
         let told = tried["error"]["message"].as_str().unwrap();
-        assert!(!told.contains("127.0.0.77") && !told.contains("in-the-url"), "{told}");
+        assert!(
+            !told.contains("127.0.0.77") && !told.contains("in-the-url"),
+            "{told}"
+        );
     }
 }

@@ -33,7 +33,11 @@ async fn a_tenant_whose_receivers_hang_keeps_no_other_from_trying_out_webhooks()
     let path = format!("{WEBHOOKS}/ping");
     let webhook = settings(&good.url, json!({}));
     let (status, answer) = shop.host.send(Method::POST, &path, &other, &webhook).await;
-    assert_eq!((status, &answer["delivered"]), (200, &json!(true)), "{answer}");
+    assert_eq!(
+        (status, &answer["delivered"]),
+        (200, &json!(true)),
+        "{answer}"
+    );
     assert_eq!(hanging.received().len(), 16, "half of all are the tenant's");
 
     // Those that had no turn in time are told why.
@@ -42,7 +46,8 @@ async fn a_tenant_whose_receivers_hang_keeps_no_other_from_trying_out_webhooks()
     assert_eq!(answered.status(), 429);
     assert_eq!(answered.headers()["retry-after"], "1");
     let problem: Value = answered.json().await.unwrap();
-    let detail = "too many webhooks are being tried out: at most 32 at once, 16 of them of one tenant";
+    let detail =
+        "too many webhooks are being tried out: at most 32 at once, 16 of them of one tenant";
     assert_eq!(problem["detail"], detail);
     trials.iter().for_each(JoinHandle::abort);
 }

@@ -25,7 +25,12 @@ pub(super) struct Restore {
     /// File that a backup has written
     file: PathBuf,
     /// Store to make, embedded:FOLDER, or @FILE with its URL; the folder must be empty or missing
-    #[arg(long, value_name = "URL", env = "TILLGATE_STORE", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TILLGATE_STORE",
+        hide_env_values = true
+    )]
     store: String,
 }
 

@@ -14,10 +14,20 @@ use crate::store::{StoreUrl, open_portable};
 #[derive(Args, Debug)]
 pub(super) struct Copy {
     /// Store to copy from, or @FILE with its URL; nothing else may use it during the copy
-    #[arg(long, value_name = "URL", env = "TILLGATE_COPY_FROM", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TILLGATE_COPY_FROM",
+        hide_env_values = true
+    )]
     from: String,
     /// Store to copy to, or @FILE with its URL; it must be empty or contain an interrupted run of this copy
-    #[arg(long, value_name = "URL", env = "TILLGATE_COPY_TO", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TILLGATE_COPY_TO",
+        hide_env_values = true
+    )]
     to: String,
 }
 

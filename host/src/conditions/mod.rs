@@ -78,7 +78,9 @@ impl Conditions {
         let conditions = Self {
             app: Arc::clone(app),
             global,
-            tenants: Arc::new(RwLock::new(PerTenant::new(app.config.limits.cached_tenants))),
+            tenants: Arc::new(RwLock::new(PerTenant::new(
+                app.config.limits.cached_tenants,
+            ))),
             counters: DecisionCounters::new(&app.metrics),
         };
         conditions.measure();

@@ -5,12 +5,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Conditions;
 use super::cache::{Content, PartitionCache};
-use super::write::{CONDITION_EVENTS, Target};
 use crate::data::feed::Subscriber;
 use crate::data::quota::Usage;
 use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    Conditions,
+    Projects,
+}
 
 /// The record of how much a tenant has configured.
 pub(super) const USED: &str = "usage/configuration";
@@ -48,10 +54,10 @@ impl Used {
     }
 
     /// How much it is once something is put in place of something else: the bytes of both.
-    fn after(mut self, target: &Target, [before, after]: [Option<usize>; 2]) -> Self {
-        let count = match target.event_type {
-            CONDITION_EVENTS => &mut self.conditions,
-            _ => &mut self.projects,
+    fn after(mut self, of: Counted, [before, after]: [Option<usize>; 2]) -> Self {
+        let count = match of {
+            Counted::Conditions => &mut self.conditions,
+            Counted::Projects => &mut self.projects,
         };
         let exchange = |used: usize, [removed, added]: [usize; 2]| {
             used.saturating_add(added).saturating_sub(removed)
@@ -92,7 +98,7 @@ impl Conditions {
         &self,
         change: &mut Change,
         cache: &PartitionCache,
-        target: &Target,
+        of: Counted,
         counted: Option<Versioned<Used>>,
         sizes: [Option<usize>; 2],
     ) -> Result<()> {
@@ -104,8 +110,8 @@ impl Conditions {
             Some(counted) => counted.record,
             None => Used::recount(cache).await?,
         };
-        let used = used.after(target, sizes);
-        self.refuse_beyond_quotas(&used, target, sizes)?;
+        let used = used.after(of, sizes);
+        self.refuse_beyond_quotas(&used, of, sizes)?;
         change.expect(USED, counted.as_ref());
         match used == Used::default() {
             true => change.delete(USED),
@@ -117,13 +123,13 @@ impl Conditions {
     fn refuse_beyond_quotas(
         &self,
         used: &Used,
-        target: &Target,
+        of: Counted,
         [before, after]: [Option<usize>; 2],
     ) -> Result<()> {
         let quotas = &self.app.config.quotas;
-        let (name, count, max) = match target.event_type {
-            CONDITION_EVENTS => ("conditions", used.conditions, quotas.conditions),
-            _ => ("projects", used.projects, quotas.projects),
+        let (name, count, max) = match of {
+            Counted::Conditions => ("conditions", used.conditions, quotas.conditions),
+            Counted::Projects => ("projects", used.projects, quotas.projects),
         };
         if before.is_none() && count > max {
             return Err(Error::quota(name, max));

@@ -8,7 +8,7 @@ use tillgate_engine::restriction::ProjectId;
 
 use super::Conditions;
 use super::cache::{PartitionCache, StoredCondition, StoredProject, condition_key, project_key};
-use super::usage::{USED, Used};
+use super::usage::{Counted, USED, Used};
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::Subscriber;
 use crate::data::outbox::{Action, Event};
@@ -45,7 +45,8 @@ pub(super) struct Target {
     key: String,
     /// Its id.
     id: String,
-    pub(super) event_type: &'static str,
+    event_type: &'static str,
+    counted_as: Counted,
 }
 
 impl Target {
@@ -54,6 +55,7 @@ impl Target {
             key: condition_key(id.as_str()),
             id: id.as_str().to_owned(),
             event_type: CONDITION_EVENTS,
+            counted_as: Counted::Conditions,
         }
     }
 
@@ -62,6 +64,7 @@ impl Target {
             key: project_key(id),
             id: id.to_string(),
             event_type: PROJECT_EVENTS,
+            counted_as: Counted::Projects,
         }
     }
 }
@@ -172,7 +175,7 @@ impl Conditions {
             if matches!(owner, Owner::Tenant(_)) {
                 let replaced = read.as_ref().map(|read| read.record.len());
                 let sizes = [replaced, Some(document.len())];
-                self.count(&mut change, &cache, target, counted, sizes)
+                self.count(&mut change, &cache, target.counted_as, counted, sizes)
                     .await?;
             }
             change.expect(&target.key, read.as_ref());
@@ -204,7 +207,7 @@ impl Conditions {
             let mut change = Change::default();
             if matches!(owner, Owner::Tenant(_)) {
                 let sizes = [Some(read.record.len()), None];
-                self.count(&mut change, &cache, target, counted, sizes)
+                self.count(&mut change, &cache, target.counted_as, counted, sizes)
                     .await?;
             }
             change.expect(&target.key, Some(&read));
@@ -261,6 +264,8 @@ async fn read(
         record: entry.value,
     });
     let counted = entries.next().flatten();
-    let counted = counted.map(|entry| decode_entry(USED, &entry)).transpose()?;
+    let counted = counted
+        .map(|entry| decode_entry(USED, &entry))
+        .transpose()?;
     Ok((read, counted))
 }

@@ -27,7 +27,7 @@ const MAX_ATTEMPTS: usize = 32;
 /// How many entries are read at once.
 pub const PAGE: usize = 500;
 
-/// How many changes of a partition that are planned again have their turn at once.
+/// How many changes of a partition are planned again at once.
 const ONE: Limit = Limit {
     all: usize::MAX,
     each: 1,
@@ -38,9 +38,9 @@ const ONE: Limit = Limit {
 pub struct Records {
     store: Arc<dyn Store>,
     partition: Partition,
-    /// Changes that are planned again take turns, one of each partition at a time, so that the writers of this host do not
-    /// overtake each other forever.
-    turns: Arc<FairSemaphore<Partition>>,
+    /// Changes that are planned again need a permit, one of each partition has it at a time: so the writers of this host do
+    /// not overtake each other forever.
+    retrying: Arc<FairSemaphore<Partition>>,
 }
 
 /// A record, and the version that a change may expect.
@@ -167,7 +167,7 @@ impl Records {
         Self {
             store,
             partition,
-            turns: FairSemaphore::new(ONE),
+            retrying: FairSemaphore::new(ONE),
         }
     }
 
@@ -177,7 +177,7 @@ impl Records {
         Self {
             store: Arc::clone(&self.store),
             partition,
-            turns: Arc::clone(&self.turns),
+            retrying: Arc::clone(&self.retrying),
         }
     }
 
@@ -287,7 +287,11 @@ impl Records {
     where
         P: Future<Output = Result<(Change, T)>>,
     {
-        let mut turn = None;
+        // Who comes while another plans again waits for that one.
+        let mut permit = match self.retrying.is_in_use(&self.partition) {
+            true => Some(self.permit().await?),
+            false => None,
+        };
         for _ in 0..MAX_ATTEMPTS {
             match plan().await {
                 Ok((change, planned)) => {
@@ -299,8 +303,8 @@ impl Records {
                 Err(Error::Busy) => {}
                 Err(cause) => return Err(cause),
             }
-            if turn.is_none() {
-                turn = Some(self.turn().await?);
+            if permit.is_none() {
+                permit = Some(self.permit().await?);
             }
         }
         Err(Error::Busy)
@@ -325,9 +329,9 @@ impl Records {
         }
     }
 
-    async fn turn(&self) -> Result<Permit<Partition>> {
-        let turn = self.turns.acquire(self.partition.clone()).await;
-        turn.ok_or_else(|| Error::Bug("a turn was lost".to_owned()))
+    async fn permit(&self) -> Result<Permit<Partition>> {
+        let permit = self.retrying.acquire(self.partition.clone()).await;
+        permit.ok_or_else(|| Error::Bug("a permit was lost".to_owned()))
     }
 }
 

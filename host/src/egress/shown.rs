@@ -53,12 +53,30 @@ mod tests {
         for (text, expected) in [
             ("https://login.example/keys", "https://login.example/keys"),
             ("https://login.example", "https://login.example"),
-            ("https://u:secret@login.example", "https://***@login.example/"),
-            ("https://secret@login.example/a", "https://***@login.example/a"),
-            ("https://:secret@login.example/a", "https://***@login.example/a"),
-            ("https://login.example/a?key=secret", "https://login.example/a?***"),
-            ("https://login.example/a?secret#secret", "https://login.example/a?***#***"),
-            ("https://login.example/@scope/a", "https://login.example/@scope/a"),
+            (
+                "https://u:secret@login.example",
+                "https://***@login.example/",
+            ),
+            (
+                "https://secret@login.example/a",
+                "https://***@login.example/a",
+            ),
+            (
+                "https://:secret@login.example/a",
+                "https://***@login.example/a",
+            ),
+            (
+                "https://login.example/a?key=secret",
+                "https://login.example/a?***",
+            ),
+            (
+                "https://login.example/a?secret#secret",
+                "https://login.example/a?***#***",
+            ),
+            (
+                "https://login.example/@scope/a",
+                "https://login.example/@scope/a",
+            ),
             ("http://[::1]:8000/a?secret", "http://[::1]:8000/a?***"),
             ("redis://u:secret@h/0", "redis://***@h/0"),
             ("redis+cluster://u:secret@a:1,b:2", "redis+cluster://***"),
@@ -75,7 +93,8 @@ mod tests {
     #[test]
     fn a_text_is_shown_with_its_urls_so() {
         let text = "1 | store = \"redis://u:secret@h\"\n  | url = 'https://h/a?secret' (https://a/ is right?)";
-        let expected = "1 | store = \"redis://***@h\"\n  | url = 'https://*** (https://a/ is right?)";
+        let expected =
+            "1 | store = \"redis://***@h\"\n  | url = 'https://*** (https://a/ is right?)";
         assert_eq!(with_urls_shown(text), expected);
         assert_eq!(with_urls_shown(""), "");
     }

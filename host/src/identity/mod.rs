@@ -13,6 +13,4 @@ pub use self::caller::Caller;
 pub use self::network::network;
 pub use self::permission::{Permission, Permissions, is_permission};
 pub use self::role::{OPERATOR, built_in, built_in_roles};
-pub use self::tenant::{
-    NAME_RULE, NO_TENANT, STEP_RULE, TENANT_RULE, TenantId, is_name, is_step,
-};
+pub use self::tenant::{NAME_RULE, NO_TENANT, STEP_RULE, TENANT_RULE, TenantId, is_name, is_step};

@@ -78,6 +78,11 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
         waiting.await.ok()
     }
 
+    /// Whether a key has a permit or waits for one.
+    pub(crate) fn is_in_use(&self, key: &K) -> bool {
+        self.lock().by_key.contains_key(key)
+    }
+
     /// Gives free permits to those whose turn it is.
     fn give(self: &Arc<Self>) {
         let mut given = Vec::new();

@@ -5,7 +5,6 @@
 //! (`http/route/audit.rs`), which knows who has sent it; that of a change which the service makes by itself is written
 //! where it is made.
 
-use tracing::field::display;
 use uuid::Uuid;
 
 use crate::data::etag::{self, Etag};

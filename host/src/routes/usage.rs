@@ -41,10 +41,7 @@ pub(super) fn routes() -> Vec<Route<Features>> {
 }
 
 /// For any client of the tenant, and for the platform's.
-async fn get(
-    (conditions, tokens, rates, webhooks): Features,
-    request: Request,
-) -> Result<Reply> {
+async fn get((conditions, tokens, rates, webhooks): Features, request: Request) -> Result<Reply> {
     let id = TenantId::new(request.param(0)?);
     let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
     request.caller()?.require_tenant(id.as_str())?;

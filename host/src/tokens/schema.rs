@@ -96,8 +96,7 @@ impl Schema {
             .offline()
             .build(&schema)
             .map_err(|error| Error::Invalid(vec![fault(PATH, &error)]))?;
-        let bytes =
-            BYTES_PER_SCHEMA + text.len() * BYTES_PER_TEXT + patterns * 2 * of_pattern;
+        let bytes = BYTES_PER_SCHEMA + text.len() * BYTES_PER_TEXT + patterns * 2 * of_pattern;
         Ok(Self { validator, bytes })
     }
 

@@ -91,7 +91,11 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         let handler =
             move |state, request| -> BoxFuture<'static, _> { Box::pin(handler(state, request)) };
         let handler = Arc::new(handler);
-        Self::with_handler((method, path, access, takes), Audits::Change(action), handler)
+        Self::with_handler(
+            (method, path, access, takes),
+            Audits::Change(action),
+            handler,
+        )
     }
 
     fn with_handler(
@@ -221,7 +225,8 @@ impl Table {
                 _ => return Err(Error::Bug(format!("{route:?} has an unusual method"))),
             };
             if (route.method == Method::GET) != (route.audits == Audits::Nothing) {
-                let which = "must say what it changes if it is not GET, and change nothing if it is";
+                let which =
+                    "must say what it changes if it is not GET, and change nothing if it is";
                 return Err(Error::Bug(format!("{route:?} {which}")));
             }
             let path = route.path;

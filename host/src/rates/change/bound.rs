@@ -81,7 +81,11 @@ pub(super) async fn check(records: &Records, tree: &mut Tree<'_>, planned: &Plan
 }
 
 fn pairs_of(node: &Node) -> Pairs {
-    node.rates.rates.iter().map(|(key, _)| pair_of(key)).collect()
+    node.rates
+        .rates
+        .iter()
+        .map(|(key, _)| pair_of(key))
+        .collect()
 }
 
 fn refuse(id: &UnitId, pairs: usize) -> Result<()> {
@@ -103,11 +107,15 @@ async fn parents(
     let mut parents: HashMap<UnitId, Option<UnitId>> = HashMap::new();
     let mut open: Vec<UnitId> = units.cloned().collect();
     while !open.is_empty() {
-        let read: Vec<UnitId> = open.drain(open.len().saturating_sub(READ_AT_ONCE)..).collect();
+        let read: Vec<UnitId> = open
+            .drain(open.len().saturating_sub(READ_AT_ONCE)..)
+            .collect();
         let keys: Vec<String> = read.iter().map(UnitId::key).collect();
         for (id, entry) in read.into_iter().zip(records.entries(&keys).await?) {
             let unit = entry.map(|entry| decode_entry::<Unit>(id.as_str(), &entry));
-            let parent = unit.transpose()?.and_then(|unit| unit.record.settings.parent_id);
+            let parent = unit
+                .transpose()?
+                .and_then(|unit| unit.record.settings.parent_id);
             if let Some(parent) = &parent
                 && !parents.contains_key(parent)
             {

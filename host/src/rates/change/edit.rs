@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use super::{audit, bound, check};
 use super::dry_run::{self, DryRun};
 use super::editor::Editor;
 use super::place::{self, Planned};
 use super::plan::After;
 use super::progress::{self, Reach};
+use super::{audit, bound, check};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};

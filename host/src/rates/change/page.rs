@@ -119,11 +119,13 @@ impl<'v> Pages<'v> {
                     continue;
                 }
                 // One of the shops: which one is found by visiting them one by one.
-                Err(Error::Bug(_)) if self.size > 1 => {
+                Err(Error::Bug(_) | Error::Invalid(_)) if self.size > 1 => {
                     self.size = 1;
                     continue;
                 }
-                Err(Error::Bug(cause)) => self.fail(progress, &cause).await?,
+                Err(cause @ (Error::Bug(_) | Error::Invalid(_))) => {
+                    self.fail(progress, &cause).await?
+                }
                 page => page?,
             };
             let bytes = page.change.bytes();
@@ -228,12 +230,12 @@ impl<'v> Pages<'v> {
     }
 
     /// The next page, whose one shop failed: the others do not wait for it.
-    async fn fail(&self, progress: &Versioned<Progress>, cause: &str) -> Result<Computed> {
+    async fn fail(&self, progress: &Versioned<Progress>, cause: &Error) -> Result<Computed> {
         let (mut page, ids) = self.next(progress, 1).await?;
         let (tenant, correlation) = (&self.visit.tenant, self.visit.correlation);
         for id in ids {
             let shop = id.as_str();
-            tracing::error!(%tenant, %correlation, shop, cause, "a change of rates failed for a shop");
+            tracing::error!(%tenant, %correlation, shop, ?cause, "a change of rates failed for a shop");
             page.next.fail(id);
         }
         Ok(page)

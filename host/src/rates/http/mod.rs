@@ -66,7 +66,11 @@ async fn used(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of_query(&request, "businessUnit")?;
     let reading = rates.reading(&request.caller()?.tenant);
     let used = used::used_rates(&reading, &id).await?;
-    Ok(unless_known(&request, used.json().clone(), used.etag().clone()))
+    Ok(unless_known(
+        &request,
+        used.json().clone(),
+        used.etag().clone(),
+    ))
 }
 
 async fn convert(rates: Arc<Rates>, request: Request) -> Result<Reply> {

@@ -75,7 +75,8 @@ pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
         return Ok(None);
     }
     let mut faults = Faults::default();
-    let after = cursor.map(|cursor| UnitId::new(&cursor).ok_or("must be a cursor that was answered"));
+    let after =
+        cursor.map(|cursor| UnitId::new(&cursor).ok_or("must be a cursor that was answered"));
     let after = faults.check("cursor", after.transpose());
     let limit = faults.check("limit", limit(request));
     let (Some(after), Some(limit)) = (after, limit) else {

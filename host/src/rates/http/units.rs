@@ -37,8 +37,23 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     vec![
         Route::new(Method::GET, UNITS, read, none, list_units),
         Route::new(Method::GET, UNIT, read, none, get_unit),
-        Route::changing(Method::PUT, UNIT, write, json, "business_unit.put", put_unit).heavy(),
-        Route::changing(Method::DELETE, UNIT, write, none, "business_unit.deleted", delete_unit),
+        Route::changing(
+            Method::PUT,
+            UNIT,
+            write,
+            json,
+            "business_unit.put",
+            put_unit,
+        )
+        .heavy(),
+        Route::changing(
+            Method::DELETE,
+            UNIT,
+            write,
+            none,
+            "business_unit.deleted",
+            delete_unit,
+        ),
         Route::new(Method::GET, RATES, read_rate, none, list_rates),
         Route::changing(Method::POST, RATES, write_rate, json, CHANGED, change_rates).heavy(),
         Route::new(Method::GET, RATE, read_rate, none, get_rate),
@@ -86,9 +101,14 @@ async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let read = async move { answers::units(&records, after.as_ref(), limit, MAX_PAGE).await };
     let page = rates.app.workers.run_reading(read).await??;
     let next = page.next.map(|id| json!(id).to_string());
-    let next = next.map(|id| format!(r#","next":{id}"#)).unwrap_or_default();
+    let next = next
+        .map(|id| format!(r#","next":{id}"#))
+        .unwrap_or_default();
     let items = String::from_utf8(page.list).map_err(|cause| Error::Bug(cause.to_string()))?;
-    Ok(tagged(&request, format!(r#"{{"items":{items}{next}}}"#).into()))
+    Ok(tagged(
+        &request,
+        format!(r#"{{"items":{items}{next}}}"#).into(),
+    ))
 }
 
 async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {

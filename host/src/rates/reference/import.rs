@@ -5,8 +5,7 @@
 //! of its directions, each the quotient of the two quotes, rounded once (Regulation (EC) 1103/97 forbids inverting
 //! derived rates).
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -20,7 +19,7 @@ use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::rates::change::edit::{Edited, Edits};
 use crate::rates::change::plan::{self, After, Places};
-use crate::rates::shop::history::{self, Changed};
+use crate::rates::shop::history::{self, Changed, ChangedPair};
 use crate::rates::shop::math;
 use crate::rates::units::rate_text::Reference;
 use crate::rates::units::set_rates::{NewRate, SetRates, SetResult};
@@ -36,8 +35,8 @@ const EURO: &str = "EUR";
 /// The time of day from which a rate of the past counts in the history: the bank publishes in the afternoon.
 const PUBLISHED: &str = "T15:00:00Z";
 
-/// How many rates of the past are written at once.
-const ROWS_AT_ONCE: usize = 1_000;
+/// How many rows of the past are written at once.
+const ROWS_AT_ONCE: usize = 500;
 
 /// What is to be imported, and where.
 #[derive(Debug)]
@@ -218,36 +217,42 @@ fn crosses(app: &App, quotes: &[Quote]) -> Result<Vec<(Pair, Rate)>> {
     Ok(pairs.into_iter().zip(crosses).collect())
 }
 
-/// Adds the days of a document that are older than anything in a pair's history to it, so that charts reach back.
+/// Adds the days of a document that are older than anything in the unit's history to it, so that charts reach back.
 async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
+    let Some(oldest) = history::oldest(records, &import.unit).await? else {
+        return Ok(());
+    };
     let since = app.clock.now().minus(app.config.rates.history_retention);
-    let mut oldest: HashMap<RateKey, Option<Timestamp>> = HashMap::new();
     let mut values: BTreeMap<RateKey, String> = BTreeMap::new();
     let mut rows: Vec<(String, Bytes)> = Vec::new();
     // The newest day is set, not added to the past. Of the others the pairs that are quoted are enough.
     let mut days: Vec<&Day> = import.document.days().skip(1).collect();
     days.reverse();
     for day in days {
-        let Some(at) = published_at(day).filter(|at| *at >= since) else {
+        let Some(at) = published_at(day).filter(|at| *at < oldest && *at >= since) else {
             continue;
         };
+        let mut pairs = Vec::new();
         for new in new_rates(app, &import.rate_types, false, day)? {
-            let key = new.key;
-            if let Entry::Vacant(entry) = oldest.entry(key) {
-                entry.insert(history::oldest(records, &import.unit, key).await?);
-            }
-            let is_older = oldest.get(&key).copied().flatten();
-            if is_older.is_none_or(|oldest| at >= oldest) {
-                continue;
-            }
             let after = new.rate.value().to_string();
-            let before = values.insert(key, after.clone());
+            let before = values.insert(new.key, after.clone());
             if before.as_ref() != Some(&after) {
                 let after = Some(after);
-                rows.push(history::backdated(&import.unit, at, key, Changed { before, after })?);
+                pairs.push(ChangedPair::of_rate(new.key, Changed { before, after }));
             }
         }
+        rows.extend(history::rows(&import.unit, at, pairs.into_iter())?);
     }
+    // What followed says that there was nothing before it: from now on, there was the last of these days.
+    let last = values.into_iter().map(|(key, value)| {
+        let (before, after) = (Some(value.clone()), Some(value));
+        ChangedPair::of_rate(key, Changed { before, after })
+    });
+    rows.extend(history::rows(
+        &import.unit,
+        Timestamp(oldest.0.saturating_sub(1)),
+        last,
+    )?);
     // The oldest last: until it is there, an import that was interrupted is taken up again.
     rows.reverse();
     for rows in rows.chunks(ROWS_AT_ONCE) {

@@ -156,7 +156,9 @@ impl<'a> Differences<'a> {
 /// The units whose levels a shop stands at, itself first.
 fn levels<'n>(shop: &'n Node, path: &'n Path) -> Vec<&'n Node> {
     let own = (!shop.says_nothing()).then_some(shop);
-    own.into_iter().chain(path.nodes.iter().map(AsRef::as_ref)).collect()
+    own.into_iter()
+        .chain(path.nodes.iter().map(AsRef::as_ref))
+        .collect()
 }
 
 fn group_of(shop: &Node) -> Group {

@@ -1,8 +1,10 @@
-//! The history of what is set at each business unit: rows of where it stands and its markup, and rows of each pair.
+//! The history of what is set at each business unit: rows of where it stands and its markup, and rows of pairs.
 //!
 //! A row says what a change changed, with what was there before and after; the time is in its key. So the state at a time is
 //! that before the first row that follows, or what is set now, and a page of a rate's history is read from the rows of its
-//! time alone. Rows are retained 400 days (`retention.rs`). `values.rs` computes from them what a unit used at any time.
+//! time. The pairs of a unit are divided into buckets, so that a change of ten thousand rates has few rows, and a page of
+//! one pair reads few others. Rows are retained 400 days (`retention.rs`). `values.rs` computes from them what a unit used
+//! at any time.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +17,33 @@ use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, decode_entry};
 use crate::error::{Error, Result};
 use crate::rates::units::json::to_json;
+use crate::rates::units::rate_key;
 use crate::rates::units::tree::Node;
 use crate::rates::units::unit::{UnitId, UnitSettings};
 
 /// The records of the history.
 pub(in crate::rates) const HISTORY: &str = "rates-history/";
 
-/// What stands in a key in place of a pair.
+/// What stands in a key in place of a bucket.
 const PLACES: &str = "unit";
+
+/// How many buckets the pairs of a unit are in.
+const BUCKETS: u32 = 64;
 
 /// Before and after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::rates) struct Changed<T> {
     pub(in crate::rates) before: T,
     pub(in crate::rates) after: T,
+}
+
+impl<T> Changed<T> {
+    const fn state_mut(&mut self, is_after: bool) -> &mut T {
+        match is_after {
+            true => &mut self.after,
+            false => &mut self.before,
+        }
+    }
 }
 
 /// Where a unit stands, and its markup for all pairs.
@@ -72,6 +87,26 @@ impl PairState {
     }
 }
 
+/// What a change changed of a pair.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::rates) struct ChangedPair {
+    #[serde(flatten, with = "rate_key")]
+    key: RateKey,
+    #[serde(flatten)]
+    state: Changed<PairState>,
+}
+
+impl ChangedPair {
+    /// A rate that had a value before, and another after, with nothing else set for its pair.
+    pub(in crate::rates) fn of_rate(key: RateKey, value: Changed<Option<String>>) -> Self {
+        let mut state = Changed::<PairState>::default();
+        *state.before.rate_mut(key) = value.before;
+        *state.after.rate_mut(key) = value.after;
+        let key = pair_of(key);
+        Self { key, state }
+    }
+}
+
 /// The key of a pair's first direction.
 pub(in crate::rates) fn pair_of(key: RateKey) -> RateKey {
     key.min(key.opposite())
@@ -97,18 +132,13 @@ impl Entry {
         let mut pairs: BTreeMap<RateKey, Changed<PairState>> = BTreeMap::new();
         for (node, is_after) in [(before, false), (after, true)] {
             let Some(node) = node else { continue };
-            let mut state = |key: RateKey| {
-                let changed = pairs.entry(pair_of(key)).or_default();
-                match is_after {
-                    true => &mut changed.after,
-                    false => &mut changed.before,
-                }
-            };
             for (key, rate) in node.rates.rates.iter() {
-                *state(key).rate_mut(key) = Some(rate.value.clone());
+                let state = pairs.entry(pair_of(key)).or_default().state_mut(is_after);
+                *state.rate_mut(key) = Some(rate.value.clone());
             }
             for markup in &node.unit().settings.markups {
-                state(markup.key).markup = Some(markup.markup_percentage.clone());
+                let state = pairs.entry(pair_of(markup.key)).or_default();
+                state.state_mut(is_after).markup = Some(markup.markup_percentage.clone());
             }
         }
         pairs.retain(|_, changed| changed.before != changed.after);
@@ -145,22 +175,54 @@ impl Entry {
         if let Some(place) = &self.place {
             change.put(&row_key(&place_prefix(id), at), place)?;
         }
-        for (key, pair) in &self.pairs {
-            change.put(&row_key(&pair_prefix(id, *key), at), pair)?;
+        let pairs = self.pairs.iter().map(|(key, state)| ChangedPair {
+            key: *key,
+            state: state.clone(),
+        });
+        for (key, row) in rows(id, at, pairs)? {
+            change.put_bytes(&key, row);
         }
         Ok(())
     }
+}
+
+/// The rows of what changed of pairs at a time: keys and JSON.
+///
+/// # Errors
+/// [`Error::Bug`] for what has no JSON form.
+pub(in crate::rates) fn rows(
+    id: &UnitId,
+    at: Timestamp,
+    pairs: impl Iterator<Item = ChangedPair>,
+) -> Result<Vec<(String, Bytes)>> {
+    let mut buckets: BTreeMap<u32, Vec<ChangedPair>> = BTreeMap::new();
+    for pair in pairs {
+        buckets.entry(bucket_of(pair.key)).or_default().push(pair);
+    }
+    let row = |(bucket, pairs)| Ok((row_key(&bucket_prefix(id, bucket), at), to_json(&pairs)?));
+    buckets.into_iter().map(row).collect()
 }
 
 fn place_prefix(id: &UnitId) -> String {
     format!("{HISTORY}{}/{PLACES}/", id.as_str())
 }
 
-fn pair_prefix(id: &UnitId, key: RateKey) -> String {
+fn bucket_prefix(id: &UnitId, bucket: u32) -> String {
+    format!("{HISTORY}{}/{bucket:02}/", id.as_str())
+}
+
+/// The bucket of a pair: part of stored keys, so it never changes.
+fn bucket_of(key: RateKey) -> u32 {
     let key = pair_of(key);
-    let (from, to) = (key.pair.from().as_str(), key.pair.to().as_str());
-    let rate_type = key.rate_type.as_str();
-    format!("{HISTORY}{}/{rate_type} {from} {to}/", id.as_str())
+    let texts = [
+        key.rate_type.as_str(),
+        key.pair.from().as_str(),
+        key.pair.to().as_str(),
+    ];
+    let bytes = texts.iter().flat_map(|text| text.bytes());
+    bytes.fold(0u32, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+    }) % BUCKETS
 }
 
 fn row_key(prefix: &str, at: Timestamp) -> String {
@@ -173,40 +235,37 @@ pub(in crate::rates) fn time_of(key: &str) -> Option<Timestamp> {
     at.parse().ok().map(Timestamp)
 }
 
-/// The row of a rate that was imported for a time in the past: its key and its JSON.
-///
-/// # Errors
-/// [`Error::Bug`] for what has no JSON form.
-pub(in crate::rates) fn backdated(
-    id: &UnitId,
-    at: Timestamp,
-    key: RateKey,
-    value: Changed<Option<String>>,
-) -> Result<(String, Bytes)> {
-    let mut row = Changed::<PairState>::default();
-    *row.before.rate_mut(key) = value.before;
-    *row.after.rate_mut(key) = value.after;
-    Ok((row_key(&pair_prefix(id, key), at), to_json(&row)?))
-}
-
-/// When the oldest row of a pair was made, if there is one.
+/// When the oldest row of a unit was made, if there is one.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
-pub(in crate::rates) async fn oldest(
-    records: &Records,
-    id: &UnitId,
-    key: RateKey,
-) -> Result<Option<Timestamp>> {
-    let page = records.scan(&pair_prefix(id, key), None, 1).await?;
-    Ok(page.entries.first().and_then(|(key, _)| time_of(key)))
+pub(in crate::rates) async fn oldest(records: &Records, id: &UnitId) -> Result<Option<Timestamp>> {
+    let mut prefixes = vec![place_prefix(id)];
+    prefixes.extend((0..BUCKETS).map(|bucket| bucket_prefix(id, bucket)));
+    let mut oldest: Option<Timestamp> = None;
+    for prefix in prefixes {
+        let page = records.scan(&prefix, None, 1).await?;
+        let first = page.entries.first().and_then(|(key, _)| time_of(key));
+        oldest = oldest.into_iter().chain(first).min();
+    }
+    Ok(oldest)
 }
 
-/// Rows from a time on, oldest first; with [`Rows::until`], only those up to then were read.
+/// Rows from a time on, oldest first.
 #[derive(Debug)]
 pub(super) struct Rows<T> {
     pub(super) rows: Vec<(Timestamp, Changed<T>)>,
+    /// Up to when they were read, unless all were.
     pub(super) until: Option<Timestamp>,
+}
+
+/// Whether the row of a time is the first of where a unit stood: that of its creation.
+///
+/// # Errors
+/// [`Error::Unavailable`].
+pub(super) async fn is_first_place(records: &Records, id: &UnitId, at: Timestamp) -> Result<bool> {
+    let page = records.scan(&place_prefix(id), None, 1).await?;
+    Ok(page.entries.first().and_then(|(key, _)| time_of(key)) == Some(at))
 }
 
 /// Where a unit stood from a time on, `max` rows at most.
@@ -219,10 +278,11 @@ pub(super) async fn places(
     since: Timestamp,
     max: usize,
 ) -> Result<Rows<Option<Placed>>> {
-    read(records, &place_prefix(id), since, max).await
+    let Read { rows, until } = read(records, &place_prefix(id), since, max).await?;
+    Ok(Rows { rows, until })
 }
 
-/// What was set for a pair at a unit from a time on, `max` rows at most.
+/// What was set for a pair at a unit from a time on; `max` rows of its bucket at most are read.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
@@ -233,7 +293,22 @@ pub(super) async fn pair(
     since: Timestamp,
     max: usize,
 ) -> Result<Rows<PairState>> {
-    read(records, &pair_prefix(id, key), since, max).await
+    let prefix = bucket_prefix(id, bucket_of(key));
+    let read: Read<Vec<ChangedPair>> = read(records, &prefix, since, max).await?;
+    let of_pair = |(at, pairs): (Timestamp, Vec<ChangedPair>)| {
+        let pair = pairs.into_iter().find(|pair| pair.key == pair_of(key))?;
+        Some((at, pair.state))
+    };
+    Ok(Rows {
+        rows: read.rows.into_iter().filter_map(of_pair).collect(),
+        until: read.until,
+    })
+}
+
+/// Rows as they are stored, and up to when they were read.
+struct Read<T> {
+    rows: Vec<(Timestamp, T)>,
+    until: Option<Timestamp>,
 }
 
 async fn read<T: DeserializeOwned>(
@@ -241,7 +316,7 @@ async fn read<T: DeserializeOwned>(
     prefix: &str,
     since: Timestamp,
     max: usize,
-) -> Result<Rows<T>> {
+) -> Result<Read<T>> {
     let after = since.0.checked_sub(1);
     let after = after.map(|before| row_key(prefix, Timestamp(before)));
     let page = records.scan(prefix, after.as_deref(), max).await?;
@@ -251,7 +326,7 @@ async fn read<T: DeserializeOwned>(
         rows.push((at, decode_entry(key, entry)?.record));
     }
     let last = rows.last().map(|(at, _)| *at);
-    Ok(Rows {
+    Ok(Read {
         rows,
         until: last.filter(|_| page.more),
     })

@@ -56,11 +56,13 @@ struct DifferenceAnswer<'a> {
 impl Difference {
     /// What the answers to the parts of a call say together.
     fn read(before: &[u8], answers: &[Bytes]) -> Result<Self> {
-        let read = |answer: &Bytes| serde_json::from_slice(answer).map_err(|cause| damaged(&cause));
-        let parts: Result<Vec<DifferenceAnswer<'_>>> = answers.iter().map(read).collect();
+        let mut parts: Vec<DifferenceAnswer<'_>> = Vec::with_capacity(answers.len());
+        for answer in answers {
+            parts.push(serde_json::from_slice(answer).map_err(|cause| damaged(&cause))?);
+        }
         let (mut created, mut updated, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
         let mut rates = Vec::new();
-        for part in parts? {
+        for part in parts {
             created.extend(part.created_rates);
             updated.extend(part.updated_rates);
             deleted.extend(part.deleted_rates);

@@ -53,15 +53,9 @@ impl UnitStates {
     pub(super) fn new(
         place: Option<Placed>,
         pair: PairState,
-        mut places: Rows<Option<Placed>>,
+        places: Rows<Option<Placed>>,
         pairs: Rows<PairState>,
     ) -> Self {
-        // Imports add rates of the past: before it was created, a unit is taken to have stood where it was then.
-        if let Some((_, Changed { before, after })) = places.rows.first_mut()
-            && before.is_none()
-        {
-            before.clone_from(after);
-        }
         Self {
             places: States::new(place, places.rows),
             pair: States::new(pair, pairs.rows),

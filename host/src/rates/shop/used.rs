@@ -82,7 +82,11 @@ async fn used_below(reading: &Reading<'_>, unit: &Arc<UnitView>) -> Result<Arc<R
         version.push_str(&format!(" {}@{}", above.id.as_str(), above.revision.0));
         next = above.unit.settings.parent_id.clone();
     }
-    let (app, records, id) = (Arc::clone(reading.app), reading.records.clone(), unit.id.clone());
+    let (app, records, id) = (
+        Arc::clone(reading.app),
+        reading.records.clone(),
+        unit.id.clone(),
+    );
     let read = async move { compute_below(&app, &records, &id).await };
     made_once(reading, version, read).await
 }

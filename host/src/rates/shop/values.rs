@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, HashMap};
 use serde::Serialize;
 use tillgate_engine::rate::RateKey;
 
-use super::history::{PairState, Placed, pair_of};
+use super::history::{Changed, PairState, Placed, pair_of};
 use super::timeline::{Timeline, UnitStates};
 use super::{history, math};
 use crate::clock::Timestamp;
@@ -82,8 +82,14 @@ pub(in crate::rates) async fn values(
     let timeline = read_timeline(reading, query).await?;
     let moments = timeline.moments(query.since);
     let levels: Result<Vec<String>> = moments.iter().map(|at| timeline.levels(*at)).collect();
-    let calls = levels?.iter().map(|levels| math::used_call(levels)).collect();
-    let used = reading.app.run_blocking(|app| math::used(app, calls)).await??;
+    let calls = levels?
+        .iter()
+        .map(|levels| math::used_call(levels))
+        .collect();
+    let used = reading
+        .app
+        .run_blocking(|app| math::used(app, calls))
+        .await??;
     let mut items: Vec<Value> = Vec::new();
     let mut last: Option<Option<RateValue>> = None;
     for (at, used) in moments.iter().zip(used) {
@@ -142,13 +148,24 @@ async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Re
         }
         // First what is set now: what changes meanwhile has a row.
         let (place, state) = now(reading, &id, pair).await?;
-        let places = history::places(&reading.records, &id, since, max).await?;
+        let mut places = history::places(&reading.records, &id, since, max).await?;
+        // Imports add rates of the past: before it was created, a unit is taken to have stood where it was then.
+        if let Some((at, Changed { before, after })) = places.rows.first_mut()
+            && before.is_none()
+            && history::is_first_place(&reading.records, &id, *at).await?
+        {
+            before.clone_from(after);
+        }
         let pairs = history::pair(&reading.records, &id, pair, since, max).await?;
         for until in [places.until, pairs.until].into_iter().flatten() {
             timeline.until = Some(timeline.until.map_or(until, |at| at.min(until)));
         }
         let states = UnitStates::new(place, state, places, pairs);
-        open.extend(states.parents(since).map(|(from, id)| Reverse((from, id.clone()))));
+        open.extend(
+            states
+                .parents(since)
+                .map(|(from, id)| Reverse((from, id.clone()))),
+        );
         timeline.units.insert(id, states);
     }
     Ok(timeline)
@@ -165,7 +182,10 @@ async fn now(
         unit => unit?,
     };
     let settings = &unit.unit.settings;
-    let markup = settings.markups.iter().find(|markup| pair_of(markup.key) == pair);
+    let markup = settings
+        .markups
+        .iter()
+        .find(|markup| pair_of(markup.key) == pair);
     let state = PairState {
         rate: unit.rate_value(pair)?,
         opposite: unit.rate_value(pair.opposite())?,

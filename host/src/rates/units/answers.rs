@@ -67,7 +67,10 @@ pub(in crate::rates) async fn units(
             let is_full = count == max || list.len() >= max_bytes;
             if is_full && (page.more || index + 1 < page.entries.len()) {
                 list.push(b']');
-                return Ok(UnitPage { list, next: Some(id) });
+                return Ok(UnitPage {
+                    list,
+                    next: Some(id),
+                });
             }
         }
         after = page.entries.last().map(|(key, _)| key.clone());

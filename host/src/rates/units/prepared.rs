@@ -55,7 +55,9 @@ impl<V: Weighed> Prepared<V> {
             .build();
         let options = options.map_err(|cause| Error::Bug(cause.to_string()))?;
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
-        Ok(Self(Cache::with_options(options, BySize, hasher, lifecycle)))
+        Ok(Self(Cache::with_options(
+            options, BySize, hasher, lifecycle,
+        )))
     }
 
     /// The value of a version; `make` makes it where it is missing.

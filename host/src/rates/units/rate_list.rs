@@ -76,9 +76,14 @@ mod tests {
 
     #[test]
     fn one_rate_is_answered_as_it_stands_in_the_list() -> Result<()> {
-        let key = |from, to| rate_key::parse("SALES", from, to).map_err(|_| crate::error::Error::Busy);
+        let key =
+            |from, to| rate_key::parse("SALES", from, to).map_err(|_| crate::error::Error::Busy);
         let (sek, usd) = (key("SEK", "EUR")?, key("EUR", "USD")?);
-        let list = RateList::new([(sek, "11.5"), (usd, "0.9")].map(|(key, value)| RateText::new(key, value)).into_iter())?;
+        let list = RateList::new(
+            [(sek, "11.5"), (usd, "0.9")]
+                .map(|(key, value)| RateText::new(key, value))
+                .into_iter(),
+        )?;
         let one = list.get(usd).unwrap_or_default();
         assert_eq!(
             one,

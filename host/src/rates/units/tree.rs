@@ -32,7 +32,11 @@ impl Node {
         rates: Arc<StoredRates>,
     ) -> Result<Self> {
         let settings = &stored.record.settings;
-        let level_head = level_head(&id, settings.markup_percentage.as_deref(), &settings.markups)?;
+        let level_head = level_head(
+            &id,
+            settings.markup_percentage.as_deref(),
+            &settings.markups,
+        )?;
         Ok(Self {
             id,
             stored,

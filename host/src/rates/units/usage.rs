@@ -80,7 +80,7 @@ impl Counts {
     }
 
     /// How much of each quota that is.
-    pub(in crate::rates) const fn usage(self, quotas: &Quotas) -> RatesUsage {
+    pub(in crate::rates) fn usage(self, quotas: &Quotas) -> RatesUsage {
         let usage = |used, quota| Usage { used, quota };
         RatesUsage {
             business_units: usage(self.units, quotas.units),
@@ -125,14 +125,24 @@ pub(in crate::rates) async fn count(
         }
     };
     let counts = Counts {
-        units: count("business units", now.units, [old.units, new.units], quotas.units)?,
+        units: count(
+            "business units",
+            now.units,
+            [old.units, new.units],
+            quotas.units,
+        )?,
         unit_bytes: count(
             "bytes of business units",
             now.unit_bytes,
             [old.unit_bytes, new.unit_bytes],
             quotas.unit_bytes,
         )?,
-        rates: count("exchange rates", now.rates, [old.rates, new.rates], quotas.rates)?,
+        rates: count(
+            "exchange rates",
+            now.rates,
+            [old.rates, new.rates],
+            quotas.rates,
+        )?,
     };
     change.put(USAGE, &counts)
 }

@@ -32,11 +32,39 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     vec![
         Route::new(Method::GET, CLIENTS, read, none, list_clients),
         Route::new(Method::GET, CLIENT, read, none, get_client),
-        Route::changing(Method::DELETE, CLIENT, delete, none, "client.deleted", delete_client),
-        Route::changing(Method::PUT, AUTHORIZE, update, none, "client.authorized", authorize),
+        Route::changing(
+            Method::DELETE,
+            CLIENT,
+            delete,
+            none,
+            "client.deleted",
+            delete_client,
+        ),
+        Route::changing(
+            Method::PUT,
+            AUTHORIZE,
+            update,
+            none,
+            "client.authorized",
+            authorize,
+        ),
         Route::changing(Method::PUT, REVOKE, update, none, "client.revoked", revoke),
-        Route::changing(Method::POST, SECRET, update, none, "client.secret_renewed", renew_secret),
-        Route::changing(Method::PUT, ROLES, update, json, "client.roles_set", put_roles),
+        Route::changing(
+            Method::POST,
+            SECRET,
+            update,
+            none,
+            "client.secret_renewed",
+            renew_secret,
+        ),
+        Route::changing(
+            Method::PUT,
+            ROLES,
+            update,
+            json,
+            "client.roles_set",
+            put_roles,
+        ),
     ]
 }
 

@@ -16,7 +16,14 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));
     vec![
         Route::new(Method::GET, "/v1/keys", read, none, list),
-        Route::changing(Method::POST, "/v1/keys/rotate", rotate, none, "key.rotated", rotate_keys),
+        Route::changing(
+            Method::POST,
+            "/v1/keys/rotate",
+            rotate,
+            none,
+            "key.rotated",
+            rotate_keys,
+        ),
     ]
 }
 

@@ -24,7 +24,14 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
         Route::new(Method::GET, ROLES, read, none, list_roles),
         Route::new(Method::GET, ROLE, read, none, get_role),
         Route::changing(Method::PUT, ROLE, write, json, "role.put", put_role),
-        Route::changing(Method::DELETE, ROLE, write, none, "role.deleted", delete_role),
+        Route::changing(
+            Method::DELETE,
+            ROLE,
+            write,
+            none,
+            "role.deleted",
+            delete_role,
+        ),
     ]
 }
 

@@ -25,7 +25,14 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let delete = Access::With(P::StatementsDelete);
     let withdrawn = "statement.withdrawn";
     vec![
-        Route::changing(Method::POST, STATEMENTS, create, json, "statement.created", post),
+        Route::changing(
+            Method::POST,
+            STATEMENTS,
+            create,
+            json,
+            "statement.created",
+            post,
+        ),
         Route::new(Method::GET, STATEMENTS, read, none, list),
         Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw),
     ]

@@ -25,9 +25,23 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let delete = Access::With(P::TemplatesDelete);
     vec![
         Route::new(Method::GET, TEMPLATES, read, none, list_templates),
-        Route::changing(Method::POST, TEMPLATES, create, json, "template.created", post_template),
+        Route::changing(
+            Method::POST,
+            TEMPLATES,
+            create,
+            json,
+            "template.created",
+            post_template,
+        ),
         Route::new(Method::GET, TEMPLATE, read, none, get_template),
-        Route::changing(Method::DELETE, TEMPLATE, delete, none, "template.deleted", delete_template),
+        Route::changing(
+            Method::DELETE,
+            TEMPLATE,
+            delete,
+            none,
+            "template.deleted",
+            delete_template,
+        ),
     ]
 }
 

@@ -20,6 +20,7 @@ pub(super) use self::user::User;
 use super::jws::{Header, Jws, Validity, refuse};
 use crate::clock::{Clock, Timestamp};
 use crate::config;
+use crate::egress::shown;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -54,7 +55,10 @@ impl TrustedIssuers {
         for trusted in configured {
             let keys = IssuerKeys::start(&trusted.issuer, &trusted.jwks, Arc::clone(clock)).await;
             let keys = keys.map_err(|cause| {
-                Error::Bug(format!("the trusted issuer {}: {cause}", shown(&trusted.issuer)))
+                Error::Bug(format!(
+                    "the trusted issuer {}: {cause}",
+                    shown(&trusted.issuer)
+                ))
             })?;
             issuers.push(TrustedIssuer {
                 issuer: trusted.issuer.clone(),

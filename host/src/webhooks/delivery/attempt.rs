@@ -14,9 +14,7 @@ use crate::webhooks::registry::webhook::Webhook;
 /// Makes an attempt if the webhook and its target have room.
 pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     let webhooks = claim.webhooks;
-    let limiter = webhooks
-        .limiters
-        .of(&claim.tenant, webhook.id, claim.now());
+    let limiter = webhooks.limiters.of(&claim.tenant, webhook.id, claim.now());
     let max = webhook.settings.max_per_second;
     let admitted = limiter.admit(claim.now(), max, claim.job.has_reservation);
     let permit = match admitted.await {

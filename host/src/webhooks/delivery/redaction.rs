@@ -223,7 +223,9 @@ mod tests {
         let digits = hex::encode(SECRET);
         let percent = |digits: &str| -> String {
             let pairs = digits.as_bytes().chunks(2);
-            pairs.map(|pair| format!("%{}", String::from_utf8_lossy(pair))).collect()
+            pairs
+                .map(|pair| format!("%{}", String::from_utf8_lossy(pair)))
+                .collect()
         };
         let units = SECRET.encode_utf16();
         let form = form_urlencoded::byte_serialize(SECRET.as_bytes()).collect::<String>();

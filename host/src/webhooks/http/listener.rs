@@ -27,7 +27,14 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let outcome = "/api/v1/webhooks/{webhookId}/deliveries/{deliveryId}/outcome";
     let listen = "/api/v1/webhooks/listen";
     vec![
-        Route::changing(Method::POST, listen, access, json, "webhook.created", create),
+        Route::changing(
+            Method::POST,
+            listen,
+            access,
+            json,
+            "webhook.created",
+            create,
+        ),
         Route::new(Method::GET, deliveries, access, none, follow).giving("text/event-stream"),
         Route::new(
             Method::POST,

@@ -39,7 +39,14 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (post, put, delete) = (Method::POST, Method::PUT, Method::DELETE);
     let mut routes = vec![
         Route::new(Method::GET, WEBHOOKS, read, none, list),
-        Route::changing(post.clone(), WEBHOOKS, write, json, "webhook.created", create),
+        Route::changing(
+            post.clone(),
+            WEBHOOKS,
+            write,
+            json,
+            "webhook.created",
+            create,
+        ),
         Route::new(
             Method::GET,
             "/api/v1/webhooks/health",
@@ -47,11 +54,25 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             health_of_all,
         ),
-        Route::changing(post.clone(), ping_any, write, json, "webhook.tried_out", try_out),
+        Route::changing(
+            post.clone(),
+            ping_any,
+            write,
+            json,
+            "webhook.tried_out",
+            try_out,
+        ),
         Route::new(Method::GET, WEBHOOK, read, none, get),
         Route::changing(put, WEBHOOK, write, json, "webhook.put", replace),
         Route::changing(delete, WEBHOOK, write, none, "webhook.deleted", remove),
-        Route::changing(post.clone(), key, write, none, "webhook.key_rotated", rotate_key),
+        Route::changing(
+            post.clone(),
+            key,
+            write,
+            none,
+            "webhook.key_rotated",
+            rotate_key,
+        ),
         Route::changing(post, ping_one, write, none, "webhook.pinged", ping),
     ];
     routes.extend(events::routes());

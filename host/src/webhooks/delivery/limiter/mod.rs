@@ -365,7 +365,11 @@ mod tests {
         let next = START.plus(IDLE / 2);
         assert_eq!(limiters.next_try(&tenants[2], late, next), next);
         limiters.of(&tenants[0], Uuid::nil(), START.plus(IDLE));
-        assert_eq!(limiters.count(), 3, "one in use, one used lately, a new one");
+        assert_eq!(
+            limiters.count(),
+            3,
+            "one in use, one used lately, a new one"
+        );
         drop(held);
     }
 
