@@ -75,7 +75,7 @@ mod tests {
     fn what_no_longer_counts_makes_room() {
         let mut map = BoundedMap::new(usize::MAX);
         for number in 0..10_000 {
-            let still_counts = |value: &u32| *value % 100 == 0;
+            let still_counts = |value: &u32| value.is_multiple_of(100);
             map.get_or_insert(number, still_counts, || number);
             assert!(map.len() <= 200, "{number}: {}", map.len());
         }
