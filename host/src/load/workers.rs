@@ -27,6 +27,8 @@ pub struct Workers {
     /// `None` while it is dropped.
     runtime: Option<Runtime>,
     permits: Arc<FairSemaphore<Requester>>,
+    /// Permits of their own for what waits for the store, so that it takes none that a decision needs.
+    reading: Arc<FairSemaphore<Requester>>,
 }
 
 impl Workers {
@@ -49,6 +51,7 @@ impl Workers {
         Ok(Self {
             runtime: Some(runtime.map_err(|cause| bug(&cause))?),
             permits: FairSemaphore::new(limit),
+            reading: FairSemaphore::new(limit),
         })
     }
 
@@ -69,7 +72,15 @@ impl Workers {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let permit = self.permits.acquire(Requester::current()).await;
+        self.run_with(&self.permits, work).await
+    }
+
+    async fn run_with<T: Send + 'static>(
+        &self,
+        permits: &Arc<FairSemaphore<Requester>>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let permit = permits.acquire(Requester::current()).await;
         let permit = permit.ok_or_else(|| bug(&"a permit was lost"))?;
         let done = self.handle().spawn_blocking(move || {
             // Held to the end of the work, also when its request is gone.
@@ -79,8 +90,8 @@ impl Workers {
         done.await.map_err(|cause| bug(&cause))
     }
 
-    /// Does work here that reads something and is then busy with it, when the requester of this task has a permit: what was
-    /// read waits for no permit. The work must not need another one.
+    /// Does work here that reads something and is then busy with it, when the requester of this task has a permit to read:
+    /// what was read waits for no permit. The work must not need another one to read.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
@@ -89,7 +100,8 @@ impl Workers {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
         let (handle, work) = (self.handle(), Requester::current().run(work));
-        self.run(move || handle.block_on(work)).await
+        let work = move || handle.block_on(work);
+        self.run_with(&self.reading, work).await
     }
 
     /// Does work here that takes long though it seldom keeps a processor busy, without a permit. It ends when this is

@@ -35,13 +35,9 @@ pub(super) async fn check(records: &Records, tree: &mut Tree<'_>, planned: &Plan
     for above in &planned.path.nodes {
         pairs.extend(pairs_of(above));
     }
-    refuse(&after.id, pairs.len())?;
     let Some(before) = before else {
-        return Ok(());
+        return refuse(&after.id, pairs.len());
     };
-    if after.unit().settings.unit_type == UnitType::Store {
-        return Ok(());
-    }
     let mut old = pairs_of(before);
     for above in &tree.above(before.unit()).await?.nodes {
         old.extend(pairs_of(above));
@@ -49,12 +45,17 @@ pub(super) async fn check(records: &Records, tree: &mut Tree<'_>, planned: &Plan
     if pairs.is_subset(&old) {
         return Ok(());
     }
+    refuse(&after.id, pairs.len())?;
+    if after.unit().settings.unit_type == UnitType::Store {
+        return Ok(());
+    }
     let on_path: HashSet<&UnitId> = planned.path.nodes.iter().map(|node| &node.id).collect();
     let mut others = units_with_rates(records).await?;
     others.retain(|(id, _)| *id != after.id && !on_path.contains(id));
-    let most = others.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let mut most: Vec<usize> = others.iter().map(|(_, count)| *count).collect();
+    most.sort_unstable_by(|a, b| b.cmp(a));
     let levels = MAX_DEPTH.saturating_sub(planned.path.nodes.len() + 1);
-    if 2 * (pairs.len() + most * levels) <= MAX_USED {
+    if 2 * (pairs.len() + most.iter().take(levels).sum::<usize>()) <= MAX_USED {
         return Ok(());
     }
     let counts: HashMap<UnitId, usize> = others.into_iter().collect();
@@ -71,7 +72,8 @@ pub(super) async fn check(records: &Records, tree: &mut Tree<'_>, planned: &Plan
         let mut used = pairs.clone();
         for id in chain {
             if counts.contains_key(id) {
-                let node = tree.node(id).await?.ok_or(Error::Busy)?;
+                // Not kept: there may be very many.
+                let node = Tree::new(records).node(id).await?.ok_or(Error::Busy)?;
                 used.extend(pairs_of(&node));
             }
         }

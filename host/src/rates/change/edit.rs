@@ -16,7 +16,7 @@ use super::{audit, bound, check};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::audit::Line;
 use crate::rates::shop::differences::Differences;
 use crate::rates::shop::history::Entry;
@@ -26,6 +26,9 @@ use crate::rates::shop::used_record::read_used;
 use crate::rates::units::tree::{Node, Tree, expect_above};
 use crate::rates::units::unit::{UnitId, UnitType, no_unit};
 use crate::rates::units::usage::{self, Quotas};
+
+/// How often a dry run is made when units change meanwhile.
+const MAX_DRY_RUNS: usize = 32;
 
 /// What an edit answers.
 #[derive(Debug)]
@@ -55,10 +58,10 @@ impl Edits<'_> {
     /// Changes a unit as `plan` says, which is given the unit as it is and the time in text.
     ///
     /// # Errors
-    /// What the plan fails with; [`Invalid`](crate::error::Error::Invalid) for rates that cannot be set together;
-    /// [`Conflict`](crate::error::Error::Conflict) for a unit that may not stand there;
-    /// [`Busy`](crate::error::Error::Busy) when others keep changing it;
-    /// [`Unavailable`](crate::error::Error::Unavailable).
+    /// What the plan fails with; [`Error::Invalid`] for rates that cannot be set together;
+    /// [`Error::Conflict`] for a unit that may not stand there;
+    /// [`Error::Busy`] when others keep changing it;
+    /// [`Error::Unavailable`].
     pub(in crate::rates) async fn edit<'r, T>(
         &self,
         id: &UnitId,
@@ -93,7 +96,17 @@ impl Edits<'_> {
             };
             Ok((change, Edited::Made(answer, line.map(Box::new))))
         };
-        self.records.change(attempt).await
+        if !self.editor.dry_run {
+            return self.records.change(attempt).await;
+        }
+        // It commits nothing, so it waits for no other change, and none waits for it.
+        for _ in 0..MAX_DRY_RUNS {
+            match attempt().await {
+                Err(Error::Busy) => {}
+                dry => return dry.map(|(_, edited)| edited),
+            }
+        }
+        Err(Error::Busy)
     }
 
     /// The time of a change: later than any change of the unit before.

@@ -4,7 +4,7 @@
 //! in the record of the change (`progress.rs`), which is written in the commit of each page.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
@@ -51,9 +51,10 @@ pub(in crate::rates) async fn run(app: Arc<App>, counters: Counters, work: Work)
     let Some(pass) = progress.record.passes.front() else {
         return end(&visit).await;
     };
-    let mut pages = Pages::new(&visit, pass.at);
+    let (mut pages, begin) = (Pages::new(&visit, pass.at), Instant::now());
     for page in 1..=PAGES_AT_ONCE {
-        let next = pages.visit(&progress, page == PAGES_AT_ONCE).await?;
+        let is_last = page == PAGES_AT_ONCE || begin.elapsed() > LEASE / 4;
+        let next = pages.visit(&progress, is_last).await?;
         let Some(next) = next else { return Ok(()) };
         progress = next;
     }

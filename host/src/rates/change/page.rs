@@ -4,6 +4,7 @@
 //! tells of a state that was not there. A shop is compared with what was published to it last, so visiting it twice
 //! publishes once (`rates.md`, "The topic").
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -34,6 +35,9 @@ const MAX_BYTES: usize = 8 << 20;
 
 /// How often a page is computed again when shops or units above them have changed meanwhile.
 const MAX_ATTEMPTS: usize = 32;
+
+/// In which attempt at the job a shop that fails is passed over.
+const GIVE_UP: u32 = 3;
 
 /// How far changes have come on this host.
 #[derive(Clone, Debug)]
@@ -123,7 +127,10 @@ impl<'v> Pages<'v> {
                     self.size = 1;
                     continue;
                 }
-                Err(cause @ (Error::Bug(_) | Error::Invalid(_))) => {
+                // It may have been a fault that passes.
+                Err(cause @ (Error::Bug(_) | Error::Invalid(_)))
+                    if self.visit.work.job.attempt >= GIVE_UP =>
+                {
                     self.fail(progress, &cause).await?
                 }
                 page => page?,
@@ -185,6 +192,10 @@ impl<'v> Pages<'v> {
         let pass = pass.ok_or_else(no_shops)?;
         let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
         let shops = self.tree.shops(&ids).await?;
+        if let Some(fewer) = self.as_many_as_fit(&shops).await? {
+            self.size = fewer;
+            return Box::pin(self.compute(progress)).await;
+        }
         let change = &mut page.change;
         let published = match task {
             Task::Difference => {
@@ -198,6 +209,25 @@ impl<'v> Pages<'v> {
         page.published = published;
         page.next.published += published;
         Ok(page)
+    }
+
+    /// How many of a page's shops fit into one, if not all do: what is read for those that are not alike is known before
+    /// anything is computed.
+    async fn as_many_as_fit(&mut self, shops: &[Arc<Node>]) -> Result<Option<usize>> {
+        let (mut bytes, mut seen) = (0, HashSet::new());
+        for (index, shop) in shops.iter().enumerate() {
+            let unit = shop.unit();
+            if !unit.has_rates && !seen.insert((&unit.used_rates, &unit.settings.parent_id)) {
+                continue;
+            }
+            let path = self.tree.above(unit).await?;
+            let above = path.nodes.iter().map(|node| node.rates.record.len());
+            bytes += 2 * (shop.rates.record.len() + above.sum::<usize>());
+            if bytes > MAX_BYTES && index > 0 && index < self.size {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
     }
 
     /// A page of the next shops, `max` at most, in which nothing is done with them.

@@ -35,8 +35,8 @@ const EURO: &str = "EUR";
 /// The time of day from which a rate of the past counts in the history: the bank publishes in the afternoon.
 const PUBLISHED: &str = "T15:00:00Z";
 
-/// How many rows of the past are written at once.
-const ROWS_AT_ONCE: usize = 500;
+/// How many past days are written at once: a day has a row for each bucket of pairs at most.
+const DAYS_AT_ONCE: usize = 8;
 
 /// What is to be imported, and where.
 #[derive(Debug)]
@@ -224,7 +224,7 @@ async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
     };
     let since = app.clock.now().minus(app.config.rates.history_retention);
     let mut values: BTreeMap<RateKey, String> = BTreeMap::new();
-    let mut rows: Vec<(String, Bytes)> = Vec::new();
+    let mut written: Vec<Vec<(String, Bytes)>> = Vec::new();
     // The newest day is set, not added to the past. Of the others the pairs that are quoted are enough.
     let mut days: Vec<&Day> = import.document.days().skip(1).collect();
     days.reverse();
@@ -241,23 +241,20 @@ async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
                 pairs.push(ChangedPair::of_rate(new.key, Changed { before, after }));
             }
         }
-        rows.extend(history::rows(&import.unit, at, pairs.into_iter())?);
+        written.push(history::rows(&import.unit, at, pairs.into_iter())?);
     }
     // What followed says that there was nothing before it: from now on, there was the last of these days.
     let last = values.into_iter().map(|(key, value)| {
         let (before, after) = (Some(value.clone()), Some(value));
         ChangedPair::of_rate(key, Changed { before, after })
     });
-    rows.extend(history::rows(
-        &import.unit,
-        Timestamp(oldest.0.saturating_sub(1)),
-        last,
-    )?);
+    let end = Timestamp(oldest.0.saturating_sub(1));
+    written.push(history::rows(&import.unit, end, last)?);
     // The oldest last: until it is there, an import that was interrupted is taken up again.
-    rows.reverse();
-    for rows in rows.chunks(ROWS_AT_ONCE) {
+    written.reverse();
+    for days in written.chunks(DAYS_AT_ONCE) {
         let mut change = Change::default();
-        for (key, json) in rows {
+        for (key, json) in days.iter().flatten() {
             change.put_bytes(key, json.clone());
         }
         records.commit(change).await?;

@@ -235,13 +235,12 @@ pub(in crate::rates) fn time_of(key: &str) -> Option<Timestamp> {
     at.parse().ok().map(Timestamp)
 }
 
-/// When the oldest row of a unit was made, if there is one.
+/// When the oldest row of a unit's pairs was made, if there is one.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
 pub(in crate::rates) async fn oldest(records: &Records, id: &UnitId) -> Result<Option<Timestamp>> {
-    let mut prefixes = vec![place_prefix(id)];
-    prefixes.extend((0..BUCKETS).map(|bucket| bucket_prefix(id, bucket)));
+    let prefixes = (0..BUCKETS).map(|bucket| bucket_prefix(id, bucket));
     let mut oldest: Option<Timestamp> = None;
     for prefix in prefixes {
         let page = records.scan(&prefix, None, 1).await?;
@@ -294,15 +293,20 @@ pub(super) async fn pair(
     max: usize,
 ) -> Result<Rows<PairState>> {
     let prefix = bucket_prefix(id, bucket_of(key));
-    let read: Read<Vec<ChangedPair>> = read(records, &prefix, since, max).await?;
     let of_pair = |(at, pairs): (Timestamp, Vec<ChangedPair>)| {
         let pair = pairs.into_iter().find(|pair| pair.key == pair_of(key))?;
         Some((at, pair.state))
     };
-    Ok(Rows {
-        rows: read.rows.into_iter().filter_map(of_pair).collect(),
-        until: read.until,
-    })
+    let (mut rows, mut since) = (Vec::new(), since);
+    loop {
+        let read: Read<Vec<ChangedPair>> = read(records, &prefix, since, max).await?;
+        rows.extend(read.rows.into_iter().filter_map(of_pair));
+        match read.until {
+            // What held before the pair's first row is known only from that row.
+            Some(until) if rows.is_empty() => since = Timestamp(until.0 + 1),
+            until => return Ok(Rows { rows, until }),
+        }
+    }
 }
 
 /// Rows as they are stored, and up to when they were read.

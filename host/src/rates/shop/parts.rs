@@ -44,27 +44,40 @@ pub(super) fn of(used: &[u8], levels: &[&Node]) -> Result<Vec<Part>> {
         }
         return Ok(vec![whole]);
     }
-    let rates = read(used)?;
-    let part = |part: usize| {
-        let is_of = |key: RateKey| part_of(key, parts) == part;
-        let used = rates.iter().filter(|(key, _)| is_of(*key));
-        let used: Vec<_> = used.map(|(_, rate)| rate).collect();
-        let mut part = Part {
-            used: String::from_utf8_lossy(&to_json(&used)?).into_owned(),
-            levels: String::new(),
-        };
-        for node in levels {
-            let settings = &node.unit().settings;
-            let markups = settings.markups.iter().filter(|markup| is_of(markup.key));
-            let markups: Vec<PairMarkup> = markups.cloned().collect();
+    let mut all: Vec<Part> = Vec::with_capacity(parts);
+    for used in divided(read(used)?.into_iter(), parts) {
+        let used = String::from_utf8_lossy(&to_json(&used)?).into_owned();
+        let levels = String::new();
+        all.push(Part { used, levels });
+    }
+    for node in levels {
+        let settings = &node.unit().settings;
+        let markups = settings.markups.iter().map(|markup| (markup.key, markup));
+        let markups = divided(markups, parts);
+        let rates = node
+            .rates
+            .rates
+            .iter()
+            .map(|(key, rate)| (key, rate.text(key)));
+        let rates = divided(rates, parts);
+        for ((part, markups), rates) in all.iter_mut().zip(markups).zip(rates) {
+            let markups: Vec<PairMarkup> = markups.into_iter().cloned().collect();
             let head = level_head(&node.id, settings.markup_percentage.as_deref(), &markups)?;
-            let rates = node.rates.rates.iter().filter(|(key, _)| is_of(*key));
-            let rates: Vec<RateText<'_>> = rates.map(|(key, rate)| rate.text(key)).collect();
             push_level(&mut part.levels, &head, &to_json(&rates)?)?;
         }
-        Ok(part)
-    };
-    (0..parts).map(part).collect()
+    }
+    Ok(all)
+}
+
+/// What belongs to each part.
+fn divided<T>(all: impl Iterator<Item = (RateKey, T)>, parts: usize) -> Vec<Vec<T>> {
+    let mut divided: Vec<Vec<T>> = (0..parts).map(|_| Vec::new()).collect();
+    for (key, one) in all {
+        if let Some(part) = divided.get_mut(part_of(key, parts)) {
+            part.push(one);
+        }
+    }
+    divided
 }
 
 /// The part that a pair is in: both directions are in the same.

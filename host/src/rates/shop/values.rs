@@ -16,6 +16,9 @@ use crate::rates::units::json::number;
 use crate::rates::units::reading::Reading;
 use crate::rates::units::unit::{MAX_DEPTH, UnitId};
 
+/// How many moments are computed at once.
+const AT_ONCE: usize = 200;
+
 /// How many rows of each unit are read at least: not every change of a unit changes what those below it use.
 const MIN_ROWS: usize = 100;
 
@@ -81,33 +84,34 @@ pub(in crate::rates) async fn values(
     reading.unit(&query.unit).await?;
     let timeline = read_timeline(reading, query).await?;
     let moments = timeline.moments(query.since);
-    let levels: Result<Vec<String>> = moments.iter().map(|at| timeline.levels(*at)).collect();
-    let calls = levels?
-        .iter()
-        .map(|levels| math::used_call(levels))
-        .collect();
-    let used = reading
-        .app
-        .run_blocking(|app| math::used(app, calls))
-        .await??;
     let mut items: Vec<Value> = Vec::new();
     let mut last: Option<Option<RateValue>> = None;
-    for (at, used) in moments.iter().zip(used) {
-        let rate = value_of(&used, query.key)?;
-        let is_first = last.is_none();
-        if last.as_ref() == Some(&rate) || (is_first && rate.is_none()) {
-            last = Some(rate);
-            continue;
+    for moments in moments.chunks(AT_ONCE) {
+        let calls = moments
+            .iter()
+            .map(|at| Ok(math::used_call(&timeline.levels(*at)?)));
+        let calls = calls.collect::<Result<Vec<_>>>()?;
+        let used = reading
+            .app
+            .run_blocking(|app| math::used(app, calls))
+            .await??;
+        for (at, used) in moments.iter().zip(used) {
+            let rate = value_of(&used, query.key)?;
+            let is_first = last.is_none();
+            if last.as_ref() == Some(&rate) || (is_first && rate.is_none()) {
+                last = Some(rate);
+                continue;
+            }
+            last = Some(rate.clone());
+            if is_first && query.goes_on {
+                continue;
+            }
+            if items.len() == query.limit {
+                let next = items.last().map(|item| item.at.0.to_string());
+                return Ok(Values { items, next });
+            }
+            items.push(Value { at: *at, rate });
         }
-        last = Some(rate.clone());
-        if is_first && query.goes_on {
-            continue;
-        }
-        if items.len() == query.limit {
-            let next = items.last().map(|item| item.at.0.to_string());
-            return Ok(Values { items, next });
-        }
-        items.push(Value { at: *at, rate });
     }
     let next = timeline.until.map(|until| until.0.to_string());
     Ok(Values { items, next })

@@ -24,7 +24,11 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
     let url = &webhook.settings.callback_url;
     let under_way = match webhooks.targets.enter(&claim.tenant, url, claim.now()) {
         Ok(under_way) => under_way,
-        Err(deferral) => return claim.defer(deferral).await,
+        Err(deferral) => {
+            // Others of the webhook do not wait for the commit.
+            drop(permit);
+            return claim.defer(deferral).await;
+        }
     };
     let Some((mut delivery, event, failing)) = read(claim, webhook).await? else {
         return claim.settle(Change::default()).await;
@@ -34,7 +38,7 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         .sender
         .send(&webhooks.identity, &webhook.settings, event, clock);
     let result = sent.await?;
-    under_way.finish(result.attempt.took());
+    under_way.finish(result.attempt.took(), result.has_succeeded());
     permit.finish(claim.now(), result.attempt.took(), result.has_succeeded());
     conclude(claim, webhook, &mut delivery, failing, &result).await
 }

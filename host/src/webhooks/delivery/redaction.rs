@@ -15,6 +15,9 @@ const REDACTED: &str = "…";
 /// Shorter secrets are not looked for as digits or base64: any text would seem to contain them.
 const MIN_CODED: usize = 4;
 
+/// How many backslashes stand before a character that JSON escapes, at most: JSON in JSON in JSON.
+const MAX_BACKSLASHES: usize = 8;
+
 /// The secrets of a request.
 #[derive(Debug)]
 pub(in crate::webhooks) struct Secrets(Vec<String>);
@@ -67,7 +70,8 @@ struct Form {
 /// What the characters of a form are.
 #[derive(Clone, Copy, Debug)]
 enum Code {
-    Plain,
+    /// A backslash is written as so many, everywhere in it: as it is, in JSON, or in JSON in JSON.
+    Plain(usize),
     Hex,
     Base64,
 }
@@ -80,7 +84,14 @@ impl Form {
             text,
             shares: [false; 2],
         };
-        let mut all = vec![form(Code::Plain, secret.to_owned())];
+        let backslashes: &[usize] = match secret.contains('\\') {
+            true => &[1, 2, 4],
+            false => &[1],
+        };
+        let plain = backslashes
+            .iter()
+            .map(|count| form(Code::Plain(*count), secret.to_owned()));
+        let mut all: Vec<Self> = plain.collect();
         if secret.len() >= MIN_CODED {
             all.push(form(Code::Hex, hex::encode(secret)));
             all.extend((0..3).map(|before| Self::base64(secret, before)));
@@ -133,7 +144,19 @@ impl Code {
     /// Adds where a character ends that a text may have from some place on, in each way in which it may be written.
     fn read(self, c: char, text: &str, begin: usize, ends: &mut Vec<usize>) {
         let text = text.get(begin..).unwrap_or_default();
-        let plain = text.chars().next().filter(|found| self.is_same(*found, c));
+        if c == '\\'
+            && let Self::Plain(count) = self
+            && text
+                .bytes()
+                .take(count)
+                .filter(|byte| *byte == b'\\')
+                .count()
+                == count
+        {
+            ends.push(begin + count);
+        }
+        let plain = text.chars().next().filter(|_| c != '\\');
+        let plain = plain.filter(|found| self.is_same(*found, c));
         let stands_for = |other: char, written: &str| {
             let fits = other == c && text.starts_with(written);
             fits.then_some(written.len())
@@ -143,8 +166,6 @@ impl Code {
             percent_encoded(c, text),
             stands_for(' ', "+"),
             escaped(c, text),
-            stands_for('\\', r"\\"),
-            stands_for('\\', r"\\\\"),
         ];
         ends.extend(lengths.into_iter().flatten().map(|length| begin + length));
     }
@@ -152,14 +173,14 @@ impl Code {
     /// How many bytes at the beginning of a text only fill up what stands before.
     fn padding(self, text: &str) -> usize {
         match self {
-            Self::Plain | Self::Hex => 0,
+            Self::Plain(_) | Self::Hex => 0,
             Self::Base64 => text.bytes().take(2).take_while(|it| *it == b'=').count(),
         }
     }
 
     fn is_same(self, found: char, c: char) -> bool {
         match self {
-            Self::Plain => found == c,
+            Self::Plain(_) => found == c,
             Self::Hex => found.eq_ignore_ascii_case(&c),
             // There are two alphabets.
             Self::Base64 => match found {
@@ -188,7 +209,8 @@ fn percent_encoded(c: char, text: &str) -> Option<usize> {
 
 /// The length of a character that a text begins with as JSON escapes it, or JSON in JSON: `\"`, `\u00e9`, `\\\"`.
 fn escaped(c: char, text: &str) -> Option<usize> {
-    let slashes = text.len() - text.trim_start_matches('\\').len();
+    let slashes = text.bytes().take(MAX_BACKSLASHES);
+    let slashes = slashes.take_while(|byte| *byte == b'\\').count();
     let (prefix, after) = text.split_at_checked(slashes).filter(|_| slashes > 0)?;
     if matches!(c, '"' | '/') && after.starts_with(c) {
         return Some(slashes + 1);
@@ -263,6 +285,17 @@ mod tests {
                 assert!(last.len() <= (after.len() * 8).div_ceil(6), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_text_of_backslashes_costs_no_more_than_another() {
+        let secret = format!("{}x", r"\".repeat(255));
+        let secrets = Secrets(vec![secret]);
+        let text = r"\".repeat(9 << 10);
+        assert_eq!(
+            secrets.redact(&text, 1 << 10),
+            text.get(..1 << 10).unwrap_or_default()
+        );
     }
 
     #[test]

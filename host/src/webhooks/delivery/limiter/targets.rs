@@ -93,10 +93,14 @@ impl Targets {
 }
 
 impl UnderWay {
-    /// Notes how long the delivery has taken.
-    pub(in crate::webhooks) fn finish(self, took: Duration) {
+    /// Notes how long the delivery has taken. After one that has succeeded, those that are put off do not wait behind others
+    /// that were put off while the target was slow.
+    pub(in crate::webhooks) fn finish(self, took: Duration, has_succeeded: bool) {
         if let Some(target) = self.all.lock().get_mut(&self.key) {
             target.room.took(took);
+            if has_succeeded {
+                target.room.clear();
+            }
         }
     }
 }
