@@ -153,7 +153,9 @@ async fn a_shop_that_fails_is_named_and_holds_up_no_other() {
     }
     assert_eq!(shop.messages(&mut at).await.len(), 39);
     let change = answer["correlationId"].as_str().unwrap();
-    let (_, progress) = shop.get(&format!("exchange-rates/changes/{change}")).await;
+    let token = shop.host.token(shop.tenant, ROLES).await;
+    let path = format!("/api/v1/exchange-rates/changes/{change}");
+    let (_, progress) = shop.host.get(&path, &token).await;
     assert_eq!(progress["state"], "DONE");
     assert_eq!(progress["failed"], json!(["S07"]));
     assert_eq!(
