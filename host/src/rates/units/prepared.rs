@@ -12,8 +12,8 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use crate::error::{Error, Result};
 use crate::store::Partition;
 
-/// How many bytes all values may take: 32 MiB.
-const CAPACITY: u64 = 32 << 20;
+/// How many bytes all values may take: 24 MiB.
+const CAPACITY: u64 = 24 << 20;
 
 /// How many values are expected.
 const EXPECTED: usize = 4096;
