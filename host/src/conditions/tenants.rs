@@ -26,6 +26,11 @@ impl TenantCache for Tenant {
     fn is_empty(&self) -> bool {
         self.own.content().is_empty()
     }
+
+    /// By a write, whose answer promises that it is visible here.
+    fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.own) > 1
+    }
 }
 
 impl Tenant {

@@ -16,6 +16,11 @@ const MAX_EMPTY: usize = 1_000;
 pub(crate) trait TenantCache {
     /// Whether the tenant has no data, so that it costs little to ask the store again.
     fn is_empty(&self) -> bool;
+
+    /// Whether a part of it is in use.
+    fn is_in_use(&self) -> bool {
+        false
+    }
 }
 
 /// See the module's documentation.
@@ -110,10 +115,10 @@ impl<T: TenantCache> PerTenant<T> {
     }
 }
 
-impl<T> Cached<T> {
+impl<T: TenantCache> Cached<T> {
     /// Whether nothing holds the cache but the map.
     fn is_idle(&self) -> bool {
-        Arc::strong_count(&self.tenant) == 1
+        Arc::strong_count(&self.tenant) == 1 && !self.tenant.is_in_use()
     }
 }
 
