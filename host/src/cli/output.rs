@@ -1,7 +1,7 @@
 //! What commands print to stdout: tables for people, JSON for programs. Errors and logs go to stderr.
 //!
-//! Much of it comes from elsewhere: from a host, from a receiver, from whoever has published an event. A terminal must show
-//! it and not obey it, so what it would act on is escaped as in JSON (`\u001b`), which leaves JSON as it is.
+//! Much of it comes from elsewhere: from a host, a receiver, or the publisher of an event. A terminal must show it and not
+//! obey it, so what it would act on is escaped as in JSON (`\u001b`), which leaves JSON as it is.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -36,6 +36,13 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         self.map.get(key)
     }
 
+    pub(crate) fn get_mut<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.map.get_mut(key)
+    }
+
     pub(crate) fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

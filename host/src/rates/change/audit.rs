@@ -5,7 +5,7 @@ use crate::data::etag::{self, Etag};
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::observe::audit::Line;
-use crate::rates::units::answers::{rates_json, unit_json};
+use crate::rates::units::answers::{set_list, unit_json};
 use crate::rates::units::set_rates::SetRates;
 use crate::rates::units::tree::Node;
 
@@ -45,5 +45,5 @@ fn unit_etag(node: &Node) -> Result<Etag> {
 }
 
 fn rates_etag(rates: &SetRates) -> Result<Etag> {
-    rates_json(rates).map(|json| etag::of_text(&json))
+    Ok(set_list(rates)?.etag().clone())
 }

@@ -9,7 +9,7 @@ use tillgate_engine::rate::RateKey;
 
 use crate::data::etag::{self, Preconditions, Written};
 use crate::error::{Error, Result};
-use crate::rates::units::answers::{not_set, rate_json, rates_json, unit_json};
+use crate::rates::units::answers::{not_set, rate_json, set_list, unit_json};
 use crate::rates::units::set_rates::{NewRate, SetRate, SetRates, SetResult};
 use crate::rates::units::tree::Node;
 use crate::rates::units::unit::{UnitId, UnitSettings, no_unit};
@@ -160,7 +160,7 @@ pub(in crate::rates) fn change_rates<'r>(
     at: &str,
 ) -> Result<(After<'r>, RateCounts)> {
     let old = &before.ok_or_else(no_unit)?.rates.rates;
-    preconditions.check(Some(&etag::of_text(&rates_json(old)?)))?;
+    preconditions.check(Some(set_list(old)?.etag()))?;
     let (mut rates, mut counts) = (old.clone(), RateCounts::default());
     for new in &bulk.set {
         match rates.set(&new.value, by, at) {

@@ -22,8 +22,8 @@ use crate::rates::topic;
 use crate::rates::units::rate_text::RateText;
 use crate::rates::units::tree::Node;
 
-/// The most bytes of calls in one request: what a call may take grows with them.
-const MAX_REQUEST: usize = 2 << 20;
+/// The most bytes of calls in one request: the memory of the module grows with them.
+const MAX_REQUEST: usize = 1 << 20;
 
 /// The most crosses in one request.
 const CROSSES_AT_ONCE: usize = 5_000;

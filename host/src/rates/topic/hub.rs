@@ -16,6 +16,7 @@ use super::reader::Reader;
 use crate::data::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
+use crate::load::BoundedMap;
 use crate::store::{Message, Position};
 
 /// How long a hub waits for a hint before it reads the log all the same, and looks whether a subscriber is left.
@@ -63,12 +64,23 @@ impl Hubs {
 #[derive(Debug, Default)]
 pub(super) struct Hub(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// How far the log was read; `None` until it was.
     read: Option<Position>,
     everything: Vec<mpsc::Sender<Live>>,
-    by_shop: HashMap<String, Vec<mpsc::Sender<Live>>>,
+    /// Never empty lists, though all of one may have left.
+    by_shop: BoundedMap<String, Vec<mpsc::Sender<Live>>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            read: None,
+            everything: Vec::new(),
+            by_shop: BoundedMap::new(usize::MAX),
+        }
+    }
 }
 
 impl Hub {
@@ -80,14 +92,20 @@ impl Hub {
             return None;
         }
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
-        match shop {
-            None => state.everything.push(sender),
-            Some(shop) => state
-                .by_shop
-                .entry(shop.to_owned())
-                .or_default()
-                .push(sender),
-        }
+        let is_open = |sender: &mpsc::Sender<Live>| !sender.is_closed();
+        let is_followed = |senders: &Vec<mpsc::Sender<Live>>| senders.iter().any(is_open);
+        let State {
+            everything,
+            by_shop,
+            ..
+        } = &mut *state;
+        let senders = match shop {
+            None => everything,
+            Some(shop) => by_shop.get_or_insert(shop.to_owned(), is_followed, Vec::new),
+        };
+        // Those that have left make room, also where no message comes that would tell.
+        senders.retain(is_open);
+        senders.push(sender);
         Some(receiver)
     }
 
@@ -99,7 +117,7 @@ impl Hub {
     /// Whether a subscriber wants a message. When none does, it counts as read at once: the next to join begins after it.
     fn is_wanted(&self, shop: &str, at: Position) -> bool {
         let mut state = self.0.lock();
-        let is_wanted = !state.everything.is_empty() || state.by_shop.contains_key(shop);
+        let is_wanted = !state.everything.is_empty() || state.by_shop.get(shop).is_some();
         if !is_wanted {
             state.read = Some(at);
         }
@@ -175,4 +193,30 @@ async fn send(hub: &Hub, reader: &mut Reader, message: &Message) -> Result<()> {
         hub.send(shop, position, data.as_ref());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subscribers_that_have_left_are_let_go_though_no_message_comes() {
+        let hub = Hub::default();
+        let stays = hub.join(Position::default(), Some("stays"));
+        for number in 0..10_000 {
+            drop(hub.join(Position::default(), Some(&format!("shop-{number}"))));
+            drop(hub.join(Position::default(), Some("stays")));
+            drop(hub.join(Position::default(), None));
+        }
+        let mut state = hub.0.lock();
+        assert!(state.by_shop.len() <= 64, "{}", state.by_shop.len());
+        assert!(state.everything.len() <= 1);
+        assert!(
+            state
+                .by_shop
+                .get_mut("stays")
+                .is_some_and(|all| all.len() <= 2)
+        );
+        assert!(stays.is_some_and(|stays| !stays.is_closed()));
+    }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use tillgate_engine::rate::RateKey;
 
 use super::json::to_json;
-use super::rate_text::RateText;
+use super::rate_list::RateList;
 use super::set_rates::{SetRate, SetRates};
 use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
 use crate::data::records::{Records, decode_entry};
@@ -19,10 +19,8 @@ pub(in crate::rates) fn unit_json(id: &UnitId, settings: &UnitSettings) -> Resul
 }
 
 /// The rates that are set at a unit: a list of what [`rate_json`] writes.
-pub(in crate::rates) fn rates_json(rates: &SetRates) -> Result<Bytes> {
-    let texts: Vec<RateText<'_>> = rates.iter().map(|(key, rate)| rate.text(key)).collect();
-    let list: Vec<_> = texts.iter().map(RateText::answered).collect();
-    to_json(&list)
+pub(in crate::rates) fn set_list(rates: &SetRates) -> Result<RateList> {
+    RateList::new(rates.iter().map(|(key, rate)| rate.text(key)))
 }
 
 /// A rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate, createdBy?,

@@ -1,7 +1,7 @@
 //! Business units, and the rates that are set at them, as they are stored and answered.
 //!
-//! Read them in this order: `json`, `rate_key`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`, `walk`, `answers`;
-//! then what reads for answering: `rate_list`, `prepared`, `reading`.
+//! Read them in this order: `json`, `rate_key`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`, `walk`;
+//! then what is answered: `prepared`, `rate_list`, `answers`, `reading`.
 
 pub(super) mod answers;
 pub(super) mod json;

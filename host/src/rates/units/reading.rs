@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tillgate_engine::rate::RateKey;
 
-use super::answers::{not_set, unit_json};
+use super::answers::{not_set, set_list, unit_json};
 use super::prepared::{Prepared, Weighed};
 use super::rate_list::RateList;
 use super::set_rates::StoredRates;
@@ -72,7 +72,7 @@ impl UnitView {
             revision: unit.revision,
             etag: etag::of_text(&json),
             json,
-            rates: RateList::new(rates.iter().map(|(key, rate)| rate.text(key)))?,
+            rates: set_list(&rates)?,
             unit: unit.record,
         })
     }

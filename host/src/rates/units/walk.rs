@@ -1,6 +1,8 @@
 //! The walk over the shops at or below a unit, and the entries that it reads: one for each child of a unit, which says
 //! whether that is a shop.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +127,9 @@ impl Walk {
                 None => {}
             }
         }
+        // A shop that is moved between two reads stands in both.
+        let mut seen = HashSet::with_capacity(shops.len());
+        shops.retain(|shop| seen.insert(shop.clone()));
         Ok(shops)
     }
 }
