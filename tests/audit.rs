@@ -153,12 +153,14 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
         asked.call(status, delete.clone(), global, NONE).await;
     }
     let unit = "/api/v1/business-units/acme";
-    let settings = json!({ "type": "COMPANY", "name": "A company" });
+    let settings = json!({ "type": "COMPANY", "name": "A company", "tolerancePercentage": 20 });
     asked.call(201, put.clone(), unit, settings).await;
     let rate = "/api/v1/business-units/acme/exchange-rates/SALES/EUR/USD";
-    asked
-        .call(201, put, rate, json!({ "rateValue": 1.1 }))
-        .await;
+    let value = |value: f64| json!({ "rateValue": value });
+    asked.call(201, put.clone(), rate, value(11.0)).await;
+    asked.call(409, put.clone(), rate, value(1.1)).await;
+    let accepted = format!("{rate}?acceptDeviation=true");
+    asked.call(200, put, &accepted, value(1.1)).await;
     asked.call(204, delete.clone(), rate, NONE).await;
     asked.call(204, delete, unit, NONE).await;
     vec![
@@ -167,6 +169,7 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
         json!({ "action": "condition.deleted", "id": "alcohol" }),
         json!({ "action": "business_unit.put", "tenant": "platform", "unit": "acme" }),
         json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
+        json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme", "accepted_deviations": 1 }),
         json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
         json!({ "action": "business_unit.deleted", "tenant": "platform", "unit": "acme" }),
     ]
@@ -246,12 +249,13 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
     assert_eq!(versions[0].1, versions[1].0);
     assert_eq!(versions[1].1, versions[2].0);
     assert_ne!(versions[0].1, versions[1].1);
-    let [unit, set, cleared, removed] = &versions[3..] else {
+    let [unit, set, slipped, cleared, removed] = &versions[3..] else {
         panic!("{versions:?}")
     };
     assert!(unit.0.is_null() && removed.1.is_null());
     assert_eq!(unit.1, removed.0);
-    assert_eq!((&set.0, &set.1), (&cleared.1, &cleared.0));
+    assert_eq!((&set.1, &slipped.1), (&slipped.0, &cleared.0));
+    assert_eq!(set.0, cleared.1);
     assert_ne!(set.0, set.1);
     assert_eq!(
         asked.secrets.len(),

@@ -632,10 +632,10 @@ async fn refusals_too_are_kept_out_of_caches() {
 type Place = (&'static str, &'static str, &'static str);
 
 const PLACES: &[Place] = &[
-    ("GET", "/api/v1/entity-conditions/{}", "id"),
-    ("PUT", "/api/v1/entity-conditions/{}", "id"),
-    ("DELETE", "/api/v1/entity-conditions/{}", "id"),
-    ("PUT", "/api/v1/global-entity-conditions/{}", "id"),
+    ("GET", "/api/v1/entity-conditions/{}", "conditionId"),
+    ("PUT", "/api/v1/entity-conditions/{}", "conditionId"),
+    ("DELETE", "/api/v1/entity-conditions/{}", "conditionId"),
+    ("PUT", "/api/v1/global-entity-conditions/{}", "conditionId"),
     ("POST", "/api/v1/conditions/{}/evaluate", "conditionId"),
     ("PUT", "/api/v1/projects/{}", "projectId"),
     ("GET", "/api/v1/projects/{}/restrictions", "projectId"),
@@ -675,9 +675,8 @@ async fn an_id_that_clients_take_for_a_step_of_the_path_is_refused_everywhere() 
             let line = format!("{method} {}", path.replace("{}", id));
             let answer = send_one(&shop.host.url, &message(&line, &headers, LICENSE)).await;
             let problem: Value = serde_json::from_str(&answer.body).unwrap();
-            let expected = format!(
-                "$.{place} must not be . or ..: HTTP clients take these for steps of the path"
-            );
+            let expected =
+                format!("$.{place} must not be . or ..: HTTP clients take these for dot segments");
             assert_eq!(answer.status, 400, "{line}: {problem}");
             assert_eq!(problem["message"], json!([expected]), "{line}");
             assert_problem(400, &problem);

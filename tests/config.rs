@@ -77,7 +77,9 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("quotas.business_units", "500", "500"),
     ("quotas.business_unit_bytes", r#""10.0 MiB""#, "10.0 MiB"),
     ("quotas.exchange_rates", "500", "500"),
+    ("quotas.rate_passes", "500", "500"),
     ("quotas.webhooks", "500", "500"),
+    ("quotas.event_consumers", "500", "500"),
     ("quotas.events_per_second", "500", "500"),
     ("quotas.waiting_deliveries", "500", "500"),
     ("quotas.deliveries_per_target", "32", "32"),
@@ -88,6 +90,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("rates.message_retention", r#""36days 12h""#, "36days 12h"),
     ("rates.max_messages", "1000000", "1000000"),
     ("rates.history_retention", r#""1day""#, "1day"),
+    ("rates.tolerance_percent", "20", "20"),
     ("webhooks.allow_http", "true", "true"),
     (
         "webhooks.allow_private",
@@ -498,6 +501,20 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "\"ever\"",
         "ever",
         "history_retention",
+    ),
+    (
+        "rates.tolerance_percent",
+        "100",
+        "100",
+        "rates.tolerance_percent",
+    ),
+    ("rates.tolerance_percent", "-1", "-1", "tolerance_percent"),
+    ("rates.tolerance_percent", "7.5", "7.5", "tolerance_percent"),
+    (
+        "webhooks.signature_headers",
+        "[\"X-Old\", \"Webhook-Signature\"]",
+        "[\"X-Old\", \"Webhook-Signature\"]",
+        "signature_headers must not name webhook-id, webhook-timestamp or webhook-signature",
     ),
     ("webhooks.issuer", "\"\"", "", "webhooks.issuer"),
     (

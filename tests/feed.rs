@@ -155,6 +155,27 @@ async fn while_the_store_is_away_memory_is_served_without_asking_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_first_who_asks_after_the_store_was_away_gets_what_is_fresh() {
+    let followed = Followed::start(false);
+    followed.memory.catch_up().await.unwrap();
+    followed.store.set_away(true);
+    followed.clock.advance(Duration::from_secs(60));
+    let ask = async || {
+        let now = followed.clock.now();
+        let asked = followed.memory.ensure_within(now, Duration::MAX).await;
+        asked.unwrap().seconds()
+    };
+    assert_eq!(ask().await, Some(60));
+    followed.pass(20).await;
+    let reads = followed.store_reads();
+    followed.pass(60).await;
+    assert_eq!(followed.store_reads(), reads, "nobody asks");
+    followed.store.set_away(false);
+    assert_eq!(followed.change().await, 0, "nobody has asked");
+    assert_eq!(ask().await, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_part_of_the_store_that_still_answers_is_read_in_the_background() {
     let followed = Followed::start(false);
     followed.memory.catch_up().await.unwrap();

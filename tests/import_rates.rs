@@ -32,9 +32,11 @@ const IMPORTED: &str = r#"{"correlationId":"c-1","date":"2026-11-20","created":2
 #[test]
 fn a_document_is_sent_as_it_is_with_its_type() {
     let day = ecb::day("2026-11-20 SEK 11.05 USD 1.149");
+    let csv = format!("\u{feff}{}", ecb::daily_csv(&day)).into_bytes();
     let rows = [
-        (ecb::daily_xml(&day), "application/xml"),
-        (format!("\u{feff}{}", ecb::daily_csv(&day)), "text/csv"),
+        (ecb::daily_xml(&day).into_bytes(), "application/xml"),
+        (ecb::zipped(&[("a", &csv)]), "application/zip"),
+        (csv, "text/csv"),
     ];
     for (document, media_type) in rows {
         let host = answers("200 OK", IMPORTED);
@@ -53,8 +55,24 @@ fn a_document_is_sent_as_it_is_with_its_type() {
              &source=ECB&crosses=true HTTP/1.1"
         );
         assert_eq!(received.header("content-type"), Some(media_type));
-        assert_eq!(received.body, document.as_bytes());
+        assert_eq!(received.body, document);
     }
+}
+
+#[test]
+fn what_was_skipped_and_that_a_document_is_older_is_told() {
+    let host = answers(
+        "200 OK",
+        r#"{"correlationId":"c-1","date":"2022-03-01","created":0,"updated":0,"unchanged":31,"stale":[],"skipped":["BGN","HRK"],"older":true,"filledDays":12}"#,
+    );
+    let output = import(&host, "Date,USD\n", &["--unit", "eu", "--type", "SALES"]);
+    assert_eq!(
+        text(&output.stdout),
+        "rates of 2022-03-01: 0 created, 0 updated, 31 unchanged\n\
+         older than rates that are set, which stay: only their history is filled\n\
+         added to the history: 12 days\nskipped, unknown or no longer quoted: BGN, HRK\n\
+         correlation id c-1\n"
+    );
 }
 
 #[test]
@@ -86,6 +104,53 @@ fn a_dry_run_says_what_would_change() {
     );
     let line = &host.received()[0].line;
     assert!(line.ends_with("&source=ECB&dryRun=true HTTP/1.1"), "{line}");
+}
+
+const LEFT_OUT: &str = r#"{"correlationId":"c-1","date":"2026-11-20","created":0,"updated":27,"unchanged":0,"stale":[],"deviations":[{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","old":11.050,"new":110.5,"percent":900,"hint":"DECIMAL_POINT"},{"exchangeRateType":"SALES","currencyIdFrom":"USD","currencyIdTo":"EUR","old":1.149,"new":0.870322,"percent":-24.2539,"hint":"INVERTED"},{"exchangeRateType":"SALES","currencyIdFrom":"TRY","currencyIdTo":"EUR","old":40,"new":50,"percent":25}]}"#;
+
+#[test]
+fn rates_that_were_left_out_are_named_and_change_the_exit_code() {
+    let host = answers("200 OK", LEFT_OUT);
+    let options = ["--unit", "eu", "--type", "SALES"];
+    let output = import(&host, "Date,USD\n", &options);
+    assert_eq!(
+        text(&output.stdout),
+        "rates of 2026-11-20: 0 created, 27 updated, 0 unchanged\ncorrelation id c-1\n\
+         left out, because beyond the tolerance:\n\
+         \x20 SALES 1 EUR = 110.5 SEK instead of 11.050 (900 %, looks like a slipped decimal point)\n\
+         \x20 SALES 1 EUR = 0.870322 USD instead of 1.149 (-24.2539 %, looks inverted)\n\
+         \x20 SALES 1 EUR = 50 TRY instead of 40 (25 %)\n"
+    );
+    assert_eq!(output.status.code(), Some(3));
+    let host = answers("200 OK", LEFT_OUT);
+    let json = import(&host, "Date,USD\n", &[&options[..], &["--json"]].concat());
+    assert_eq!(text(&json.stdout), format!("{LEFT_OUT}\n"));
+    assert_eq!(json.status.code(), Some(3));
+}
+
+#[test]
+fn what_is_meant_is_said_with_a_flag() {
+    let host = answers("200 OK", IMPORTED);
+    let options = ["--unit", "eu", "--type", "SALES", "--accept-deviation"];
+    let output = import(&host, "Date,USD\n", &options);
+    assert_eq!(output.status.code(), Some(0));
+    let line = &host.received()[0].line;
+    let query = "&source=ECB&acceptDeviation=true HTTP/1.1";
+    assert!(line.ends_with(query), "{line}");
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_left_out() {
+    let body = r#"{"businessUnits":{"total":40,"affected":0,"shielded":0},"sample":[],"deviations":[{"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","old":11.05,"new":110.5,"percent":900,"hint":"DECIMAL_POINT"}]}"#;
+    let host = answers("200 OK", body);
+    let options = ["--unit", "eu", "--type", "SALES", "--dry-run"];
+    let output = import(&host, "Date,USD\n", &options);
+    assert_eq!(
+        text(&output.stdout),
+        "would change rates of 0 of 40 shops\nwould be left out, because beyond the tolerance:\n\
+         \x20 SALES 1 EUR = 110.5 SEK instead of 11.05 (900 %, looks like a slipped decimal point)\n"
+    );
+    assert_eq!(output.status.code(), Some(3));
 }
 
 #[test]

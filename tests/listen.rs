@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
@@ -150,6 +152,8 @@ async fn events_arrive_at_a_local_address_and_ctrl_c_removes_the_webhook() {
     assert!(notice.starts_with(&begin), "{notice}");
     let key = notice.rsplit(' ').next().unwrap();
     assert_eq!(key.len(), 43, "{notice}");
+    let secret = format!("whsec_{}", BASE64_STANDARD.encode(key));
+    assert!(notice.contains(&secret), "{notice}");
     let webhooks = shop.get(WEBHOOKS).await;
     assert_eq!(webhooks[0]["temporary"], true, "{webhooks}");
     assert_eq!(webhooks[0]["eventTypes"], json!([TYPE]));

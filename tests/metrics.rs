@@ -14,7 +14,7 @@ use crate::support::wait::answered;
 
 pub(crate) const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
 pub(crate) const ALCOHOL: &str = "/api/v1/entity-conditions/alcohol";
-pub(crate) const ALCOHOL_ROUTE: &str = "/api/v1/entity-conditions/{id}";
+pub(crate) const ALCOHOL_ROUTE: &str = "/api/v1/entity-conditions/{conditionId}";
 pub(crate) const EVALUATE: &str = "/api/v1/conditions/alcohol/evaluate";
 pub(crate) const EVALUATE_ROUTE: &str = "/api/v1/conditions/{conditionId}/evaluate";
 

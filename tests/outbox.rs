@@ -16,25 +16,28 @@ const PROJECT: &str = "/api/v1/projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
 /// Has every event appended to the log `events`, as JSON.
 fn log_events(host: &Host) {
-    host.app.outbox.subscribe(|event, change| {
-        let action = match event.action {
-            Action::Created => "CREATED",
-            Action::Replaced => "REPLACED",
-            Action::Deleted => "DELETED",
-        };
-        let document = event.document.map(|document| {
-            serde_json::from_slice::<Value>(document).map_err(|cause| Error::Bug(cause.to_string()))
-        });
-        let body = json!({
-            "type": event.event_type,
-            "tenant": event.tenant.as_str(),
-            "action": action,
-            "id": event.id,
-            "document": document.transpose()?,
-        });
-        let attributes = vec![("type".to_owned(), event.event_type.to_owned())];
-        change.append("events", attributes, body.to_string().into());
-        Ok(())
+    host.app.outbox.subscribe(|event, _, change| {
+        Box::pin(async move {
+            let action = match event.action {
+                Action::Created => "CREATED",
+                Action::Replaced => "REPLACED",
+                Action::Deleted => "DELETED",
+            };
+            let document = event.document.map(|document| {
+                serde_json::from_slice::<Value>(document)
+                    .map_err(|cause| Error::Bug(cause.to_string()))
+            });
+            let body = json!({
+                "type": event.event_type,
+                "tenant": event.tenant.as_str(),
+                "action": action,
+                "id": event.id,
+                "document": document.transpose()?,
+            });
+            let attributes = vec![("type".to_owned(), event.event_type.to_owned())];
+            change.append("events", attributes, body.to_string().into());
+            Ok(())
+        })
     });
 }
 
@@ -120,9 +123,9 @@ async fn what_changes_nothing_publishes_nothing() {
 #[tokio::test]
 async fn a_listener_that_fails_keeps_the_change_from_happening() {
     let host = Host::start().await;
-    host.app.outbox.subscribe(|_, change| {
+    host.app.outbox.subscribe(|_, _, change| {
         change.put_bytes("half", Bytes::from_static(b"done"));
-        Err(Error::Conflict("not now".to_owned()))
+        Box::pin(async { Err(Error::Conflict("not now".to_owned())) })
     });
     let token = host.token("acme", &["ecs.editor"]).await;
     let rule = json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} });

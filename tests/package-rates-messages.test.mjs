@@ -130,7 +130,7 @@ describe("numbers and texts", () => {
 describe("the stream", () => {
   for (const eol of ["\n", "\r\n", "\r"]) {
     test(`may end its lines with ${JSON.stringify(eol)} and arrive byte by byte`, async () => {
-      const text = [":hello", "id: 1", "data: å", "data:😀", "", "id: 2", ": alive", "", "event: reset", "data: {}", "", "data", "id:3", "x: y", "", "", ": heartbeat", "", "data: lost"].join(eol);
+      const text = [":hello", "id: 1", "data: å", "data:😀", "", "id: 2", ": alive", "", "event: reset", "data: {}", "", "data", "id:3", "x: y", "", "", ": heartbeat", ": cursor 4", "data: four", "", "data: lost"].join(eol);
       for (const step of [1, 2, 3, 1000]) {
         const body = ReadableStream.from(chunks(text, step));
         const read = [];
@@ -139,11 +139,14 @@ describe("the stream", () => {
         };
         await within(reading(), "the end of the stream");
         assert.deepEqual(read, [
+          { id: undefined, event: "message", data: undefined },
           { id: "1", event: "message", data: "å\n😀" },
           { id: "2", event: "message", data: undefined },
           { id: "2", event: "reset", data: "{}" },
           { id: "3", event: "message", data: "" },
           { id: "3", event: "message", data: undefined },
+          { id: "4", event: "message", data: undefined },
+          { id: "4", event: "message", data: "four" },
         ]);
       }
     });

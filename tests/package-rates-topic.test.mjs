@@ -98,17 +98,19 @@ describe("the start", () => {
 });
 
 describe("resuming", () => {
-  test("an event that only has an id moves the cursor", async () => {
-    const client = await connected();
-    const { cursor } = client.toJSON();
-    host.publish(host.message("shop-2", { createdRates: [row("1")] }));
-    host.heartbeat({ cursor: true });
-    await until(() => client.toJSON().cursor !== cursor, "the cursor has moved");
-    const moved = client.toJSON().cursor;
-    host.endStreams();
-    await until(() => host.cursors.length === 2, "it has reconnected");
-    assert.equal(host.cursors[1], moved);
-  });
+  for (const form of ["comment", "event"]) {
+    test(`the id of ${form === "event" ? "an event without data" : "a comment"} moves the cursor`, async () => {
+      const client = await connected();
+      const { cursor } = client.toJSON();
+      host.publish(host.message("shop-2", { createdRates: [row("1")] }));
+      host.heartbeat({ cursor: form });
+      await until(() => client.toJSON().cursor !== cursor, "the cursor has moved");
+      const moved = client.toJSON().cursor;
+      host.endStreams();
+      await until(() => host.cursors.length === 2, "it has reconnected");
+      assert.equal(host.cursors[1], moved);
+    });
+  }
 
   test("a client is ready again when there is nothing more to receive", async () => {
     const client = await connected();
@@ -311,7 +313,7 @@ describe("snapshots", () => {
     host.isSlow = true;
     client.resume();
     await until(() => asked("/api/v1/initial-state") === 2, "the initial state is requested again");
-    host.heartbeat({ cursor: true });
+    host.heartbeat({ cursor: "comment" });
     host.publish(host.message("shop-9", {}));
     await until(() => client.businessUnitIds.includes("shop-9"), "a message is received");
     const snapshot = JSON.parse(JSON.stringify(client));

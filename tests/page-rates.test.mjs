@@ -126,6 +126,20 @@ describe("the rates of a unit", () => {
     await page.close();
   });
 
+  test("a reference rate that was not renewed for two business days is marked with its age", async () => {
+    const page = await open(on.context, on.host.url);
+    await page.route("**/exchange-rates?businessUnit=SE-002", async (route) => {
+      const answer = await route.fetch();
+      const rates = await answer.json();
+      for (const rate of rates) if (rate.asOf && rate.currencyIdFrom === "USD") Object.assign(rate, { ageInBusinessDays: 3, stale: true });
+      await route.fulfill({ response: answer, json: rates });
+    });
+    await page.goto(`${on.host.url}/#/rates/SE-002`);
+    await signIn(page, on.host);
+    await row(page, /^1 EUR = [\d.]+ USD/).getByText(/^ECB, \d+ \w+ \d{4}: 3 business days old$/).waitFor();
+    await page.close();
+  });
+
   test("a rate keeps every digit", () => visit(on, "#/rates/FI-001", async (page) => {
     await page.getByRole("button", { name: "Set a rate" }).click();
     await enter(page, { rate: "1234567,123456", to: "IDR" });
@@ -229,11 +243,89 @@ describe("changing rates", () => {
     await dialog(page).getByText("The currency must differ from the other currency.").waitFor();
     await dialog(page).getByText("The rate must have at most six decimals.").waitFor();
     assert.doesNotMatch(await dialog(page).innerText(), /\$\./);
-    await enter(page, { rate: "110.5", to: "sek" });
+    const { rateValue } = await used("FI-003", SEK);
+    await enter(page, { rate: String(rateValue * 1.15).slice(0, 7), to: "sek" });
     await dialog(page).getByText("A large step. Is the decimal point right?").waitFor();
+    await dialog(page).getByRole("button", { name: "Save", exact: true }).waitFor();
     await press(page, "Back");
     await dialog(page).getByText(/^Now 1 EUR = [\d.]+ SEK, from Nordic Retail: \+\d+\.\d\d %\.$/).waitFor();
-    await hasValue(dialog(page).getByLabel("is worth"), "110.5");
+  }));
+
+  test("a slip is said in money, and set only when that is meant", () => visit(on, "#/rates/FI-008", async (page) => {
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    const { rateValue } = await used("FI-008", SEK);
+    const money = (rate) => (100 * rate).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+    const slipped = String(Math.round(rateValue * 1e5) / 1e4);
+    await enter(page, { rate: slipped, to: "sek" });
+    const said = `Looks like a slipped decimal point. 100 EUR would be ${money(slipped)} SEK instead of ${money(rateValue)} SEK.`;
+    await dialog(page).getByText(said).waitFor();
+    await dialog(page).getByRole("button", { name: "Set it anyway", exact: true }).waitFor();
+    assert.equal(await dialog(page).getByRole("button", { name: "Save", exact: true }).count(), 0);
+    await press(page, "Back");
+    await enter(page, { rate: String(1 / rateValue).slice(0, 8) });
+    await dialog(page).getByText(/^Looks inverted\. 100 EUR would be \d\.\d\d SEK instead of /).waitFor();
+    await press(page, "Back");
+    await enter(page, { rate: slipped });
+    await press(page, "Set it anyway");
+    await row(page, `1 EUR = ${slipped} SEK`).getByText("Set here", { exact: true }).waitFor();
+    await unset("FI-008", SEK);
+  }));
+
+  test("a step that the host does not take is shown again before it is set", () => visit(on, "#/rates/NO-003", async (page) => {
+    const { rateValue } = await used("NO-003", SEK);
+    const step = String(Number((rateValue * 1.05).toFixed(4)));
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await enter(page, { rate: step, to: "SEK" });
+    await dialog(page).getByRole("button", { name: "Save", exact: true }).waitFor();
+    // Meanwhile no more than 3 % are allowed here.
+    const { id, ...before } = await (await on.host.api("GET", unit("NO-003"))).json();
+    await on.host.api("PUT", unit("NO-003"), { ...before, tolerancePercentage: 3 });
+    await press(page, "Save");
+    await dialog(page).getByText(/^A large step\. 100 EUR would be /).waitFor();
+    assert.doesNotMatch(await stored("NO-003"), /SEK/, "nothing is set yet");
+    await press(page, "Set it anyway");
+    await row(page, `1 EUR = ${step} SEK`).getByText("Set here", { exact: true }).waitFor();
+    await unset("NO-003", SEK);
+    await on.host.api("PUT", unit("NO-003"), before);
+    expected(page, 409);
+  }));
+
+  test("of many pasted rates those that look like slips come first", () => visit(on, "#/rates/FI-010", async (page) => {
+    await set("FI-010", "PURCHASE/USD/EUR", 1.15);
+    await page.getByRole("button", { name: "Paste rates" }).click();
+    const rows = dialog(page).getByLabel("Rows", { exact: true });
+    await rows.fill("Purchase\tUSD\tEUR\t1.16\nPurchase\tSEK\tEUR\t1,2\nPurchase\tIDR\tEUR\t20000");
+    await press(page, "Review");
+    await dialog(page).locator(".effect-changes > li").first().getByText(/^Looks like a slipped decimal point\./).waitFor();
+    await press(page, "Set it anyway");
+    await row(page, "1 EUR = 1.2 SEK", "Purchase").waitFor();
+    for (const key of ["PURCHASE/USD/EUR", "PURCHASE/SEK/EUR", "PURCHASE/IDR/EUR"]) await unset("FI-010", key);
+  }));
+
+  test("how far the rates of a unit may move is set with it, and kept when something else of it changes", () => visit(on, "#/rates/FI-010/details", async (page) => {
+    const { id, ...before } = await (await on.host.api("GET", unit("FI-010"))).json();
+    await page.getByRole("button", { name: "Edit or move" }).click();
+    await dialog(page).getByLabel("Largest step of a rate in percent").fill("100");
+    await press(page, "Review");
+    await dialog(page).getByText("The largest step must be a number from 0 to less than 100, such as 2.5.").waitFor();
+    await dialog(page).getByLabel("Largest step of a rate in percent").fill("7,5");
+    await dialog(page).getByRole("button", { name: "Add a largest step for a pair" }).click();
+    await dialog(page).getByLabel("The other currency").fill("sek");
+    await dialog(page).getByLabel("Largest step in percent", { exact: true }).fill("50");
+    await press(page, "Review");
+    await dialog(page).getByText("added: 7.5 %").waitFor();
+    await press(page, "Save");
+    await page.getByText("7.5 %, set here").waitFor();
+    await page.getByText("Sales, 1 EUR in SEK and back: 50 %").waitFor();
+    await page.getByRole("button", { name: "Edit or move" }).click();
+    await dialog(page).getByLabel("Name").fill("Tampere, harbour");
+    await press(page, "Review");
+    await press(page, "Save");
+    await title(page, "Tampere, harbour FI-010");
+    const now = await (await on.host.api("GET", unit("FI-010"))).json();
+    const tolerances = [{ exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR", tolerancePercentage: 50 }];
+    assert.deepEqual([now.tolerancePercentage, now.tolerances], [7.5, tolerances]);
+    await on.host.api("PUT", unit("FI-010"), before);
   }));
 
   test("rows from a spreadsheet are read back, corrected and saved together", () => visit(on, "#/rates/FI-004", async (page) => {
@@ -559,6 +651,11 @@ describe("accessibility", () => {
       await enter(page, { rate: "12,5", to: "SEK" });
       await dialog(page).getByText("What the shops get").click();
       await dialog(page).locator("details[open]").waitFor();
+    }],
+    ["set-slip", "#/rates/SE", async (page) => {
+      await page.getByRole("button", { name: "Set a rate" }).click();
+      await enter(page, { rate: "1,2", to: "SEK" });
+      await dialog(page).getByText(/^Looks like a slipped decimal point/).waitFor();
     }],
     ["paste", "#/rates/SE", async (page) => {
       await page.getByRole("button", { name: "Paste rates" }).click();

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 
-import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
+import { OUTPUT, browser, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
 import { UNREACHABLE, dialog, expected, flashes, hasCount, hasFocus, hasValue, onHost, save, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
@@ -362,6 +362,62 @@ describe("webhooks", () => {
   });
 });
 
+describe("receivers that ask for events", () => {
+  const section = (page) => page.getByRole("region", { name: "Receivers that ask for events" });
+  const ask = async (host, query) => {
+    const answer = await host.api("GET", `/api/v1/events?${query}`);
+    assert.equal(answer.status, 200);
+    return answer.json();
+  };
+
+  test("the page says how to start one, how far behind it is, and removes it after asking", async () => {
+    const client = await clientWith(on.host.operator, ["exe.editor", "exe.publisher"], "asking");
+    await visit({ ...on, host: client }, "#/webhooks", async (page) => {
+      await section(page).getByText("A receiver that cannot be called asks for events instead.").waitFor();
+      const command = await section(page).locator("code").textContent();
+      const { stdout } = await promisify(execFile)("bash", ["-c", command.replace("wait=20s", "wait=0s")], { env: { ...process.env, TOKEN: await client.token() }, timeout: DEADLINE_MS });
+      assert.deepEqual(JSON.parse(stdout).items, []);
+      await section(page).getByRole("heading", { name: "erp" }).waitFor({ timeout: 30_000 });
+      await section(page).getByText("It has everything.").waitFor();
+      assert.equal(await section(page).locator("code").isVisible(), false);
+
+      assert.equal((await client.api("POST", "/api/v1/events", { type: "orders.events.v1", data: {} })).status, 202);
+      await section(page).getByText(/^The oldest event that it has not confirmed came \d+ seconds? ago\.$/).waitFor({ timeout: 30_000 });
+      const { next } = await ask(client, "consumer=erp");
+      await ask(client, `consumer=erp&after=${next}`);
+      await section(page).getByText("It has everything.").waitFor({ timeout: 30_000 });
+
+      await section(page).getByRole("button", { name: "Remove erp" }).click();
+      await dialog(page).getByText("If it asks again, it begins with what comes after that.").waitFor();
+      await press(page, "Cancel");
+      await section(page).getByRole("button", { name: "Remove erp" }).click();
+      await press(page, "Remove");
+      await notice(page, "erp was removed.");
+      await section(page).getByText("A receiver that cannot be called asks for events instead.").waitFor();
+      assert.deepEqual(await (await client.api("GET", "/api/v1/event-consumers")).json(), []);
+    });
+  });
+
+  test("one that has missed events is told apart, a viewer has no button, and who may not see events no list", async () => {
+    const missed = [{ name: "slow", createdAt: "2026-01-01T00:00:00.000Z", lastSeenAt: "2026-01-02T00:00:00.000Z", waitingSince: "2026-03-01T00:00:00.000Z", reset: true }];
+    const viewer = await clientWith(on.host.operator, ["exe.viewer"], "asking");
+    const page = await signedIn(on.context, viewer);
+    await page.route("**/api/v1/event-consumers", (route) => route.fulfill({ json: missed }));
+    await page.evaluate(() => (location.hash = "#/webhooks/deliveries"));
+    await page.evaluate(() => (location.hash = "#/webhooks"));
+    await section(page).getByText("It has missed events: they were removed before it asked for them.").waitFor({ timeout: 30_000 });
+    assert.equal(await section(page).getByRole("button").count(), 0);
+    await page.close();
+
+    const context = await browser();
+    await context.route("**/api/v1/caller", (route) => route.fulfill({ json: { tenantId: "asking", permissions: ["exe.webhook.read"] } }));
+    const other = await signedIn(context, viewer, "#/webhooks");
+    await other.getByText("No webhooks yet").waitFor();
+    assert.equal(await section(other).count(), 0);
+    await context.close();
+  });
+});
+
 describe("deliveries", () => {
   test("a filter is in the address, new ones appear without moving the focus, and older ones are read when asked for", async () => {
     const made = await webhook();
@@ -406,6 +462,22 @@ describe("deliveries", () => {
     expected(page, 400);
   }));
 
+  test("the service’s own events are not offered to be sent, and are refused like the topic of rate changes", () => visit(on, "#/webhooks/deliveries", async (page) => {
+    const offered = () => dialog(page).locator("datalist option").evaluateAll((all) => all.map(({ value }) => value));
+    await page.getByRole("button", { name: "Send an event" }).click();
+    await dialog(page).getByLabel("Event type").waitFor();
+    assert.deepEqual((await offered()).filter((type) => /^(entity-conditions|projects|webhooks|deliveries|exe)\.events\.v1$/.test(type)), []);
+    await dialog(page).getByLabel("Event type").fill("cer.public.event.rates-changed.v1");
+    await press(page, "Send");
+    await dialog(page).getByText("This is the topic of rate changes, and no event: subscribe to the topic instead.").waitFor();
+    await dialog(page).getByLabel("Event type").fill("projects.events.v1");
+    await press(page, "Send");
+    await dialog(page).getByText("Events of this type are sent by the service alone.").waitFor();
+    expected(page, 400, 403);
+    await press(page, "Cancel");
+    await press(page, "Discard");
+  }));
+
   test("those that failed are sent again together, with their progress", async () => {
     const made = await webhook();
     await publish(made.eventTypes[0], {});
@@ -447,6 +519,31 @@ describe("deliveries", () => {
       await hasValue(page.getByLabel("Body", { exact: true }), sent.body);
       await page.getByLabel("Shared key").fill(SHARED_KEY);
       await page.getByText("It matches.", { exact: true }).waitFor();
+    });
+  });
+
+  test("one that no endpoint has answered says why it has no signatures", async () => {
+    const [deaf, answering] = [await webhook({ callbackUrl: "http://127.0.0.1:9/hook" }), await webhook()];
+    for (const [hook, status, count] of [[deaf, "FAILED", 1], [answering, "DELIVERED", 0]]) {
+      await publish(hook.eventTypes[0], { order: 7 });
+      const { id } = await delivered(hook, status);
+      await visit(on, `#/webhooks/delivery/${id}`, async (page) => {
+        const sent = page.getByRole("region", { name: "What is sent" });
+        await sent.getByText("The headers").waitFor();
+        await hasCount(sent.getByText("Its signatures are shown once the endpoint has answered"), count);
+      });
+    }
+  });
+
+  test("one of an event type with the name of what every object has is shown like any other", async () => {
+    const hook = await webhook({ eventTypes: ["constructor.v1"] });
+    await publish("constructor.v1", {});
+    const { id } = await delivered(hook, "DELIVERED");
+    await visit(on, `#/webhooks/delivery/${id}`, (page) => page.getByRole("heading", { name: "constructor.v1", exact: true }).waitFor());
+    await visit(on, "#/webhooks", async (page) => {
+      await card(page, hook.name).getByRole("button", { name: /^Edit/ }).click();
+      const label = dialog(page).locator("label").filter({ hasText: "constructor.v1" });
+      assert.equal((await label.textContent()).trim(), "constructor.v1");
     });
   });
 
@@ -585,6 +682,11 @@ describe("accessibility", () => {
     }],
     ["check-empty", () => "#/webhooks/signature", (page) => page.getByText("Paste a request to begin.").waitFor()],
     ["viewer", () => "#/webhooks", (page) => card(page, made.name).waitFor(), () => clientWith(on.host.operator, ["exe.viewer"])],
+    ["consumers", () => "#/webhooks", async (page) => {
+      const answer = await on.host.api("GET", `/api/v1/events?consumer=${"long-".repeat(12)}`);
+      assert.equal(answer.status, 200);
+      await page.getByRole("heading", { name: "long-long-" }).waitFor({ timeout: 30_000 });
+    }],
     ["none", () => "#/webhooks", (page) => page.getByText("No webhooks yet").waitFor(), () => clientWith(on.host.operator, ["exe.editor"], "newcomer")],
   ];
   for (const [name, hash, prepare, as] of states) {

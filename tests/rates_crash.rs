@@ -93,14 +93,9 @@ async fn put(host: &Host, id: &str, unit_type: UnitType, parent: Option<&str>) {
         by: "test",
         correlation: Uuid::new_v4(),
         dry_run: false,
+        accept_deviation: false,
     };
-    let settings = UnitSettings {
-        unit_type,
-        parent_id: parent.map(|id| UnitId::new(id).unwrap()),
-        name: None,
-        markup_percentage: None,
-        markups: Vec::new(),
-    };
+    let settings = UnitSettings::new(unit_type, parent.map(|id| UnitId::new(id).unwrap()));
     let (id, anything) = (UnitId::new(id).unwrap(), Preconditions::default());
     let put = host
         .features

@@ -1,11 +1,12 @@
 //! The documents of the European Central Bank: what is read from each. What is refused, and with which message, is in
 //! `damaged.rs`; what holds for all documents and all bytes is in `properties.rs`.
 
-use tillgate::rates::reference::DocumentType::{Csv, Xml};
+use tillgate::rates::reference::DocumentType::{Csv, Xml, Zip};
 use tillgate::rates::reference::{Day, Document, DocumentType};
 
 use crate::support::ecb;
 
+mod archive;
 mod damaged;
 mod properties;
 
@@ -84,6 +85,22 @@ fn currencies_that_left_the_list_are_ignored() {
     assert_eq!(codes, [["JPY", "SEK", "USD"]]);
 }
 
+#[test]
+fn currencies_of_which_no_rate_is_set_are_named() {
+    let skipped = |kind, document: &str| {
+        let document = Document::parse(kind, document.as_bytes()).unwrap();
+        document.skipped().join(" ")
+    };
+    // Withdrawn from ISO 4217, withdrawn from the list, and missing on the newest day; a column without a value is nothing.
+    let csv = "Date,BGN,CYP,RUB,SEK,Remark,USD,\n2026-11-20,N/A,N/A,N/A,N/A,x,1.149,\n\
+               2026-11-19,1.9558,N/A,N/A,11.05,x,1.15,\n2022-03-01,1.9558,N/A,117.201,10.1,x,1.11,\n";
+    assert_eq!(skipped(Csv, csv), "BGN RUB SEK");
+    let xml = ecb::history_xml(&days()).replace("\"IDR\"", "\"HRK\"");
+    assert_eq!(skipped(Xml, &xml), "HRK");
+    assert_eq!(skipped(Xml, &ecb::history_xml(&days()[1..])), "SEK");
+    assert_eq!(skipped(Xml, &ecb::daily_xml(&days()[0])), "");
+}
+
 fn codes(day: &Day) -> Vec<&'static str> {
     let quotes = day.quotes.iter();
     quotes.map(|quote| quote.currency.as_str()).collect()
@@ -125,12 +142,14 @@ fn a_byte_order_mark_and_escaped_characters_change_nothing() {
 }
 
 #[test]
-fn the_type_of_a_document_is_told_by_its_first_character() {
-    let rows: [(&[u8], DocumentType, &str); 4] = [
+fn the_type_of_a_document_is_told_by_its_first_bytes() {
+    let rows: [(&[u8], DocumentType, &str); 6] = [
         (b" \r\n<?xml ?>", Xml, "application/xml"),
         (b"\xEF\xBB\xBF<gesmes:Envelope>", Xml, "application/xml"),
         (b"Date, USD", Csv, "text/csv"),
         (b"", Csv, "text/csv"),
+        (b"PK\x03\x04", Zip, "application/zip"),
+        (b"PK\x05\x06", Zip, "application/zip"),
     ];
     for (document, kind, media_type) in rows {
         let detected = DocumentType::detect(document);

@@ -69,7 +69,7 @@ const NOT_OVER_HTTP: &[(&str, &str, &[&str])] = &[
         &["the scope that a condition states is not looked at: its list is its scope"],
     ),
     (
-        "HTTP clients take these ids for steps of the path, so the host refuses them there",
+        "HTTP clients take these ids for dot segments, so the host refuses them there",
         "decisions/resolution.json",
         &["ids of dots are ids"],
     ),

@@ -21,7 +21,7 @@ use crate::support::redis::Server;
 use crate::support::wait::until;
 
 const TENANT: &str = "acme";
-const TYPE: &str = "x.order-updates.v1";
+pub(crate) const TYPE: &str = "x.order-updates.v1";
 
 /// How many webhooks want each event, and how many events there are.
 const WEBHOOKS: usize = 10;
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What has become of deliveries.
 #[derive(Debug)]
-struct Tally {
+pub(crate) struct Tally {
     accepted: usize,
     delivered: usize,
     lost: usize,
@@ -41,32 +41,34 @@ struct Tally {
 
 impl Tally {
     /// An attempt that was under way when its host was killed is made again; never more than were under way.
-    fn assert_nothing_lost(&self) {
+    pub(crate) fn assert_nothing_lost(&self) {
         assert_eq!((self.lost, self.delivered), (0, self.accepted), "{self:?}");
         assert!(self.repeated < self.accepted / 2, "{self:?}");
     }
 }
 
 /// Runs something in a runtime of its own, with which everything ends that it has started.
-fn in_a_runtime<F: Future>(run: impl FnOnce() -> F) -> F::Output {
+pub(crate) fn in_a_runtime<F: Future>(run: impl FnOnce() -> F) -> F::Output {
     let runtime = Runtime::new().unwrap();
     let _entered = runtime.enter();
     runtime.block_on(run())
 }
 
-async fn client_on(store: Arc<dyn Store>) -> Credentials {
+pub(crate) async fn client_on(store: Arc<dyn Store>) -> Credentials {
     let host = Host::start_on(store, Arc::new(SystemClock)).await;
     host.client(TENANT, &["exe.editor", "exe.publisher"]).await
 }
 
 /// A host on a store whose webhooks may be on this machine, with retries after a second each.
-fn serve(store: &str, folder: &Path) -> Program {
+pub(crate) fn serve(store: &str, folder: &Path) -> Program {
     let operator = folder.join("operator.json");
     let mut command = Program::command();
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
         .arg("--operator-file")
         .arg(operator)
+        // Tokens of one host are good for the next, whose address is another one.
+        .env("TILLGATE_ISSUER", "https://tillgate.example/")
         .env("TILLGATE_WEBHOOKS__ALLOW_HTTP", "true")
         .env("TILLGATE_WEBHOOKS__ALLOW_PRIVATE", r#"["127.0.0.0/8"]"#)
         .env(
@@ -77,21 +79,21 @@ fn serve(store: &str, folder: &Path) -> Program {
 }
 
 /// An integrator, at a running host.
-struct Integrator {
-    http: Client,
+pub(crate) struct Integrator {
+    pub(crate) http: Client,
     url: String,
-    token: String,
+    pub(crate) token: String,
 }
 
 impl Integrator {
-    async fn new(program: &Program, client: &Credentials) -> Self {
+    pub(crate) async fn new(program: &Program, client: &Credentials) -> Self {
         let (http, url) = (self::client(), program.url.clone());
         let token = token(&http, &url, &client.client_id, &client.client_secret).await;
         Self { http, url, token }
     }
 
     /// Creates the webhooks of a receiver.
-    async fn webhooks(&self, receiver: &Receiver) {
+    pub(crate) async fn webhooks(&self, receiver: &Receiver) {
         for number in 0..WEBHOOKS {
             let webhook = json!({
                 "name": format!("webhook {number}"),
@@ -138,7 +140,7 @@ fn events() -> Vec<String> {
 }
 
 /// Waits until every event has arrived at every webhook, and counts.
-async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
+pub(crate) async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
     let wanted = accepted.len() * WEBHOOKS;
     let counting = async {
         let mut count = 0;

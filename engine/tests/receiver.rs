@@ -255,6 +255,10 @@ fn a_verifier_that_would_check_less_than_was_meant_is_not_made() {
         shared_keys: Vec::new(),
         ..Signatures::with("")
     };
+    let many = Signatures {
+        shared_keys: vec!["a shared key of 31 characters ok".to_owned(); 5],
+        ..Signatures::with("")
+    };
     let with = |signatures| Options::new(right(), Some(signatures));
     let usual = || Options::new(right(), None);
     let mut patient = usual();
@@ -282,6 +286,7 @@ fn a_verifier_that_would_check_less_than_was_meant_is_not_made() {
         ),
         (Options::new(basic("a", ""), None), "$.scheme[0].password"),
         (with(none), "$.signatures.shared_keys"),
+        (with(many), "$.signatures.shared_keys"),
         (with(Signatures::with("")), "$.signatures.shared_keys[0]"),
         (
             with(Signatures::with("short")),
@@ -290,6 +295,7 @@ fn a_verifier_that_would_check_less_than_was_meant_is_not_made() {
         (with(named("")), "$.signatures.header"),
         (with(named("X Signature")), "$.signatures.header"),
         (with(named("Authorization")), "$.signatures.header"),
+        (with(named("Webhook-Signature")), "$.signatures.header"),
         (patient, "$.tolerance_s"),
         (closed, "$.max_body"),
     ];

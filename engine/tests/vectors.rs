@@ -37,7 +37,7 @@ fn the_library_answers_every_vector() {
             }
         },
         Call::Rates(request) => answered(request, rate::text::answer),
-        Call::Signature(request) => answered(request, signature::answer),
+        Call::Signature(request) => answered(request, signature::text::answer),
     });
 }
 

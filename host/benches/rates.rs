@@ -64,13 +64,7 @@ struct Chain {
 }
 
 fn unit(unit_type: UnitType, parent: Option<&str>) -> UnitSettings {
-    UnitSettings {
-        unit_type,
-        parent_id: parent.map(|id| UnitId::new(id).unwrap()),
-        name: None,
-        markup_percentage: None,
-        markups: Vec::new(),
-    }
+    UnitSettings::new(unit_type, parent.map(|id| UnitId::new(id).unwrap()))
 }
 
 async fn put(host: &Host, id: &str, settings: UnitSettings) {
@@ -80,6 +74,7 @@ async fn put(host: &Host, id: &str, settings: UnitSettings) {
         by: "bench",
         correlation: Uuid::new_v4(),
         dry_run: false,
+        accept_deviation: false,
     };
     let id = UnitId::new(id).unwrap();
     let anything = Preconditions::default();

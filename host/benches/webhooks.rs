@@ -233,8 +233,48 @@ async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
             (processor_time() - cpu) * 1e6 / count as f64,
         );
     }
+    silent(&shop, &receiver, name, rates[0] / 2).await;
     waiting(&shop, name).await;
     faulty(&shop, &receiver, name, rates[0] / 2).await;
+}
+
+/// What webhooks that become silent at the same moment cost the others of their tenant.
+async fn silent(shop: &Shop, receiver: &Receiver, name: &str, rate: u64) {
+    for count in [0, 2, 20, 200] {
+        receiver.take();
+        let begin = memory();
+        let publishing = shop.publish(rate, SECONDS);
+        let silencing = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            receiver.silence(count);
+        };
+        let ((published, _), ()) = tokio::join!(publishing, silencing);
+        let silent = published * count as u64 * (SECONDS - 2) / SECONDS / WEBHOOKS as u64;
+        arrived(receiver, usize::try_from(published - silent).unwrap()).await;
+        let took = memory() - begin;
+        let mut all = receiver.take();
+        receiver.silence(0);
+        println!(
+            "{name}: {count} of {WEBHOOKS} webhooks become silent: others' p50 {:.1}, p99 {:.1}, at most {:.1} ms, {} arrived; {took:.0} MB more",
+            percentile(&mut all, 50),
+            percentile(&mut all, 99),
+            percentile(&mut all, 100),
+            all.len(),
+        );
+        // What they have missed comes once they answer.
+        let missing = usize::try_from(published)
+            .unwrap()
+            .saturating_sub(all.len());
+        let begin = Instant::now();
+        while receiver.count() < missing && begin.elapsed() < Duration::from_secs(400) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        println!(
+            "{name}: {} of {missing} that were missed arrived within {:.0} s",
+            receiver.count(),
+            begin.elapsed().as_secs_f64()
+        );
+    }
 }
 
 /// What one dead and one endless webhook cost the others: a rate without and with them, in turns.

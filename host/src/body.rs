@@ -3,6 +3,7 @@
 //! What all systems read in the same way. What a body of a resource must have stands beside the resource.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use tillgate_engine::json::{Document, Faults, NO_CONTROLS, Node};
 use uuid::Uuid;
@@ -13,6 +14,9 @@ use crate::identity::{TENANT_RULE, TenantId};
 
 /// What is wrong with a text that is no time.
 pub(crate) const TIME_RULE: &str = "must be a time such as 2026-11-20T17:40:00Z";
+
+/// The most digits of a duration, so that its sum stays far below what `humantime` 2.4 panics at: 2^64 seconds.
+const MAX_DURATION_DIGITS: usize = 15;
 
 /// Reads a body, an object. `read` answers `None` where it has noted a fault.
 ///
@@ -131,4 +135,11 @@ pub(crate) fn parse_time(text: &str) -> Option<Timestamp> {
     let at: jiff::Timestamp = text.parse().ok()?;
     let micros = u64::try_from(at.as_microsecond()).ok()?;
     Some(Timestamp(micros))
+}
+
+/// The duration that a text such as `0s`, `24h` or `2 days` is.
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let text = (digits <= MAX_DURATION_DIGITS).then_some(text)?;
+    humantime::parse_duration(text).ok()
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tillgate_engine::{Code, Fault};
 
 use crate::engine::EngineError;
@@ -25,6 +26,16 @@ pub enum Error {
     /// It contradicts the current state.
     #[error("{0}")]
     Conflict(String),
+    /// It contradicts the current state, and the answer lists how.
+    #[error("{detail}")]
+    ConflictList {
+        /// What contradicts what.
+        detail: String,
+        /// The member of the answer that lists it.
+        member: &'static str,
+        /// The list: JSON.
+        list: Box<RawValue>,
+    },
     /// It has changed since it was read: read again.
     #[error("{0}")]
     Outdated(String),

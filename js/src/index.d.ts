@@ -6,7 +6,7 @@ import type { Reason } from "./shared/decision.js";
 export * from "./catalog/catalog.js";
 export * from "./rates/math.js";
 export * from "./shared/decision.js";
-export type { ErrorCode } from "./shared/error.js";
+export type { ErrorCode, RateDeviation } from "./shared/error.js";
 export { TillgateError } from "./shared/error.js";
 export * from "./shared/load.js";
 

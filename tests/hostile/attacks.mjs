@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as bodies from "./bodies.mjs";
 import * as connections from "./connections.mjs";
 import * as decisions from "./decisions.mjs";
+import * as fuzz from "./fuzz/fuzz.mjs";
 import * as rates from "./rates.mjs";
 import * as readers from "./readers.mjs";
 import * as registrations from "./registrations.mjs";
@@ -25,6 +26,6 @@ const NOTHING = { name: "nothing", run: (_, until) => sleep(until - performance.
 export const attacks = [NOTHING, ...GROUPS.flatMap((group) => group.attacks)];
 
 /** A check of what is answered, whatever time it takes: `{ name, openFiles, files(), waits, run(shop) }`; it throws. */
-export const checks = GROUPS.flatMap((group) => group.checks ?? []);
+export const checks = [...GROUPS, fuzz].flatMap((group) => group.checks ?? []);
 
 export const attackOf = (name) => attacks.find((attack) => attack.name === name);

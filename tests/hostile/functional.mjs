@@ -20,7 +20,7 @@ async function onOneHost(program, checks, count) {
   const host = await startHost(program, { openFiles, files: await files?.() });
   const admin = await administrator(host);
   const run = (check) => {
-    const shop = { host, admin, tally: new Tally() };
+    const shop = { program, host, admin, tally: new Tally() };
     return one(check.name, count, async () => {
       await check.run(shop);
       const { faults } = shop.tally.toJSON();

@@ -2,7 +2,7 @@
 // through its routes.
 
 import { spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 
@@ -11,14 +11,14 @@ import { ask, freshAddress, json } from "./wire.mjs";
 const AUDIENCE = "https://api.tillgate.example";
 
 /**
- * Starts a host; `openFiles` limits its open files, `files` are put in its folder. Returns `{ port, pid,
+ * Starts a host; `openFiles` limits its open files, `files` are put in its folder, `store` is the URL of its store. Returns `{ port, pid,
  * operator, log, memory, peak, forgetPeak, end }`, where memory is in MiB.
  */
-export async function startHost(program, { openFiles, files } = {}) {
+export async function startHost(program, { openFiles, files, store } = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-hostile-`);
   for (const [name, text] of Object.entries({ "tillgate.toml": "", ...files })) writeFileSync(`${folder}/${name}`, text);
   const log = openSync(`${folder}/host.log`, "a");
-  const serve = [program, "serve", "--listen", "127.0.0.1:0", "--config", "tillgate.toml"];
+  const serve = [program, "serve", "--listen", "127.0.0.1:0", "--config", "tillgate.toml", "--operator-file", "operator.json", ...(store ? ["--store", store] : [])];
   const limit = openFiles ? `ulimit -n ${openFiles}; ` : "";
   const child = spawn("bash", ["-c", `${limit}exec "$@"`, "bash", ...serve], { cwd: folder, stdio: ["ignore", "pipe", log] });
   closeSync(log);
@@ -36,7 +36,7 @@ export async function startHost(program, { openFiles, files } = {}) {
     if (port) break;
   }
   child.stdout.resume();
-  const logged = () => readFileSync(`${folder}/host.log`, "utf8");
+  const logged = (from = 0) => readFileSync(`${folder}/host.log`).subarray(from).toString();
   if (!port) throw new Error(`the host did not start: ${logged()}`);
   const status = (field) => {
     const text = readFileSync(`/proc/${child.pid}/status`, "utf8");
@@ -45,7 +45,8 @@ export async function startHost(program, { openFiles, files } = {}) {
   return {
     port,
     pid: child.pid,
-    operator: JSON.parse(readFileSync(`${folder}/tillgate-data/operator.json`, "utf8")),
+    /** Not on a store that another host has used. */
+    operator: existsSync(`${folder}/operator.json`) ? JSON.parse(readFileSync(`${folder}/operator.json`, "utf8")) : undefined,
     log: logged,
     memory: () => status("VmRSS"),
     peak: () => status("VmHWM"),

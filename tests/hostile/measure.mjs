@@ -4,6 +4,7 @@ import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { administrator, startHost } from "./host.mjs";
+import { startRedis } from "./redis.mjs";
 import { hasGivenBack } from "./report.mjs";
 import { schedule } from "./schedule.mjs";
 import { Watch } from "./watch.mjs";
@@ -22,14 +23,15 @@ function goFirst() {
   schedule(["--reset-on-fork", "--fifo"], 10);
 }
 
-/** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. */
-export async function measure(program, attack, idleSeconds, settleSeconds) {
+/** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. With `onRedis` the store is a Redis of its own. */
+export async function measure(program, attack, { idleSeconds, settleSeconds, onRedis }) {
   goFirst();
   const attacker = new Attacker(attack.name);
-  let host;
+  let host, redis;
   try {
     const files = await attacker.do("files");
-    host = await startHost(program, { openFiles: attack.openFiles, files });
+    if (onRedis) redis = await startRedis();
+    host = await startHost(program, { openFiles: attack.openFiles, files, store: redis?.url });
     const watch = await Watch.begin(host, await administrator(host));
     const { port, pid, operator } = host;
     await attacker.do("prepare", { port, pid, operator });
@@ -62,6 +64,7 @@ export async function measure(program, attack, idleSeconds, settleSeconds) {
     attacker.end();
     // Once more does no harm.
     await host?.end();
+    redis?.end();
   }
 }
 

@@ -1,14 +1,16 @@
 // Attacks the program, and says whether a tenant that behaves well notices.
 //
-//   node tests/hostile/run.mjs [--only NAME ...] [--program PATH] [--idle SECONDS] [--settle SECONDS]
+//   node tests/hostile/run.mjs [--only NAME ...] [--program PATH] [--idle SECONDS] [--settle SECONDS] [--store redis]
 //   node tests/hostile/run.mjs --functional [--only NAME ...] [--program PATH]
+//   node tests/hostile/run.mjs --fuzz bodies|trees|race [--minutes N] [--seed N] [--program PATH]
 //   node tests/hostile/run.mjs --list
 //
 // Each attack has a host of its own, with the default limits. It comes from a process that has only the processor time that
 // the others leave, and the good tenant's goes first, as if both were on other machines. The table has the latencies of
 // the good tenant before and during it, and the host's memory before, at most during, and afterwards: once it has been
 // given back, or when SECONDS are over. It exits with 1 if a bound is broken. With `--functional` only statuses, sizes and
-// dropped connections are checked, on one host, and no time is measured.
+// dropped connections are checked, on one host, and no time is measured; the fuzzers look for some seconds each. With `--fuzz`
+// one of them looks for minutes (`fuzz/README.md`).
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,6 +18,7 @@ import { parseArgs } from "node:util";
 
 import { attacks, checks } from "./attacks.mjs";
 import { functional } from "./functional.mjs";
+import { fuzzAndPrint, fuzzers, newSeed } from "./fuzz/fuzz.mjs";
 import { measure } from "./measure.mjs";
 import { brokenBounds, header, row } from "./report.mjs";
 
@@ -24,7 +27,11 @@ const { values } = parseArgs({
     only: { type: "string", multiple: true },
     program: { type: "string" },
     functional: { type: "boolean", default: false },
+    fuzz: { type: "string" },
+    minutes: { type: "string", default: "1" },
+    seed: { type: "string", default: String(newSeed()) },
     list: { type: "boolean", default: false },
+    store: { type: "string", default: "embedded" },
     idle: { type: "string", default: "15" },
     settle: { type: "string", default: "120" },
   },
@@ -42,17 +49,24 @@ if (values.list) {
 } else if (!existsSync(program)) {
   console.error(`${program} is not there: cargo build --release -p tillgate`);
   process.exitCode = 2;
+} else if (values.fuzz !== undefined && !fuzzers.includes(values.fuzz)) {
+  console.error(`${values.fuzz} is none of the fuzzers: ${fuzzers.join(", ")}`);
+  process.exitCode = 2;
+} else if (values.fuzz !== undefined) {
+  const options = { program, minutes: Number(values.minutes), seed: Number(values.seed) };
+  process.exitCode = (await fuzzAndPrint(values.fuzz, options)) ? 0 : 1;
 } else if (values.functional) {
   const { passed, failed } = await functional(program, checks.filter(named));
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 } else {
   console.log(header());
+  const options = { idleSeconds: Number(values.idle), settleSeconds: Number(values.settle), onRedis: values.store === "redis" };
   let broken = 0;
   for (const attack of attacks.filter(named)) {
     const bounds = [];
     try {
-      const measured = await measure(program, attack, Number(values.idle), Number(values.settle));
+      const measured = await measure(program, attack, options);
       console.log(row(attack.name, measured));
       bounds.push(...brokenBounds(measured));
     } catch (error) {

@@ -34,7 +34,8 @@ function received(stream, keeps) {
 
 /**
  * Sends a request: `{ method, path, headers, body, token, agent, from, keeps }`, where `keeps` is how much of the body is
- * wanted. Returns `{ status, headers, body, what }`, with status 0 and `why` when the connection ended without an answer.
+ * wanted. Returns `{ status, headers, body, what }`, with status 0 and `why` when the connection ended without an answer. Of
+ * a stream of events, which has no end, the head is the answer.
  */
 export function ask(host, { method = "GET", path, headers = {}, body, token, agent = false, from, patience = PATIENCE_MS, keeps = Infinity }) {
   const what = `${method} ${path.slice(0, 80)}`;
@@ -50,8 +51,14 @@ export function ask(host, { method = "GET", path, headers = {}, body, token, age
     const lost = (error) => resolve({ status: 0, headers: {}, body: Buffer.alloc(0), what, why: error.code ?? error.message });
     const outgoing = request({ host: "127.0.0.1", port: host.port, method, path, headers: all, agent, localAddress: from, timeout: patience });
     outgoing.on("response", (response) => {
+      const answered = (body) => resolve({ status: response.statusCode, headers: response.headers, body, what });
+      if (response.headers["content-type"] === "text/event-stream") {
+        response.destroy();
+        answered(Buffer.alloc(0));
+        return;
+      }
       const read = received(response, keeps);
-      finished(response).then(() => resolve({ status: response.statusCode, headers: response.headers, body: read(), what }), lost);
+      finished(response).then(() => answered(read()), lost);
     });
     outgoing.on("timeout", () => outgoing.destroy(new Error("no answer")));
     outgoing.on("error", lost);

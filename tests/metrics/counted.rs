@@ -52,6 +52,8 @@ const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("tillgate_queue_set_aside", "counter", &["queue"]),
     ("tillgate_rate_changes_messages", "counter", &[]),
     ("tillgate_rate_changes_shops", "counter", &[]),
+    ("tillgate_reference_rates_age_business_days", "gauge", &[]),
+    ("tillgate_reference_rates_stale", "gauge", &[]),
     ("tillgate_status", "gauge", &["status"]),
     (
         "tillgate_store_request_duration_seconds",

@@ -165,6 +165,26 @@ const FAULTS: &[Fault] = &[
     ),
     (
         "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","tolerancePercentage":100,"tolerances":[{"tolerancePercentage":-1}]}"#,
+        &[
+            "$.tolerancePercentage",
+            "$.tolerances[0].exchangeRateType",
+            "$.tolerances[0].currencyIdFrom",
+            "$.tolerances[0].currencyIdTo",
+            "$.tolerances[0].tolerancePercentage",
+        ],
+    ),
+    (
+        "PUT",
+        NEW,
+        r#"{"type":"STORE","parentId":"C","tolerances":[
+            {"exchangeRateType":"SALES","currencyIdFrom":"SEK","currencyIdTo":"EUR","tolerancePercentage":1},
+            {"exchangeRateType":"SALES","currencyIdFrom":"EUR","currencyIdTo":"SEK","tolerancePercentage":1}]}"#,
+        &["$.tolerances[1]"],
+    ),
+    (
+        "PUT",
         "business-units/a%20b",
         r#"{"type":"COMPANY"}"#,
         &["$.businessUnitId"],
@@ -240,6 +260,12 @@ const FAULTS: &[Fault] = &[
         "business-units/C/exchange-rates/SALES/SEK/XXX",
         "",
         &["$.currencyIdTo"],
+    ),
+    (
+        "PUT",
+        "business-units/C/exchange-rates/SALES/SEK/EUR?acceptDeviation=yes",
+        r#"{"rateValue":11}"#,
+        &["$.acceptDeviation"],
     ),
     (
         "DELETE",
@@ -466,6 +492,11 @@ async fn too_much_of_anything_is_refused_and_nothing_is_changed() {
             format!(r#"{{"type":"STORE","parentId":"C","markups":[{markups}]}}"#),
             "$.markups",
         ),
+        (
+            NEW.to_owned(),
+            format!(r#"{{"type":"STORE","parentId":"C","tolerances":[{markups}]}}"#),
+            "$.tolerances",
+        ),
     ];
     for (path, body, expected) in cases {
         let answer = ask(&shop, "PUT", &path, JSON, body).await;
@@ -585,6 +616,12 @@ async fn an_import_is_refused_whole() {
             XML,
             document.clone(),
             &["$.dryRun"],
+        ),
+        (
+            &format!("{good}&acceptDeviation=1"),
+            XML,
+            document.clone(),
+            &["$.acceptDeviation"],
         ),
         (
             good,

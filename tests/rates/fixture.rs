@@ -6,6 +6,7 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
+use tillgate::config::Config;
 use tillgate::identity::TenantId;
 use tillgate::rates::topic::TOPIC;
 use tillgate::store::{MemoryStore, Position};
@@ -29,9 +30,20 @@ pub struct Shop {
 impl Shop {
     /// A host without units.
     pub async fn start() -> Self {
+        Self::configured(|_| ()).await
+    }
+
+    /// The same, with other settings than the defaults.
+    pub async fn configured(configure: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(StoppedClock::at(NOON));
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let host = Host::start_on(store.clone(), clock.clone() as Arc<dyn Clock>).await;
+        // Passes are made when a test says so: no change waits for those before it.
+        let configure = |config: &mut Config| {
+            config.quotas.rate_passes = usize::MAX;
+            configure(config);
+        };
+        let clock_of_host = clock.clone() as Arc<dyn Clock>;
+        let host = Host::start_configured(store.clone(), clock_of_host, configure).await;
         let tenant = "acme";
         let token = host.token(tenant, ROLES).await;
         Self {
@@ -45,7 +57,12 @@ impl Shop {
 
     /// A host with a company `C`, its country `SE` with the shops `SE-1` and `SE-2`, and the shop `C-1` directly below.
     pub async fn with_units() -> Self {
-        let shop = Self::start().await;
+        Self::configured_with_units(|_| ()).await
+    }
+
+    /// The same units, and other settings than the defaults.
+    pub async fn configured_with_units(configure: impl FnOnce(&mut Config)) -> Self {
+        let shop = Self::configured(configure).await;
         shop.unit("C", json!({ "type": "COMPANY" })).await;
         shop.unit("SE", json!({ "type": "GROUP", "parentId": "C" }))
             .await;

@@ -185,12 +185,11 @@ async fn the_history_document_fills_the_past_once() {
         assert_eq!(request.send().await.unwrap().status(), 200);
         shop.host.run_due().await;
     }
-    // The newest day is set now; the others count from when they were published. A day before the time that history is
-    // kept for is left out.
+    // Each day counts from when it was published. A day before the time that history is kept for is left out.
     let expected = [
         "2026-11-16T15:00 11.1 11.1 C",
         "2026-11-17T15:00 11.2 11.2 C",
-        "2026-11-20T12:00 11.3 11.3 C",
+        "2026-11-19T15:00 11.3 11.3 C",
     ];
     for unit in ["C", "SE-1"] {
         assert_eq!(values(&shop, unit, "").await, expected, "{unit}");

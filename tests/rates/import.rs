@@ -286,7 +286,8 @@ async fn a_file_is_imported_every_day_until_its_table_is_removed() {
     // The import is of one queue, what follows from it of another, which may have looked before.
     nightly.run_due().await;
     assert_eq!(shop.messages(&mut Position::default()).await.len(), 3);
-    write("2026-11-21 SEK 12");
+    let next = ecb::daily_csv(&ecb::day("2026-11-21 SEK 12"));
+    std::fs::write(&file, ecb::zipped(&[("eurofxref.csv", next.as_bytes())])).unwrap();
     nightly.run_due().await;
     assert_eq!(sek(&shop).await, json!(11), "once a day");
     shop.clock.advance(HOUR * 24);

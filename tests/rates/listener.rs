@@ -17,6 +17,8 @@ pub struct Listener {
 /// An event, or only a cursor: then without data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
+    /// Whether it is a comment, which readers that do not know it skip.
+    pub is_comment: bool,
     pub id: String,
     pub name: String,
     pub data: String,
@@ -81,15 +83,14 @@ impl Listener {
         within("an event with data, or the end of the stream", coming).await
     }
 
-    /// The next event that has an id.
+    /// The next event, or comment with a cursor.
     pub async fn next_of_any_kind(&mut self) -> Option<Event> {
         within("an event, or the end of the stream", self.read()).await
     }
 
     async fn read(&mut self) -> Option<Event> {
         loop {
-            while let Some((block, rest)) = self.text.split_once("\n\n") {
-                let event = parse(block);
+            while let Some((event, rest)) = take(&self.text) {
                 self.text = rest.to_owned();
                 if !event.id.is_empty() {
                     return Some(event);
@@ -108,6 +109,24 @@ impl Listener {
         }
         shops
     }
+}
+
+/// The first event of a text, or the first comment, and the text after it.
+fn take(text: &str) -> Option<(Event, &str)> {
+    if !text.starts_with(':') {
+        let (block, rest) = text.split_once("\n\n")?;
+        return Some((parse(block), rest));
+    }
+    let (comment, rest) = text.split_once('\n')?;
+    let event = Event {
+        is_comment: true,
+        id: comment
+            .strip_prefix(": cursor ")
+            .unwrap_or_default()
+            .to_owned(),
+        ..Event::default()
+    };
+    Some((event, rest))
 }
 
 fn parse(block: &str) -> Event {

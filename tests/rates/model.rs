@@ -126,16 +126,21 @@ impl Model {
                 new.extend(others.map(|(to, per)| ((*of, *from, *to), divide(rate * ONE, *per))));
             }
         }
-        let is_later = |(key, set): (&Key, &Set)| {
-            types.contains(&key.0) && set.day.as_deref().is_some_and(|other| other > day)
+        // The rates of a type of which a later document was imported stay.
+        let has_later = |of: &str| {
+            let is_later = |set: &Set| set.day.as_deref().is_some_and(|other| other > day);
+            unit.rates
+                .iter()
+                .any(|(key, set)| key.0 == of && is_later(set))
         };
-        if unit.rates.iter().any(is_later) {
-            return Ok([0, 0, new.len()]);
-        }
         let (mut rates, mut counts) = (unit.rates.clone(), [0; 4]);
         for (key, value) in new {
             let day = Some(day.to_owned());
-            counts[put_rate(&mut rates, key, Set { value, day })] += 1;
+            let put = match has_later(key.0) {
+                true => 3,
+                false => put_rate(&mut rates, key, Set { value, day }),
+            };
+            counts[put] += 1;
         }
         check_opposites(&rates)?;
         unit.rates = rates;

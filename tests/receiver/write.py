@@ -95,6 +95,13 @@ def body_signature(body, t=NOW, id="e-1", key=KEY):
     return f"t={t}," + hs256(f"{id}.{t}.".encode() + body, key)
 
 
+def standard(body, t=NOW, id="e-1", keys=(KEY,)):
+    """The headers of Standard Webhooks, with a signature under each key."""
+    codes = (hmac.new(key.encode(), f"{id}.{t}.{body}".encode(), hashlib.sha256).digest() for key in keys)
+    signatures = " ".join("v1," + base64.b64encode(code).decode() for code in codes)
+    return {"webhook-id": id, "webhook-timestamp": str(t), "webhook-signature": signatures}
+
+
 def envelope(changes={}):
     data = base64.b64encode(b'{"action":"CREATED","id":"beer"}').decode()
     usual = {
@@ -127,8 +134,8 @@ def delivery(headers={}, body=None, event={}, key=KEY, now=NOW, authorization=No
     return {"now": now, "headers": [list(pair) for pair in changed(usual, headers).items()], name: content}
 
 
-def twice(name, value):
-    made = delivery()
+def twice(name, value, made=None):
+    made = made or delivery()
     made["headers"].append([name, value])
     return made
 
@@ -155,6 +162,14 @@ def with_body_signature(signature):
 
 
 TEXT = compact(envelope())
+
+
+def with_standard(changes={}, body=None, headers={}, **options):
+    """A delivery with the headers of Standard Webhooks. `body` is not what was signed."""
+    return delivery(body=body, headers={**headers, **changed(standard(TEXT, **options), changes)})
+
+
+UNSIGNED = {"X-Service-Signature": None, "X-Service-Body-Signature": None}
 ROWS = []
 
 
@@ -181,6 +196,18 @@ accepted("data that is text", delivery(event={"datacontenttype": "text/plain", "
 accepted("a delivery of the last second of a token", delivery(claims={"exp": NOW + 1}))
 accepted("credentials", with_basic(basic("till:old")), "of credentials")
 accepted("credentials beyond ASCII, with a colon", with_basic(basic("till:pässword: new")), "of credentials")
+
+accepted("Standard Webhooks beside the other signatures", with_standard())
+accepted("Standard Webhooks alone", with_standard(headers=UNSIGNED))
+accepted("Standard Webhooks alone, where a signed body is needed", with_standard(headers=UNSIGNED), "that needs signed bodies")
+accepted("Standard Webhooks alone, with another header", with_standard(headers=UNSIGNED), "with another header")
+accepted("both keys of a rotation, to a receiver of the old one", with_standard(keys=(OTHER_KEY, KEY)))
+accepted("both keys of a rotation, to a receiver of the new one", delivery(key=OTHER_KEY, headers=standard(TEXT, keys=(KEY, OTHER_KEY))))
+accepted("both keys of a rotation, to a receiver of both", with_standard(keys=(OTHER_KEY, KEY)), "with two shared keys")
+accepted("an id that is a digest", with_standard(id="evt_3NwZAx-v9a4HCvorz6MK3f"))
+accepted("Standard Webhooks with capitals in their names", delivery(headers={name.title(): value for name, value in standard(TEXT).items()}))
+accepted("Standard Webhooks of five minutes ago", with_standard(t=NOW - 300))
+accepted("Standard Webhooks where the webhook has no shared key", with_standard(keys=(OTHER_KEY,)), "without a shared key")
 
 refused("missing_token", "no Authorization header", delivery(headers={"Authorization": None}))
 refused("wrong_scheme", "credentials where a token is expected", delivery(authorization=basic("till:old")))
@@ -272,6 +299,24 @@ refused("body_signature_too_old", "a delivery of six minutes ago", with_body_sig
 refused("body_signature_too_old", "a delivery of two seconds ago, with one second of tolerance", with_body_signature(body_signature(TEXT, NOW - 2)), "with a second of tolerance")
 refused("body_signature_too_old", "a delivery of six minutes ago under the second key", with_body_signature(body_signature(TEXT, NOW - 360)), "with two shared keys")
 refused("body_signature_too_new", "a delivery of the future", with_body_signature(body_signature(TEXT, NOW + 360)))
+
+refused("signature_mismatch", "Standard Webhooks under another key", with_standard(keys=(OTHER_KEY,)))
+refused("signature_mismatch", "Standard Webhooks under a third key", with_standard(keys=("a third shared key",)), "with two shared keys")
+refused("signature_mismatch", "Standard Webhooks of another body", with_standard(body=TEXT + " "))
+refused("signature_mismatch", "Standard Webhooks of another id", with_standard({"webhook-id": "e-2"}))
+refused("signature_mismatch", "old Standard Webhooks with the time of now", with_standard({"webhook-timestamp": str(NOW)}, t=NOW - 3600))
+refused("body_signature_too_old", "Standard Webhooks of six minutes ago", with_standard(t=NOW - 360))
+refused("body_signature_too_old", "Standard Webhooks of two seconds ago, with one second of tolerance", with_standard(t=NOW - 2), "with a second of tolerance")
+refused("body_signature_too_old", "Standard Webhooks of six minutes ago under the second key", with_standard(t=NOW - 360), "with two shared keys")
+refused("body_signature_too_new", "Standard Webhooks of the future", with_standard(t=NOW + 360))
+for name in standard(TEXT):
+    refused("malformed_signature", f"Standard Webhooks without {name}", with_standard({name: None}))
+    refused("malformed_signature", f"Standard Webhooks with an empty {name}", with_standard({name: ""}))
+    refused("malformed_signature", f"Standard Webhooks with {name} beyond ASCII", with_standard({name: standard(TEXT)[name] + " ü"}))
+    refused("duplicate_header", f"{name} twice", twice(name, "1", with_standard()), status=400)
+refused("malformed_signature", "an id with a point", with_standard(id="e.1"))
+refused("malformed_signature", "a time of Standard Webhooks with letters behind it", with_standard(t=f"{NOW}junk"))
+refused("malformed_signature", "only another version of Standard Webhooks", with_standard({"webhook-signature": standard(TEXT)["webhook-signature"].replace("v1", "v1a")}))
 
 for name, body in {
     "a body that is not JSON": "{",

@@ -8,7 +8,7 @@ use tillgate::clock::SystemClock;
 
 use super::load::{open, with_prefix};
 use crate::support::host::Host;
-use crate::support::redis::Server;
+use crate::support::redis::{Cluster, Server};
 use crate::support::wait::answered;
 
 /// Sends a request until its answer is as wanted: that of a server that is there, 200 or 201, or of one that is away, 503.
@@ -86,4 +86,65 @@ async fn while_its_server_is_away_a_host_decides_from_memory_and_writes_nothing(
         until(&host, evaluate(), &token, &question, fresh).await;
         until(&host, write(), &token, &condition, is(200)).await;
     }
+}
+
+/// A host that decides, and writes nothing.
+struct Decider {
+    host: Host,
+    token: String,
+}
+
+impl Decider {
+    async fn start(url: &str) -> Self {
+        let store = Arc::new(open(&with_prefix(url)));
+        let host = Host::start_on(store, Arc::new(SystemClock)).await;
+        let token = host.token("acme", &["ecs.editor", "ecs.evaluator"]).await;
+        let write = (Method::PUT, "/api/v1/entity-conditions/beer");
+        let condition = json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} });
+        until(&host, write, &token, &condition, is(201)).await;
+        let decider = Self { host, token };
+        decider.until(|answer| !is_stale(answer)).await;
+        decider
+    }
+
+    async fn until(&self, wanted: impl Fn(&Response) -> bool) {
+        let question = json!({ "item": { "id": "1" }, "context": {} });
+        let evaluate = (Method::POST, "/api/v1/conditions/beer/evaluate");
+        let wanted = |answer: &Response| is(200)(answer) && wanted(answer);
+        until(&self.host, evaluate, &self.token, &question, wanted).await;
+    }
+
+    /// Waits until decisions are fresh.
+    async fn is_fresh_again(&self) {
+        self.until(|answer| !is_stale(answer)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_is_fresh_once_its_server_answers_again_though_nothing_is_written() {
+    let mut server = Server::slow_to_load();
+    let decider = Decider::start(&server.url()).await;
+    server.kill();
+    decider.until(is_stale).await;
+    server.restart();
+    decider.is_fresh_again().await;
+    server.signal("STOP");
+    decider.until(is_stale).await;
+    server.signal("CONT");
+    decider.is_fresh_again().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_is_fresh_once_its_cluster_answers_again_though_nothing_is_written() {
+    let mut cluster = Cluster::durable();
+    let decider = Decider::start(&cluster.url()).await;
+    for server in &mut cluster.servers {
+        server.kill();
+    }
+    decider.until(is_stale).await;
+    for server in &mut cluster.servers {
+        server.restart();
+    }
+    cluster.wait_until_complete();
+    decider.is_fresh_again().await;
 }

@@ -1,9 +1,12 @@
 //! Documents of reference rates, written as the European Central Bank writes them: what is quoted, separated and padded
 //! how stands here, what is read from them does not.
 
-use tillgate::rates::reference::{Day, Quote};
+use std::io::{Cursor, Write};
 
+use tillgate::rates::reference::{Day, Quote};
 use tillgate_engine::rate::{Currency, Rate};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 /// A day as a line of text: `2026-11-20 SEK 11.05 USD 1.149`.
 pub fn day(line: &str) -> Day {
@@ -106,4 +109,16 @@ fn padded(rate: Rate) -> String {
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let decimals = 5_usize.saturating_sub(whole.len()).max(2);
     format!("{whole}.{fraction:0<decimals$}")
+}
+
+/// `eurofxref-hist.zip`: a zip file of these entries, deflated.
+pub fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let deflated =
+        SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    for (name, content) in entries {
+        zip.start_file(name, deflated).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
 }

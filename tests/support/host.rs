@@ -25,6 +25,7 @@ use tillgate::routes::Features;
 use tillgate::store::portable::Portable;
 use tillgate::store::{MemoryStore, Partition, RedisStore, Store, Unavailable};
 use tillgate::tokens::Credentials;
+use tillgate::webhooks::EVENT_LOG;
 use tokio::task::JoinHandle;
 
 use super::wait::{DEADLINE, Lines, ended};
@@ -34,7 +35,7 @@ pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 
 /// The logs whose messages are kept on purpose: the change feed's are, until they are trimmed, and those that a test reads
 /// itself.
-const KEPT_LOGS: &[&str] = &[CHANGES, TOPIC, "events"];
+const KEPT_LOGS: &[&str] = &[CHANGES, TOPIC, EVENT_LOG, "events"];
 
 /// How long a host may take for the jobs that are due at its end.
 const PATIENCE: Duration = Duration::from_secs(10);

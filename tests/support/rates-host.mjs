@@ -125,9 +125,12 @@ class RatesHost {
     for (const listener of this.#listeners) this.#send(listener, this.#log.length - 1);
   }
 
-  /** Sends a heartbeat to all streams; with `cursor`, also where the log ends. */
-  heartbeat({ cursor = false } = {}) {
-    const lines = cursor ? [": alive", `id: ${this.#cursor(this.#log.length)}`, "", ""] : [": alive", "", ""];
+  /** Sends a heartbeat to all streams; with `cursor`, also where the log ends: in a "comment" or in an "event". */
+  heartbeat({ cursor } = {}) {
+    const end = this.#cursor(this.#log.length);
+    const lines = { comment: [`: cursor ${end}`], event: [`id: ${end}`, ""] }[cursor] ?? [];
+    lines.unshift(": alive");
+    lines.push("");
     for (const { response } of this.#listeners) this.#write(response, lines);
   }
 
@@ -241,7 +244,7 @@ class RatesHost {
     const listener = { response, businessUnitId: searchParams.get("businessUnitId"), tenantId: searchParams.get("tenantId") };
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.flushHeaders();
-    if (this.greets) this.#write(response, [`id: ${this.#cursor(from)}`, "", ""]);
+    if (this.greets) this.#write(response, [`: cursor ${this.#cursor(from)}`, ""]);
     if (from < this.#oldest) this.#write(response, [`id: ${this.#cursor(this.#oldest)}`, "event: reset", "data: {}", "", ""]);
     for (let at = Math.max(from, this.#oldest); at < this.#log.length; at += 1) this.#send(listener, at);
     this.#listeners.add(listener);

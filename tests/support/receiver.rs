@@ -40,6 +40,8 @@ pub enum Answer {
 #[derive(Clone, Debug)]
 pub struct Received {
     pub path: String,
+    /// The names of the headers as they came.
+    pub names: Vec<String>,
     /// By name, in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: String,
@@ -158,13 +160,14 @@ async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Recei
         return Ok(None);
     }
     let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut headers = BTreeMap::new();
+    let (mut names, mut headers) = (Vec::new(), BTreeMap::new());
     loop {
         let mut line = String::new();
         stream.read_line(&mut line).await?;
         let Some((name, value)) = line.trim_end().split_once(": ") else {
             break;
         };
+        names.push(name.to_owned());
         headers.insert(name.to_ascii_lowercase(), value.to_owned());
     }
     let length = headers
@@ -174,6 +177,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Recei
     stream.read_exact(&mut body).await?;
     Ok(Some(Received {
         path,
+        names,
         headers,
         body: String::from_utf8(body).unwrap(),
     }))

@@ -44,6 +44,23 @@ impl Server {
         ])
     }
 
+    /// The same with so much data that it takes seconds to read it at a start, while it refuses requests.
+    pub fn slow_to_load() -> Self {
+        let server = Self::with(&[
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+            "--key-load-delay",
+            "200",
+        ]);
+        let fill = "for i = 1, 10000 do redis.call('set', 'filler:' .. i, i) end return 'OK'";
+        assert_eq!(server.cli(&["eval", fill, "0"]), "OK");
+        server
+    }
+
     pub fn with(options: &[&str]) -> Self {
         Self::new(options, None)
     }

@@ -26,6 +26,8 @@ pub struct Switched {
     pub mute: AtomicBool,
     /// Whether its hints are not complete, although it answers.
     pub unhinted: AtomicBool,
+    /// How many commits it takes until it is killed: none after that.
+    pub commits_left: AtomicUsize,
     /// How often it was asked for anything.
     pub calls: AtomicUsize,
 }
@@ -40,6 +42,7 @@ impl Switched {
             read_only: AtomicBool::default(),
             mute: AtomicBool::default(),
             unhinted: AtomicBool::default(),
+            commits_left: AtomicUsize::new(usize::MAX),
             calls: AtomicUsize::default(),
         })
     }
@@ -79,6 +82,13 @@ impl Store for Switched {
         let store = self
             .writable()
             .map_err(|cause| CommitError::Unavailable(cause.0))?;
+        let left = |left: usize| left.checked_sub(1);
+        if (self.commits_left)
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
+            .is_err()
+        {
+            return Err(CommitError::Unavailable("it was killed".to_owned()));
+        }
         let committed = store.commit(commit).await;
         if self.mute.swap(false, Ordering::SeqCst) {
             return Err(CommitError::Unknown("the reply was lost".to_owned()));

@@ -53,6 +53,12 @@ export const dataSignature = (data, key = SHARED_KEY) => hmac(data, key);
 /** `X-Service-Body-Signature`. */
 export const bodySignature = ({ id = "e-1", t, body, key = SHARED_KEY }) => `t=${t},${hmac(`${id}.${t}.${body}`, key)}`;
 
+/** The headers of Standard Webhooks, with a signature under each key. */
+export function standardHeaders({ id = "e-1", t, body, keys = [SHARED_KEY] }) {
+  const signatures = keys.map((key) => `v1,${createHmac("sha256", key).update(`${id}.${t}.${body}`).digest("base64")}`);
+  return { "webhook-id": id, "webhook-timestamp": String(t), "webhook-signature": signatures.join(" ") };
+}
+
 /** An envelope; `value` is its data, and the rest replaces members. */
 export function envelope({ value = { action: "CREATED", id: "beer" }, ...members } = {}) {
   return {

@@ -144,7 +144,7 @@ async fn the_list_pages_and_filters() {
     for wrong in ["", "a%00b", "%C3%A9", &long] {
         let page = format!("{path}?cursor={wrong}");
         let answer = service.get(&page, &operator).await;
-        let expected = ["$.cursor must be a cursor that was answered"];
+        let expected = ["$.cursor must be a cursor from an earlier answer"];
         assert_eq!(messages(&answer), expected, "{wrong}");
     }
     assert!(

@@ -75,6 +75,8 @@ async fn a_replaced_secret_is_valid_until_its_overlap_ends() {
         "1 fortnight",
         "31d",
         "99999999999s",
+        // As much as a duration can be, and a second more.
+        "18446744073709551615s%201000000000ns",
     ] {
         let path = format!("{path}/secret?overlap={wrong}");
         assert_eq!(

@@ -365,6 +365,8 @@ async fn faults_of_a_statement_are_named_each() {
         json!("-1 days"),
         json!(7),
         json!("9999999999 days"),
+        // As much as a duration can be, and a second more.
+        json!("18446744073709551615s 1000000000ns"),
         json!(""),
     ] {
         let refused = service

@@ -40,7 +40,7 @@ async fn a_template_that_no_url_could_name_is_refused() {
     let admin = service.admin("acme").await;
     let mut nameless = template(".", json!({}), &[]);
     nameless["softwareVersion"] = json!("..");
-    let rule = "must not be . or ..: HTTP clients take these for steps of the path";
+    let rule = "must not be . or ..: HTTP clients take these for dot segments";
     let expected = ["softwareId", "softwareVersion"].map(|name| format!("$.{name} {rule}"));
     let answer = service.post(PATH, &admin, nameless).await;
     assert_eq!(messages(&answer), expected);

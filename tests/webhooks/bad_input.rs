@@ -157,6 +157,15 @@ fn events() -> Vec<(Value, &'static [&'static str])> {
             &["$.datacontenttype"],
         ),
         (
+            json!({ "type": TYPE, "data": "1", "datacontenttype": format!("text/{}", "x".repeat(251)) }),
+            &["$.datacontenttype"],
+        ),
+        (
+            // As many bytes as it may have: the fault is elsewhere.
+            json!({ "type": TYPE, "data": 1, "datacontenttype": format!("text/{}", "x".repeat(250)) }),
+            &["$.data"],
+        ),
+        (
             json!({ "type": TYPE, "data": {}, "datacontenttype": "text/plain" }),
             &["$.data"],
         ),

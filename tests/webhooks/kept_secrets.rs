@@ -15,7 +15,7 @@ fn records(shop: &Shop) -> Records {
 }
 
 /// A webhook as it is stored.
-async fn stored(shop: &Shop, id: &str) -> Value {
+pub(crate) async fn stored(shop: &Shop, id: &str) -> Value {
     let key = format!("webhook/{id}");
     let stored = records(shop).get::<Value>(&key).await.unwrap();
     stored.unwrap().record

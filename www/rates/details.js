@@ -40,7 +40,7 @@ export function unitDetails(desk) {
 }
 
 function factsOf(unit, units) {
-  const { id, type, parentId, markupPercentage, markups = [] } = unit;
+  const { id, type, parentId, markupPercentage, markups = [], tolerancePercentage, tolerances = [] } = unit;
   const link = (to) => h("a", { href: hrefOf({ id: to }) }, units.name(to));
   return [
     ["Kind", KINDS[type].word],
@@ -48,11 +48,15 @@ function factsOf(unit, units) {
     parentId !== undefined && ["Below", link(parentId)],
     type !== "STORE" && ["Shops", units.shops(id).toLocaleString("en")],
     ["General markup", markupPercentage === undefined ? inheritedMarkup(unit, units, link) : `${markupPercentage} %, set here`],
-    ["Markups of pairs", markups.length === 0 ? "none here" : h("ul", {}, markups.map((entry) => h("li", {}, markupText(entry))))],
+    ["Markups of pairs", markups.length === 0 ? "none here" : pairList(markups, "markupPercentage")],
+    tolerancePercentage !== undefined && ["Largest step", `${tolerancePercentage} %, set here`],
+    tolerances.length > 0 && ["Largest steps of pairs", pairList(tolerances, "tolerancePercentage")],
   ].filter(Boolean);
 }
 
-const markupText = (entry) => `${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back: ${entry.markupPercentage} %`;
+const pairList = (entries, member) => h("ul", {}, entries.map((entry) => h("li", {}, pairPercentage(entry, member))));
+
+const pairPercentage = (entry, member) => `${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back: ${entry[member]} %`;
 
 function inheritedMarkup({ id }, units, link) {
   const above = units.path(id).slice(1).find(({ markupPercentage }) => markupPercentage !== undefined);

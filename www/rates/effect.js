@@ -17,7 +17,7 @@ const LARGE = 1000;
 const MAX_CHANGES = 50;
 const MAX_RATES = 8;
 
-/** The effect: `changes` are `{ rate, before?, after? }`, `notes` are sentences, `dryRun` is the host's answer. */
+/** The effect: `changes` are `{ rate, before?, after?, slip? }`, `notes` are sentences, `dryRun` is the host's answer. */
 export function effect({ changes = [], notes = [], dryRun, kind, units }) {
   const shown = changes.slice(0, MAX_CHANGES);
   const more = changes.length - shown.length;
@@ -31,8 +31,9 @@ export function effect({ changes = [], notes = [], dryRun, kind, units }) {
   );
 }
 
-function changeLine({ rate, before, after }) {
+function changeLine({ rate, before, after, slip }) {
   const isLarge = before !== undefined && after !== undefined && Math.abs(growth(before, after) ?? 0) >= LARGE;
+  const warning = slip ?? (isLarge ? "A large step. Is the decimal point right?" : undefined);
   const value = (rateValue) => (rateValue === undefined ? "not set" : `${rateValue} ${rate.currencyIdFrom}`);
   const spoken = (word) => h("span", { class: "visually-hidden" }, word);
   return h(
@@ -41,7 +42,7 @@ function changeLine({ rate, before, after }) {
     h("span", { class: "effect-pair" }, `${TYPES[rate.exchangeRateType]}: ${pairText(rate)}`),
     h("span", { class: "effect-values" }, h("s", {}, spoken("before: "), value(before)), " → ", h("b", {}, spoken("after: "), value(after))),
     before !== undefined && after !== undefined && h("span", { class: isLarge ? "growth large" : "growth" }, growthText(before, after)),
-    isLarge && h("span", { class: "effect-warning" }, icon("alert"), "A large step. Is the decimal point right?"),
+    warning && h("span", { class: "effect-warning" }, icon("alert"), h("span", {}, warning)),
   );
 }
 

@@ -73,10 +73,11 @@ export class RatesHost {
 
   /**
    * Changes rates, all or none, if those that are set still have the version `etag`; returns `{ correlationId, created,
-   * updated, deleted, unchanged }`.
+   * updated, deleted, unchanged }`. With `acceptDeviation`, by whatever they move.
    */
-  async changeRates(id, change, etag) {
-    return this.#send("POST", ratesPath(id), writtenRates(change), { "If-Match": etag });
+  async changeRates(id, change, etag, { acceptDeviation = false } = {}) {
+    const query = acceptDeviation ? "?acceptDeviation=true" : "";
+    return this.#send("POST", `${ratesPath(id)}${query}`, writtenRates(change), { "If-Match": etag });
   }
 
   /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt? }`. */
@@ -134,8 +135,14 @@ const writtenRates = ({ set = [], delete: gone = [] }) => ({
   ...(gone.length > 0 && { delete: gone }),
 });
 
-const writtenUnit = ({ markupPercentage, markups, ...unit }) => ({
+const writtenUnit = ({ markupPercentage, markups, tolerancePercentage, tolerances, ...unit }) => ({
   ...unit,
-  ...(markupPercentage !== undefined && { markupPercentage: number(markupPercentage) }),
-  ...(markups?.length > 0 && { markups: markups.map((entry) => ({ ...entry, markupPercentage: number(entry.markupPercentage) })) }),
+  ...writtenPercentages("markupPercentage", markupPercentage, "markups", markups),
+  ...writtenPercentages("tolerancePercentage", tolerancePercentage, "tolerances", tolerances),
+});
+
+/** A general percentage and those of single pairs, with what is there of them. */
+const writtenPercentages = (name, general, listName, list) => ({
+  ...(general !== undefined && { [name]: number(general) }),
+  ...(list?.length > 0 && { [listName]: list.map((entry) => ({ ...entry, [name]: number(entry[name]) })) }),
 });

@@ -1,6 +1,6 @@
 /**
  * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that another user has changed in
- * the meantime is not overwritten unseen.
+ * the meantime is not overwritten unseen, and one that looks like a slip is not set without asking.
  */
 
 import { TillgateError, calculate, oppositeRate } from "../../js/src/runtime/browser.js";
@@ -9,6 +9,7 @@ import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
+import { withSlips } from "./slips.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";
 
 /** Opens a form whose draft is kept under a key, `formOf` makes it with a draft or without; returns whether something was saved. */
@@ -25,6 +26,8 @@ export async function typeRates(desk, { key, formOf, ...rest }) {
 export async function changeRates(desk, { id, title, fields, ...rest }) {
   const kind = desk.units?.get(id)?.type;
   let seen;
+  /** Whether what is shown has rates that look like slips: saving it says that they are meant. */
+  let hasSlips = false;
 
   const review = async () => {
     fields.check?.();
@@ -35,7 +38,8 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const asked = [desk.host.setAt(id), desk.host.used(id), usedAbove, desk.host.tryRates(id, change)];
     const [set, used, inherited, dryRun] = await Promise.all(asked);
     seen = touched(set, change);
-    const changes = changesOf(change, { set, used, inherited });
+    const changes = withSlips(changesOf(change, { set, used, inherited }), change.set, dryRun.deviations);
+    hasSlips = changes.some(({ slip }) => slip);
     return effect({ changes, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
   };
 
@@ -44,7 +48,7 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const { body, etag } = await desk.host.setAtWithVersion(id);
     if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
     try {
-      const { correlationId } = await desk.host.changeRates(id, change, etag);
+      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips });
       desk.track(correlationId, title);
       desk.reread();
     } catch (error) {
@@ -54,7 +58,8 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
   };
 
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
-  return edit({ ...rest, title, fields, review, save: (change) => save(change), latest, describe, explain, saved: savedText(kind) });
+  const action = () => (hasSlips ? "Set it anyway" : "Save");
+  return edit({ ...rest, title, fields, review, action, save: (change) => save(change), latest, describe, explain, saved: savedText(kind) });
 }
 
 /** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */

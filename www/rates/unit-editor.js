@@ -76,24 +76,31 @@ const isMoved = (desk, id, { parentId }) => desk.units?.get(id) !== undefined &&
 function unitChanges(desk, before, after) {
   const percent = (value) => value && `${value} %`;
   const named = ({ parentId }) => parentId && desk.name(parentId);
-  const keys = new Map([before, after].flatMap((unit) => unit?.markups ?? []).map((entry) => [keyOf(entry), entry]));
-  const markup = (unit, key) => percent((unit?.markups ?? []).find((entry) => keyOf(entry) === key)?.markupPercentage);
+  const ofPairs = (list, member, label) => {
+    const keys = new Map([before, after].flatMap((unit) => unit?.[list] ?? []).map((entry) => [keyOf(entry), entry]));
+    const value = (unit, key) => percent((unit?.[list] ?? []).find((entry) => keyOf(entry) === key)?.[member]);
+    return [...keys].map(([key, entry]) => change(`${label}, ${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back`, value(before, key), value(after, key)));
+  };
   return [
     change("Name", before?.name, after.name),
     change("Kind", before && KINDS[before.type].word, KINDS[after.type].word),
     change("Below", before && named(before), named(after)),
     change("General markup", percent(before?.markupPercentage), percent(after.markupPercentage)),
-    ...[...keys].map(([key, entry]) => change(`Markup, ${TYPES[entry.exchangeRateType]}, ${pairText(entry)} and back`, markup(before, key), markup(after, key))),
+    ...ofPairs("markups", "markupPercentage", "Markup"),
+    change("Largest step of a rate", percent(before?.tolerancePercentage), percent(after.tolerancePercentage)),
+    ...ofPairs("tolerances", "tolerancePercentage", "Largest step"),
   ].filter(Boolean);
 }
 
 /** A unit in a sentence. */
-function describe(desk, { name, type, parentId, markupPercentage, markups = [] }) {
+function describe(desk, { name, type, parentId, markupPercentage, markups = [], tolerancePercentage, tolerances = [] }) {
   const parts = [
     `${KINDS[type].word} “${name ?? "without a name"}”`,
     parentId !== undefined && `below ${desk.name(parentId)}`,
     markupPercentage === undefined ? "no general markup of its own" : `general markup ${markupPercentage} %`,
     ...markups.map((entry) => `${TYPES[entry.exchangeRateType]}, ${pairText(entry)}: ${entry.markupPercentage} %`),
+    tolerancePercentage !== undefined && `largest step ${tolerancePercentage} %`,
+    ...tolerances.map((entry) => `largest step of ${TYPES[entry.exchangeRateType]}, ${pairText(entry)}: ${entry.tolerancePercentage} %`),
   ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }

@@ -1,5 +1,5 @@
 /**
- * The form of a business unit: its kind, its id, its name, the unit above it, and its markups.
+ * The form of a business unit: its kind, its id, its name, the unit above it, its markups, and how far rates may move.
  */
 
 import { TillgateError } from "../../js/src/runtime/browser.js";
@@ -10,6 +10,7 @@ import { KINDS, TYPES } from "./wording.js";
 
 const PARENT_HINT = "The id of a company or group. Another one moves the unit.";
 const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none.";
+const TOLERANCE_HINT = "A rate that moves further is only set when that is confirmed. Empty: as the unit above has it. 0: any step.";
 const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
 
 /** The fields, with what they hold first; `stored` is the unit that is edited. */
@@ -20,10 +21,12 @@ export function unitFields(desk, unit, { isNew, stored }) {
   const name = text(unit.name, { maxlength: 256 });
   const parent = text(unit.parentId, { list: "parents", oninput: showParent });
   const markup = text(unit.markupPercentage, { inputmode: "decimal" });
+  const tolerance = text(unit.tolerancePercentage, { inputmode: "decimal" });
   const idField = field("Id", id, { hint: "Tills and subscribers know the unit by this id. Letters, digits and _ . : -" });
   const nameField = field("Name", name);
   const parentField = field("Below", parent, { hint: PARENT_HINT });
   const markupField = field("General markup in percent", markup, { hint: `${MARKUP_HINT} ${DECIMAL_HINT}` });
+  const toleranceField = field("Largest step of a rate in percent", tolerance, { hint: TOLERANCE_HINT });
   const parentName = parentField.querySelector(".hint");
   const kinds = choice("Kind", Object.entries(KINDS).map(([kind, { word }]) => [kind, word]), type, (chosen) => {
     type = chosen;
@@ -31,11 +34,18 @@ export function unitFields(desk, unit, { isNew, stored }) {
   });
   const above = (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
   const parents = h("datalist", { id: "parents" }, above.map((other) => h("option", { value: other.id }, other.name ?? "")));
-  const pairs = pairMarkups(unit.markups);
+  const pairs = pairPercentages(MARKUPS, unit.markups);
+  const steps = pairPercentages(TOLERANCES, unit.tolerances);
   kinds.hidden = idField.hidden = !isNew;
   parentField.hidden = type === "COMPANY";
-  const element = h("div", { class: "stack" }, kinds, idField, nameField, parentField, parents, markupField, pairs.element);
-  const places = [["$.businessUnitId", idField], ["$.name", nameField], ["$.parentId", parentField], ["$.markupPercentage", markupField]];
+  const element = h("div", { class: "stack" }, kinds, idField, nameField, parentField, parents, markupField, pairs.element, toleranceField, steps.element);
+  const places = [
+    ["$.businessUnitId", idField],
+    ["$.name", nameField],
+    ["$.parentId", parentField],
+    ["$.markupPercentage", markupField],
+    ["$.tolerancePercentage", toleranceField],
+  ];
 
   /** Shows the name of the unit that an id stands for. */
   function showParent() {
@@ -50,6 +60,8 @@ export function unitFields(desk, unit, { isNew, stored }) {
     ...(name.value.trim() && { name: name.value.trim() }),
     ...(markup.value.trim() && { markupPercentage: readDecimal(markup.value) ?? markup.value.trim() }),
     ...pairs.value(),
+    ...(tolerance.value.trim() && { tolerancePercentage: readDecimal(tolerance.value) ?? tolerance.value.trim() }),
+    ...steps.value(),
   });
 
   return {
@@ -69,14 +81,15 @@ export function unitFields(desk, unit, { isNew, stored }) {
         place.showFault(fault && faultText(fault));
       }
       pairs.showFaults(all);
+      steps.showFaults(all);
       element.querySelector("[aria-invalid]")?.focus();
-      return all.every(({ path }) => places.some(([each]) => each === path) || /^\$\.markups\[\d+\]/.test(path));
+      return all.every(({ path }) => places.some(([each]) => each === path) || /^\$\.(markups|tolerances)\[\d+\]/.test(path));
     },
   };
 }
 
 /** What can be told without the host. `newId` is the id of a new unit, `above` the units that one can be below. */
-function faultsOf({ parentId, markupPercentage, markups = [] }, { newId, units, above }) {
+function faultsOf({ parentId, ...unit }, { newId, units, above }) {
   const isPercentage = (text) => text === undefined || (readDecimal(text) !== undefined && Number(text) < 100);
   const found = [];
   const add = (isWrong, path, message) => isWrong && found.push({ path, message });
@@ -85,44 +98,67 @@ function faultsOf({ parentId, markupPercentage, markups = [] }, { newId, units, 
   add(newId !== undefined && units?.get(newId), "$.businessUnitId", "is taken: another business unit has it");
   add(parentId === "", "$.parentId", "must be the id of a company or group");
   add(parentId && units && !above.some((other) => other.id === parentId), "$.parentId", "must be a company or group that is not below this unit");
-  add(!isPercentage(markupPercentage), "$.markupPercentage", PERCENTAGE_RULE);
-  markups.forEach((entry, at) => add(!isPercentage(entry.markupPercentage), `$.markups[${at}].markupPercentage`, PERCENTAGE_RULE));
+  for (const { list, member } of [MARKUPS, TOLERANCES]) {
+    add(!isPercentage(unit[member]), `$.${member}`, PERCENTAGE_RULE);
+    unit[list]?.forEach((entry, at) => add(!isPercentage(entry[member]), `$.${list}[${at}].${member}`, PERCENTAGE_RULE));
+  }
   return found;
 }
 
-/** The markups of single pairs; `value` returns them as a unit has them: absent when there are none. */
-function pairMarkups(given = []) {
-  const entries = h("ol", { class: "rule-list" }, given.map(markupFields));
+/** What a unit says of single pairs: the members of the list and of its entries, and their words. */
+const MARKUPS = {
+  list: "markups",
+  member: "markupPercentage",
+  heading: "Markups of single pairs, in both directions",
+  add: "Add a markup for a pair",
+  remove: "Remove this markup",
+  label: "Markup in percent",
+  placeholder: "2.5",
+};
+const TOLERANCES = {
+  list: "tolerances",
+  member: "tolerancePercentage",
+  heading: "Largest steps of single pairs",
+  add: "Add a largest step for a pair",
+  remove: "Remove this largest step",
+  label: "Largest step in percent",
+  placeholder: "20",
+};
+
+/** The percentages of single pairs; `value` returns them as a unit has them: absent when there are none. */
+function pairPercentages(kind, given = []) {
+  const entries = h("ol", { class: "rule-list" }, given.map((entry) => pairFields(kind, entry)));
   const onclick = () => {
-    const line = markupFields({ exchangeRateType: "SALES", currencyIdFrom: "", currencyIdTo: "EUR", markupPercentage: "" });
+    const line = pairFields(kind, { exchangeRateType: "SALES", currencyIdFrom: "", currencyIdTo: "EUR", [kind.member]: "" });
     entries.append(line);
     line.querySelector("select").focus();
   };
-  const add = button("Add a markup for a pair", { image: "plus", class: "plain", onclick });
+  const add = button(kind.add, { image: "plus", class: "plain", onclick });
   return {
-    element: h("div", { class: "stack tight" }, h("h3", {}, "Markups of single pairs, in both directions"), entries, add),
-    value: () => (entries.children.length > 0 ? { markups: [...entries.children].map((line) => line.read()) } : {}),
+    element: h("div", { class: "stack tight" }, h("h3", {}, kind.heading), entries, add),
+    value: () => (entries.children.length > 0 ? { [kind.list]: [...entries.children].map((line) => line.read()) } : {}),
     showFaults(all) {
-      [...entries.children].forEach((line, at) => line.showFault(all.filter(({ path }) => path.startsWith(`$.markups[${at}]`)).map(faultText).join(" ")));
+      [...entries.children].forEach((line, at) => line.showFault(all.filter(({ path }) => path.startsWith(`$.${kind.list}[${at}]`)).map(faultText).join(" ")));
     },
   };
 }
 
-/** The fields of the markup of a pair, in a line of the list; `read` returns it. */
-function markupFields({ exchangeRateType, currencyIdFrom, currencyIdTo, markupPercentage }) {
+/** The fields of a pair, in a line of the list; `read` returns it. */
+function pairFields(kind, entry) {
+  const { exchangeRateType, currencyIdFrom, currencyIdTo } = entry;
   const type = h("select", { "aria-label": "Type" }, Object.entries(TYPES).map(([value, text]) => h("option", { value }, text)));
   type.value = exchangeRateType;
   const code = (value, label, placeholder) => h("input", { value, class: "code", maxlength: 3, "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
   const [one, other] = [code(currencyIdTo, "One currency", "EUR"), code(currencyIdFrom, "The other currency", "SEK")];
-  const percentage = h("input", { value: markupPercentage, inputmode: "decimal", "aria-label": "Markup in percent", placeholder: "2.5", autocomplete: "off" });
+  const percentage = h("input", { value: entry[kind.member], inputmode: "decimal", "aria-label": kind.label, placeholder: kind.placeholder, autocomplete: "off" });
   const fault = h("p", { class: "fault", hidden: true });
-  const remove = button("Remove this markup", { image: "trash", iconOnly: true, class: "plain", onclick: () => line.remove() });
+  const remove = button(kind.remove, { image: "trash", iconOnly: true, class: "plain", onclick: () => line.remove() });
   const line = h("li", { class: "markup-fields" }, type, one, other, percentage, h("span", {}, "%"), remove, fault);
   line.read = () => ({
     exchangeRateType: type.value,
     currencyIdFrom: other.value.trim().toUpperCase(),
     currencyIdTo: one.value.trim().toUpperCase(),
-    markupPercentage: readDecimal(percentage.value) ?? percentage.value.trim(),
+    [kind.member]: readDecimal(percentage.value) ?? percentage.value.trim(),
   });
   line.showFault = (sentence) => {
     fault.textContent = sentence;

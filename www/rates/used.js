@@ -118,19 +118,21 @@ function markupLines(desk, { main, other, markup }) {
 const fromText = (desk, at) => (at === desk.id ? "set here" : `from ${desk.name(at)}`);
 
 function origin(desk, pair) {
-  const { setAt, isOwn, levels, reference, changed, changedBy } = pair;
+  const { main, setAt, isOwn, levels, reference, changed, changedBy } = pair;
   const link = h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt));
   return [
     isOwn ? h("span", { class: "tag own" }, "Set here") : h("span", {}, "from ", link, levels === undefined ? "" : `, ${levelsText(levels)}`),
-    reference ? referenceTag(reference) : h("small", {}, h("time", { datetime: changed }, timeText(changed)), changedBy && `, by ${whoText(changedBy)}`),
+    reference ? referenceTag(reference, main) : h("small", {}, h("time", { datetime: changed }, timeText(changed)), changedBy && `, by ${whoText(changedBy)}`),
     desk.memory.get(draftKey(desk.id, pair)) && draftTag(),
   ];
 }
 
-/** Where a reference rate comes from; one that its source no longer has is marked. */
-function referenceTag({ source, date, stale }) {
-  if (!stale) return h("small", {}, `${source}, ${dayText(date)}`);
-  return h("span", { class: "tag stale" }, icon("alert"), `${source} has had none since ${dayText(date)}`);
+/** Where a reference rate comes from; one that its source no longer has, or that was not renewed in time, is marked. */
+function referenceTag({ source, date, stale }, used) {
+  const marked = (text) => h("span", { class: "tag stale" }, icon("alert"), text);
+  if (stale) return marked(`${source} has had none since ${dayText(date)}`);
+  if (used.stale) return marked(`${source}, ${dayText(date)}: ${counted(Number(used.ageInBusinessDays), "business day")} old`);
+  return h("small", {}, `${source}, ${dayText(date)}`);
 }
 
 function actions(desk, pair) {

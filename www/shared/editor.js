@@ -19,7 +19,7 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * all that was entered). `save` writes a value over a version, `latest` reads `{ body, etag }`, or undefined when it does
  * not exist. `etag` is the version that is edited, undefined for something new, and `base` what it holds. `describe`
  * describes a version in a sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the
- * text of the button.
+ * text of the button, or a function that says it once a review is there.
  *
  * `review` returns an element that shows what saving a value would do; undefined when there is nothing to show; a sentence
  * or, where the form says it, false when it cannot be saved. With `reviewed` it is shown at once, below the form, and again
@@ -136,7 +136,7 @@ class Editor {
     this.#isReviewed = true;
     this.#reviewPane.replaceChildren(element);
     this.#reviewPane.hidden = false;
-    this.#submit.lastChild.data = action;
+    this.#submit.lastChild.data = typeof action === "function" ? action() : action;
     if (reviewed) return;
     fields.element.hidden = true;
     this.#back.hidden = false;
@@ -176,8 +176,15 @@ class Editor {
       if (saved) notify(saved);
     } catch (error) {
       if (error.code === "outdated") await this.#showConflict();
+      else if (error.deviations) await this.#reviewAgain();
       else this.#fail(error);
     }
+  }
+
+  /** Shows what saving would do by now: the host has refused what was reviewed. */
+  async #reviewAgain() {
+    this.#isReviewed = false;
+    await this.#review();
   }
 
   #fail(error) {

@@ -7,7 +7,7 @@ export const ID_FAULT = "The id may hold letters, digits, . _ : and -";
 export const AGE_FAULT = "Enter a whole number from 0 to 150.";
 export const ITEM_FAULT = "Enter an item id of at most 256 characters.";
 
-/** What an id must be that stands in an address: browsers take dots alone for steps of the path. */
+/** What an id must be that stands in an address: browsers take dots alone for segments to leave out. */
 export const DOTS_RULE = "must be more than one or two dots";
 
 /** Whether an id is dots alone. */
@@ -25,6 +25,11 @@ const SENTENCES = [
   [/^\$\.restrictions\[\d+\]\.itemIds/, "An item id is too long."],
   [/^\$\.restrictions must have at most 1000 /, "A project may have at most 1,000 rules."],
   [/^\$\.restrictions must have at most 100000 /, "The rules of a project may have at most 100,000 values in all."],
+  [/^\$\.filter\[\d+\]\.path /, "Enter for each condition which member of the event’s data it is about, such as businessUnitId."],
+  [/^\$\.filter\[\d+\]\.in must be numbers/, "Enter numbers only, one per line."],
+  [/^\$\.filter\[\d+\]\.in\[/, "A value of a condition is too long."],
+  [/^\$\.filter\[\d+\]\.in /, "Enter 1 to 100 values for each condition."],
+  [/^\$\.filter /, "The conditions are too many, or their values too long together."],
   [/^\$\.name must be a string/, "The name may have at most 256 characters."],
 ];
 
@@ -46,6 +51,8 @@ const PLACES = [
   [/\.rateValue$/, "The rate"],
   [/markupPercentage$/, "The markup"],
   [/^\$\.markups/, "The markup of a pair"],
+  [/tolerancePercentage$/, "The largest step"],
+  [/^\$\.tolerances/, "The largest step of a pair"],
   [/^\$\.(set|delete)\[\d+\]/, "The rate"],
   [/^\$\.(set|delete)/, "The list of rates"],
   [/^\$\.callbackUrl/, "The address"],
@@ -79,6 +86,7 @@ const RULES = [
   ["must be an https URL", "must begin with https://"],
   ["must not have a fragment", "must not have a # and what follows it"],
   [": use authentication BASIC", ": enter them below"],
+  [/^must not be the topic of rate changes.*$/, "must not be the topic of rate changes, which are no events: subscribe to the topic instead"],
   [/^must be an event type such as ([^,]*).*$/, "must have names in lower case with dots between them and a version at the end, such as $1"],
   [/^must be "generate" or /, "must be "],
 ];

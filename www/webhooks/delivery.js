@@ -92,7 +92,8 @@ class DeliveryPage {
 
   /** Draws what has changed: an answer that was opened stays open. */
   #draw() {
-    const { eventType, webhookId, request } = this.#delivery;
+    const { eventType, webhookId, request, attempts } = this.#delivery;
+    const isAnswered = attempts.some(({ status }) => status !== undefined);
     const actions = this.#actions;
     this.#message.hidden = true;
     this.#body.hidden = false;
@@ -100,7 +101,7 @@ class DeliveryPage {
     this.#drawState();
     this.#once("facts", [this.#delivery, this.#desk.name(webhookId)], () => this.#facts.replaceChildren(...factsOf(this.#desk, this.#delivery)));
     this.#once("actions", [request, this.#mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...this.#actionsOf())));
-    this.#once("sent", [request], () => this.#sent.replaceChildren(...sentParts(request)));
+    this.#once("sent", [request, isAnswered], () => this.#sent.replaceChildren(...sentParts(request, isAnswered)));
     this.#drawAttempts();
   }
 
@@ -181,8 +182,10 @@ function factsOf(desk, { id, webhookId, eventId, createdAt, request }) {
   return rows.filter(Boolean).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
 }
 
+const UNSIGNED = "Its signatures are shown once the endpoint has answered: whoever has one could pass for this service.";
+
 /** What is sent: the decoded data first, because it is what people look for. */
-function sentParts(request) {
+function sentParts(request, isAnswered) {
   if (request === undefined) return [h("p", { class: "hint" }, "It is not kept any more.")];
   const envelope = readEnvelope(request.body);
   const data = envelope && dataText(envelope);
@@ -192,5 +195,6 @@ function sentParts(request) {
     data !== undefined && part("The event’s data, decoded", data, true),
     part("The headers", [`${request.method} ${request.url}`, ...headers].join("\n")),
     part("The body as it is sent", request.body),
+    !isAnswered && h("p", { class: "hint" }, UNSIGNED),
   ].filter(Boolean);
 }

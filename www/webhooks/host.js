@@ -1,9 +1,13 @@
 /**
- * What the Webhooks view asks the host: webhooks and their health, pings, events, deliveries and their replay.
+ * What the Webhooks view asks the host: webhooks and their health, pings, events and who asks for them, deliveries and their
+ * replay.
  */
+
+import { parseExactly } from "./exact-json.js";
 
 const WEBHOOKS = "/api/v1/webhooks";
 const DELIVERIES = "/api/v1/deliveries";
+const CONSUMERS = "/api/v1/event-consumers";
 
 const webhookPath = (id) => `${WEBHOOKS}/${encodeURIComponent(id)}`;
 const deliveryPath = (id) => `${DELIVERIES}/${encodeURIComponent(id)}`;
@@ -28,7 +32,7 @@ export class WebhooksHost {
   /** A webhook and its version: `{ body, etag }`. */
   async webhook(id) {
     const response = await this.#request(webhookPath(id));
-    return { body: await response.json(), etag: response.headers.get("ETag") };
+    return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
   }
 
   /** Creates a webhook. The answer has its shared key if the host has generated one. */
@@ -45,9 +49,9 @@ export class WebhooksHost {
     await this.#request(webhookPath(id), { method: "DELETE", headers: { "If-Match": etag } });
   }
 
-  /** Replaces the shared key by a generated one, and returns it. */
-  async rotateSharedKey(id) {
-    return (await this.#ask("POST", `${webhookPath(id)}/shared-key`)).sharedKey;
+  /** Replaces the shared key by a generated one, and returns it; the old one keeps working for `overlap`. */
+  async rotateSharedKey(id, overlap) {
+    return this.#ask("POST", `${webhookPath(id)}/shared-key?${new URLSearchParams({ overlap })}`);
   }
 
   /** Sends a ping as an ordinary delivery: `{ id, deliveryId }`. */
@@ -64,6 +68,15 @@ export class WebhooksHost {
   async publish(json) {
     const response = await this.#request("/api/v1/events", { method: "POST", body: json });
     return response.json();
+  }
+
+  /** Every consumer of events. */
+  async consumers() {
+    return this.#ask("GET", CONSUMERS);
+  }
+
+  async removeConsumer(name) {
+    await this.#request(`${CONSUMERS}/${encodeURIComponent(name)}`, { method: "DELETE" });
   }
 
   /** A page of deliveries, newest first: `{ items, next? }`. A page may have no items and still be followed by others. */

@@ -6,9 +6,12 @@ import { TillgateError } from "../../js/src/runtime/browser.js";
 import { field, h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
-import { explain } from "./wording.js";
+import { OWN_EVENTS, explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
+const OWN = "Events of this type are sent by the service alone.";
+const TOPIC = "This is the topic of rate changes, and no event: subscribe to the topic instead.";
+const FORM = "Use names in lower case with dots between them, and a version at the end, such as orders.events.v1.";
 const TAKEN = "Another event was published with this id.";
 
 /** Opens the dialog. */
@@ -23,7 +26,7 @@ export async function publishEvent(desk) {
       async save() {
         answer = await desk.host.publish(form.fields.event());
       },
-      explain: (error) => explain(error, TAKEN),
+      explain: (error) => (/by the service alone/.test(error.message) ? OWN : explain(error, TAKEN)),
     });
   const isSent = await editWithDraft(desk.memory, "event:", (draft) => eventFields(desk, draft), open);
   if (!isSent) return;
@@ -35,7 +38,9 @@ export async function publishEvent(desk) {
 function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}' }) {
   const type = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 256, list: "published-types", value: draft.type });
   const data = h("textarea", { rows: 8, spellcheck: "false", class: "pasted", value: draft.data });
-  const types = h("datalist", { id: "published-types" }, desk.eventTypes().map((each) => h("option", { value: each })));
+  // Events of the service are published by itself alone.
+  const others = desk.eventTypes().filter((each) => !OWN_EVENTS.has(each));
+  const types = h("datalist", { id: "published-types" }, others.map((each) => h("option", { value: each })));
   const fields = { type: field("Event type", type, { hint: TYPE_HINT }), data: field("Data", data, { hint: "JSON." }) };
 
   return {
@@ -53,7 +58,7 @@ function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}'
     showFaults(all) {
       const of = (name) => all.find(({ path }) => path === `$.${name}` || path.startsWith(`$.${name}.`) || path.startsWith(`$.${name}[`));
       const [typeFault, dataFault] = [of("type"), of("data")];
-      fields.type.showFault(typeFault && "Use names in lower case with dots between them, and a version at the end, such as orders.events.v1.");
+      fields.type.showFault(typeFault && (typeFault.message.includes("topic") ? TOPIC : FORM));
       fields.data.showFault(dataFault && (dataFault.message.startsWith("The data") ? dataFault.message : `The data ${dataFault.message}.`));
       fields.type.parentElement.querySelector("[aria-invalid]")?.focus();
       return all.every((fault) => fault === typeFault || fault === dataFault);

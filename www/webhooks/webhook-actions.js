@@ -5,7 +5,8 @@
 import { copy } from "../shared/copy.js";
 import { button, confirmed, field, h, notify, openDialog } from "../shared/dom.js";
 import { NOT_DELETED } from "../shared/messages.js";
-import { explain } from "./wording.js";
+import { askOverlap } from "./key-rotation.js";
+import { explain, oldKeyText } from "./wording.js";
 
 const OFF = "It is switched off. Switch it on first.";
 
@@ -21,14 +22,13 @@ export async function pingNow(desk, { id, name }, onsent) {
 }
 
 /** Replaces the shared key of a webhook by a generated one, and shows it once. */
-export async function rotate(desk, { id, name, hasSharedKey }) {
-  const [question, action] = hasSharedKey ? [`Replace the shared key of ${name}?`, "Replace"] : [`Generate a shared key for ${name}?`, "Generate"];
-  const detail = hasSharedKey
-    ? "Deliveries are signed with the new key at once. Until the receiver knows it, it will reject them."
-    : "Deliveries are then signed, so that the receiver can tell that they are not forged.";
-  if (!(await confirmed(question, detail, action))) return;
+export async function rotate(desk, webhook) {
+  const { id, name, hasSharedKey } = webhook;
+  const detail = "Deliveries are then signed, so that the receiver can tell that they are not forged.";
+  const overlap = hasSharedKey ? await askOverlap(webhook) : (await confirmed(`Generate a shared key for ${name}?`, detail, "Generate")) && "0s";
+  if (!overlap) return;
   try {
-    await showSharedKey(name, await desk.host.rotateSharedKey(id));
+    await showSharedKey(name, await desk.host.rotateSharedKey(id, overlap));
   } catch (error) {
     notify(explain(error));
   }
@@ -49,17 +49,29 @@ export async function remove(desk, { id, name }) {
   desk.reread();
 }
 
-/** Shows a shared key, which the host does not tell again. Closing it by accident needs more than a key press. */
-export function showSharedKey(name, sharedKey) {
-  const key = h("input", { value: sharedKey, readonly: true, class: "secret", spellcheck: "false", autocomplete: "off", onfocus: () => key.select() });
+/**
+ * Shows a shared key, as such and as libraries take it. The host does not tell it again. Closing it by accident needs more
+ * than a key press.
+ */
+export function showSharedKey(name, { sharedKey, standardWebhooksSecret, previousSharedKeyEndsAt }) {
+  const shown = (value) => h("input", { value, readonly: true, class: "secret", spellcheck: "false", autocomplete: "off", onfocus: ({ target }) => target.select() });
+  const [key, secret] = [shown(sharedKey), shown(standardWebhooksSecret)];
   const done = button("Done", { class: "primary", onclick: () => dialog.close("") });
   const copyKey = button("Copy", { image: "copy", autofocus: true, onclick: async () => (await copy(key.value, "The shared key")) && done.focus() });
+  const copySecret = button("Copy the secret", { image: "copy", onclick: () => copy(secret.value, "The secret") });
   const dialog = h(
     "dialog",
     { class: "small", "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
     h("h2", { id: "secret-title" }, `The shared key of ${name}`),
     h("p", { id: "secret-detail" }, "Give it to the receiver and keep it safe. It is shown only now; later it can only be replaced."),
-    h("div", { class: "stack" }, field("Shared key", key), h("div", { class: "actions" }, copyKey, done)),
+    previousSharedKeyEndsAt && h("p", {}, oldKeyText(previousSharedKeyEndsAt)),
+    h(
+      "div",
+      { class: "stack" },
+      field("Shared key", key),
+      field("Secret for libraries of Standard Webhooks", secret, { hint: "The same key, as those libraries take it." }),
+      h("div", { class: "actions" }, copyKey, copySecret, done),
+    ),
   );
   return openDialog(dialog);
 }

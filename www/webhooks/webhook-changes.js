@@ -4,6 +4,7 @@
 
 import { change, changeList, listChange } from "../shared/difference.js";
 import { h } from "../shared/dom.js";
+import { conditionText } from "./event-filter.js";
 import { ALL, OWN_EVENTS, signInText } from "./wording.js";
 
 /** The difference between a version that is stored, if any, and one that is stored or from the form: `[{ label, removed, added }]`. */
@@ -12,6 +13,7 @@ export function webhookChanges(before, after) {
     change("Name", before?.name, after.name),
     change("Address", before?.callbackUrl, after.callbackUrl),
     listChange("Events", before?.eventTypes.map(eventText) ?? [], after.eventTypes.map(eventText)),
+    listChange("Only where", before?.filter?.map(conditionText) ?? [], after.filter?.map(conditionText) ?? []),
     change("Signing in", before && signInText(before), signInText(after)),
     before?.authentication.type === "BASIC" && after.authentication.password !== undefined && replaced("Password"),
     keyChange(before?.hasSharedKey === true, after),
@@ -43,13 +45,16 @@ function keyChange(had, { hasSharedKey, sharedKey }) {
   return { label, removed: had ? ["the present one"] : [], added: has ? ["a new one"] : [] };
 }
 
-function notesOf(before, { sharedKey, enabled }) {
+function notesOf(before, after) {
+  const { sharedKey, enabled } = after;
   const isSigned = typeof sharedKey === "string" || (sharedKey === undefined && before?.hasSharedKey);
   return [
     typeof sharedKey === "string" && before?.hasSharedKey && "Until the receiver knows the new key, it will reject deliveries.",
+    typeof sharedKey === "string" && before?.previousSharedKeyEndsAt && "The key that was replaced before stops working at once as well.",
     sharedKey === "generate" && "The key is shown once, after saving.",
     !isSigned && "Deliveries are not signed.",
     before && enabled && !before.enabled && "The deliveries that were held are sent then.",
+    after.filter !== undefined && JSON.stringify(after.filter) !== JSON.stringify(before?.filter) && "Events that do not match the conditions are not delivered later either.",
     !enabled && "While it is switched off, deliveries are held for seven days.",
   ].filter(Boolean);
 }

@@ -58,7 +58,7 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
     });
   const isSaved = await editWithDraft(desk.memory, draftKey(id), formOf, open);
   desk.reread();
-  if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved.sharedKey);
+  if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved);
 }
 
 /** Another user may have deleted the webhook: then there is no version to replace. */

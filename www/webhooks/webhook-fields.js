@@ -6,6 +6,7 @@ import { TillgateError } from "../../js/src/runtime/browser.js";
 import { choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { eventTypeFields } from "./event-types.js";
+import { filterFields } from "./filter-fields.js";
 
 const HEADER_HINT = "Only when the receiver reads the signature from a header of another name than X-Service-Signature.";
 const KEY_HINTS = {
@@ -29,6 +30,7 @@ export function webhookFields(desk, stored, draft) {
   const limit = text(webhook.maxPerSecond, { inputmode: "numeric" });
   const enabled = h("input", { type: "checkbox", role: "switch", checked: webhook.enabled });
   const types = eventTypeFields(desk, webhook.eventTypes);
+  const filter = filterFields(desk, webhook.filter, () => types.value());
   const signIn = signInFields(webhook.authentication, stored?.authentication.type);
   const key = keyFields(webhook, { stored, chosen: draft?.key });
   const nameField = field("Name", name);
@@ -37,12 +39,13 @@ export function webhookFields(desk, stored, draft) {
   const { enabled: wasEnabled } = stored ?? NEW;
   const off = wasEnabled ? undefined : h("p", { class: "hint" }, "Once it is switched on, the deliveries that were held are sent.");
   const isOn = h("div", { class: "stack tight" }, h("label", { class: "switch" }, enabled, h("span", {}, "Switched on")), off);
-  const element = h("div", { class: "stack" }, nameField, addressField, types.element, signIn.elements, key.elements, limitField, isOn);
+  const element = h("div", { class: "stack" }, nameField, addressField, types.element, filter.element, signIn.elements, key.elements, limitField, isOn);
 
   const value = () => ({
     name: name.value.trim(),
     callbackUrl: address.value.trim(),
     eventTypes: types.value(),
+    ...(filter.value().length > 0 && { filter: filter.value() }),
     authentication: signIn.value(),
     ...key.value(),
     ...(limit.value.trim() !== "" && { maxPerSecond: /^\d+$/.test(limit.value.trim()) ? Number(limit.value) : limit.value.trim() }),
@@ -53,6 +56,7 @@ export function webhookFields(desk, stored, draft) {
     [/^\$\.name$/, nameField],
     [/^\$\.callbackUrl$/, addressField],
     [/^\$\.eventTypes/, types],
+    [/^\$\.filter/, filter],
     [/^\$\.authentication\.username$/, signIn.usernameField],
     [/^\$\.authentication\.password$/, signIn.passwordField],
     [/^\$\.sharedKey$/, key.ownField],
@@ -70,7 +74,7 @@ export function webhookFields(desk, stored, draft) {
     },
     missing: draft?.isMissing && "Passwords and keys were not kept: enter them again. ",
     check() {
-      const found = faultsOf(value(), { isPasswordKept: signIn.isPasswordKept, ownKey: key.own() });
+      const found = [...faultsOf(value(), { isPasswordKept: signIn.isPasswordKept, ownKey: key.own() }), ...filter.faults()];
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
     },
     /** Shows faults at their fields; returns whether every fault has a field that is shown. */

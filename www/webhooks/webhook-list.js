@@ -1,6 +1,6 @@
 /**
  * The list of webhooks: what each gets, how it fared in the last 24 hours, and what can be done with it. A webhook that has
- * changed flashes.
+ * changed flashes. Below it are the receivers that ask for events instead.
  */
 
 import { arrange, button, h, keepFocus } from "../shared/dom.js";
@@ -8,10 +8,12 @@ import { icon } from "../shared/icon.js";
 import { draftTag } from "../shared/list.js";
 import { counted } from "../shared/messages.js";
 import { deliveriesHref, deliveryHref } from "./address.js";
+import { consumerList } from "./consumers.js";
+import { conditionText } from "./event-filter.js";
 import { healthChart } from "./health-chart.js";
 import { pingNow, remove, rotate } from "./webhook-actions.js";
 import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
-import { countsText, eventTypesText, securityText, stateOf } from "./wording.js";
+import { countsText, eventTypesText, oldKeyText, securityText, stateOf } from "./wording.js";
 
 const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";
 
@@ -23,7 +25,8 @@ export function webhookList(desk) {
   const rows = h("ul", { class: "webhook-rows" });
   const empty = h("div", { class: "empty-state" });
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count, create);
-  const element = h("div", {}, toolbar, rows, empty);
+  const consumers = consumerList(desk);
+  const element = h("div", {}, toolbar, rows, empty, consumers.element);
   let health = new Map();
   let drawn = new Map();
   let readFor;
@@ -64,13 +67,15 @@ export function webhookList(desk) {
     redraw: draw,
     async read() {
       if (readFor === desk.webhooks) return;
-      const answer = await desk.host.health();
+      const [answer, asking] = await Promise.all([desk.host.health(), consumers.read()]);
       readFor = desk.webhooks;
       health = new Map(answer.map((each) => [each.webhookId, each]));
       draw();
+      consumers.show(asking);
     },
     fail(sentence) {
       rows.hidden = true;
+      consumers.show(undefined);
       empty.hidden = false;
       empty.replaceChildren(icon("alert"), h("h2", {}, "This cannot be shown"), h("p", {}, sentence));
     },
@@ -82,9 +87,9 @@ const hasDraft = (desk, { id }) => desk.memory.get(draftKey(id)) !== undefined;
 const textOf = ({ name, callbackUrl, eventTypes }) => [name, callbackUrl, ...eventTypes].join(" ");
 
 function webhookRow(desk, webhook, health, isChanged) {
-  const { name, callbackUrl, eventTypes, maxPerSecond, enabled } = webhook;
+  const { name, callbackUrl, eventTypes, filter, maxPerSecond, previousSharedKeyEndsAt, enabled } = webhook;
   const state = stateOf(webhook, health);
-  const about = [eventTypesText(eventTypes), securityText(webhook), maxPerSecond && `at most ${maxPerSecond} a second`].filter(Boolean).join(" · ");
+  const about = [eventTypesText(eventTypes), filter && `only where ${filter.map(conditionText).join(" and ")}`, securityText(webhook), maxPerSecond && `at most ${maxPerSecond} a second`].filter(Boolean).join(" · ");
   return h(
     "li",
     { class: isChanged ? "webhook changed" : "webhook" },
@@ -94,6 +99,7 @@ function webhookRow(desk, webhook, health, isChanged) {
       h("div", { class: "webhook-name" }, h("h2", {}, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag()),
       h("p", { class: "id" }, callbackUrl),
       h("p", { class: "hint" }, about.replace(/^all /, "All ")),
+      previousSharedKeyEndsAt && h("p", { class: "hint" }, `Its shared key was replaced. ${oldKeyText(previousSharedKeyEndsAt)}`),
       state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
     ),
     health?.delivered + health?.failed > 0 && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, countsText(health)), healthChart(health)),

@@ -11,6 +11,7 @@ export const OWN_EVENTS = new Map([
   ["entity-conditions.events.v1", "A condition changes"],
   ["projects.events.v1", "A project changes"],
   ["webhooks.events.v1", "A webhook is switched off by the service"],
+  ["deliveries.events.v1", "A delivery to another webhook has failed for good"],
 ]);
 
 /** The event type that stands for all. */
@@ -137,6 +138,9 @@ export function securityText(webhook) {
   const signed = signatureHeader && hasSharedKey ? `signed, as ${signatureHeader}` : hasSharedKey ? "signed with a shared key" : "not signed";
   return `${signInText(webhook)}, ${signed}`;
 }
+
+/** Until when a key that was replaced keeps working. */
+export const oldKeyText = (endsAt) => `The old key keeps working until ${timeText(endsAt)}.`;
 
 /** A filter of deliveries as a person says it: `Failed deliveries of “ERP”, of the last 24 hours`. */
 export function filterText({ status, webhookId, eventType, period, since, until }, nameOf) {

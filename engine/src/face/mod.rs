@@ -154,12 +154,12 @@ pub fn rates(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::rate::text::answer)
 }
 
-/// Makes or verifies a webhook's signature ([`crate::signature`]); the answer is appended to `out`.
+/// Makes or verifies a webhook's signature ([`crate::signature::text`]); the answer is appended to `out`.
 ///
 /// # Errors
 /// [`Code::Invalid`] with all faults of the request.
 pub fn signature(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    with_status(request, out, crate::signature::answer)
+    with_status(request, out, crate::signature::text::answer)
 }
 
 /// Appends [`OK`] and the answer of `run`; nothing if there is an error.

@@ -1,5 +1,5 @@
-//! Exact rate math: rates, their opposites, markups, amounts in another currency, which rates a shop uses and how they
-//! differ from those it used before (`rates.md`).
+//! Exact rate math: rates, their opposites, markups, amounts in another currency, how far a rate has moved, which rates a
+//! shop uses and how they differ from those it used before (`rates.md`).
 //!
 //! A rate from S to T of R means 1 T = R S: an amount in T times R is in S. Every result is computed on scaled integers
 //! and rounded once, half away from zero; there are no floats. Who may set a rate, where rates are stored and who is
@@ -16,8 +16,8 @@
 //! # Ok::<(), tillgate_engine::rate::Invalid>(())
 //! ```
 //!
-//! Read it in this order: [`number`], [`currency`], this file, [`markup`], [`used`], [`difference`](mod@difference) and
-//! [`text`], the same from JSON to JSON.
+//! Read it in this order: [`number`], [`currency`], this file, [`deviation`], [`markup`], [`used`],
+//! [`difference`](mod@difference) and [`text`], the same from JSON to JSON.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -25,6 +25,7 @@ use std::collections::BinaryHeap;
 
 pub mod currency;
 mod decimal;
+pub mod deviation;
 pub mod difference;
 pub mod markup;
 pub mod number;
@@ -34,6 +35,7 @@ pub mod used;
 mod write;
 
 pub use currency::Currency;
+pub use deviation::{Deviation, Hint};
 pub use difference::{Difference, HeldRate, difference};
 pub use markup::{Markups, PairMarkup};
 pub use number::{Amount, Invalid, Percentage, Rate, Value, convert};

@@ -16,13 +16,13 @@ use super::decimal::{DecimalError, decimal_from_parts, parse_decimal, power_of_t
 /// The most decimals of a rate (`given.md`, 8).
 const DECIMALS: u32 = 6;
 /// 1 in millionths, the unit that rates are computed in.
-const ONE: i128 = 1_000_000;
+pub(super) const ONE: i128 = 1_000_000;
 /// The most significant digits of a rate or an amount: no JSON parser loses any of them (`rates.md`, "Setting rates").
 const DIGITS: u32 = 15;
 /// A rate without its decimal point is less than this.
 const MANTISSA_LIMIT: i128 = 10_i128.pow(DIGITS);
 /// The most decimals of a markup (`rates.md`, "Business units").
-const MARKUP_DECIMALS: u32 = 4;
+pub(super) const MARKUP_DECIMALS: u32 = 4;
 /// The most decimals that an amount is rounded to.
 pub const MAX_MINOR_UNIT: u8 = 6;
 /// A [`Value`] in millionths is less than this.
@@ -201,7 +201,7 @@ impl Percentage {
 
     /// What a rate is multiplied by, (100 − markup) ÷ 100, in millionths: 1 to 1,000,000.
     fn factor(self) -> i128 {
-        ONE - at_scale(self.0, MARKUP_DECIMALS)
+        ONE - percent_units(self)
     }
 }
 
@@ -243,7 +243,7 @@ pub fn convert(amount: Amount, rate: Value, minor_unit: u8) -> Result<Decimal, I
 
 /// The quotient, rounded half away from zero. The divisor is positive; twice either number fits an `i128`.
 #[inline(never)]
-fn div_round(dividend: i128, divisor: i128) -> i128 {
+pub(super) fn div_round(dividend: i128, divisor: i128) -> i128 {
     let half = if dividend < 0 { -divisor } else { divisor };
     (2 * dividend + half) / (2 * divisor)
 }
@@ -254,14 +254,24 @@ fn at_scale(value: Decimal, scale: u32) -> i128 {
     value.mantissa() * power_of_ten(i64::from(scale) - i64::from(value.scale()))
 }
 
-fn millionths(value: Decimal) -> i128 {
+pub(super) fn millionths(value: Decimal) -> i128 {
     at_scale(value, DECIMALS)
 }
 
+/// A percentage in units of 10^-[`MARKUP_DECIMALS`]: less than 1,000,000.
+pub(super) fn percent_units(percentage: Percentage) -> i128 {
+    at_scale(percentage.0, MARKUP_DECIMALS)
+}
+
 /// Millionths as a decimal without trailing zeros.
-#[inline(never)]
 fn from_millionths(millionths: i128) -> Decimal {
-    decimal_from_parts(millionths, DECIMALS).normalize()
+    from_parts(millionths, DECIMALS)
+}
+
+/// So many units of 10^-`scale` as a decimal without trailing zeros.
+#[inline(never)]
+pub(super) fn from_parts(units: i128, scale: u32) -> Decimal {
+    decimal_from_parts(units, scale).normalize()
 }
 
 /// A decimal of at most six decimals and so many digits; `too_many_digits` is the error if it has more.

@@ -25,7 +25,7 @@ pub(super) fn read_levels<'d>(call: Node<'d, 'd>, faults: &mut Faults) -> Option
 fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
     let id = read_name(node, "businessUnitId", faults);
     let level = read_rates(node, id.unwrap_or_default(), faults);
-    let general = read_optional(node, "markupPercentage", read_markup, faults);
+    let general = read_optional(node, "markupPercentage", read_percentage, faults);
     let pairs = read_optional(node, "markups", read_pair_markups, faults);
     id?;
     Some(level?.with_markups(Markups {
@@ -45,14 +45,14 @@ fn read_pair_markups<'d>(
 
 fn read_pair_markup(node: Node<'_, '_>, faults: &mut Faults) -> Option<PairMarkup> {
     let key = read_key(node, faults);
-    let markup = read_markup(node, "markupPercentage", faults);
+    let markup = read_percentage(node, "markupPercentage", faults);
     Some(PairMarkup {
         key: key?,
         markup: markup?,
     })
 }
 
-pub(super) fn read_markup(
+pub(super) fn read_percentage(
     object: Node<'_, '_>,
     member: &str,
     faults: &mut Faults,
@@ -132,7 +132,15 @@ fn read_set_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<SetRate<
         key: key?,
         rate: rate?,
         created_by: created_by?,
+        as_of: as_of(node),
     })
+}
+
+/// The day of the reference that a rate was taken from, as it is set or as it is used. It has no part in the math.
+fn as_of<'d>(node: Node<'d, 'd>) -> Option<&'d str> {
+    let of_set = || node.member("reference")?.member("date");
+    let day = node.member("asOf").or_else(of_set)?;
+    day.text().map(AsRef::as_ref)
 }
 
 pub(super) fn read_held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<HeldRate<'d>> {
@@ -148,6 +156,7 @@ pub(super) fn read_held_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Opt
         value_with_markup: value_with_markup?,
         created_by: set.created_by,
         set_at: set_at?,
+        as_of: set.as_of,
     };
     Some(HeldRate {
         used,

@@ -11,29 +11,31 @@
 //! | `markup` | `rate`, `markupPercentage`, `opposite?` | `{ rate }`: the rate with the markup subtracted; with `opposite: true`, the unrounded opposite with the markup subtracted |
 //! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of that currency or 0 to 6; `rate` may include a markup and may be 0 |
 //! | `cross` | `rate`, `per` | `{ rate }`: rate ÷ per, of two quotes for one unit of the same currency; a result that rounds to 0.000000, or has more digits than a rate may have, is a fault of `rate` |
+//! | `deviation` | `old`, `new`, `tolerancePercentage` | `{ percent, exceeds, hint? }`: [how far](super::Deviation) a rate moves from old to new, whether that is more than the tolerance, and whether it looks `INVERTED` or like a slipped `DECIMAL_POINT` |
 //! | `used` | `levels` | `{ rates }`: the [rates that a shop uses](super::UsedRate) by these levels |
 //! | `difference` | `before`, `levels`, `at` | `{ createdRates, updatedRates, deletedRates, rates }`: how the rates that a shop uses by these levels differ from those that it [held](super::HeldRate) |
 //! | `check` | `rates` | `{}` if all of them can be set together at one business unit |
 //!
 //! A level is `{ businessUnitId, rates, markupPercentage?, markups? }`; the shop's own comes first, and without levels
-//! a shop uses no rates. A rate that is set is `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdBy? }`.
+//! a shop uses no rates. A rate that is set is `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdBy?, reference? }`.
 //! The `markupPercentage` of a level is for all pairs but those that `markups` lists:
 //! `{ exchangeRateType, currencyIdFrom, currencyIdTo, markupPercentage }`, in either direction and at most one for each
 //! pair.
 //!
-//! A used rate also has `rateValueWithMarkup` and `setAt`, a held rate also `createdDate` and `lastModified?`. Members
-//! have the same names everywhere, so that the `rates` of `difference` can be passed as the next `before`. Times are
-//! RFC 3339 in UTC with milliseconds (`2026-11-20T17:40:00.000Z`).
+//! A used rate also has `rateValueWithMarkup` and `setAt`, and instead of `reference` its `date` as `asOf`; a held rate
+//! also has `createdDate` and `lastModified?`. Members have the same names everywhere, so that the `rates` of `difference`
+//! can be passed as the next `before`. Times are RFC 3339 in UTC with milliseconds (`2026-11-20T17:40:00.000Z`); `date` is
+//! any text, handed on as it is.
 
 use rust_decimal::Decimal;
 
 use super::number::MAX_MINOR_UNIT;
 use super::read::{
     present, read_currency, read_decimal, read_distinct, read_held_rate, read_levels, read_list,
-    read_markup, read_rates, read_time, reject,
+    read_percentage, read_rates, read_time, reject,
 };
-use super::write::{write_difference, write_number, write_used};
-use super::{Amount, Invalid, Rate, Value, convert, difference, used_rates};
+use super::write::{write_deviation, write_difference, write_number, write_used};
+use super::{Amount, Deviation, Invalid, Rate, Value, convert, difference, used_rates};
 use crate::error::Error;
 use crate::json::{Document, Faults, Node};
 
@@ -81,13 +83,14 @@ fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) 
 /// Appends the answer to a call; `None` if there is a fault.
 fn write_answer(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
     const OPS: Invalid =
-        Invalid("must be opposite, markup, convert, cross, used, difference or check");
+        Invalid("must be opposite, markup, convert, cross, deviation, used, difference or check");
     let call = faults.object(call)?;
     match faults.required(call, "op")?.text().map(AsRef::as_ref) {
         Some("opposite") => write_number("rate", opposite(call, faults)?, out),
         Some("markup") => write_number("rate", with_markup(call, faults)?, out),
         Some("convert") => write_number("amount", converted(call, faults)?, out),
         Some("cross") => write_number("rate", cross(call, faults)?, out),
+        Some("deviation") => write_deviation(&deviation(call, faults)?, out),
         Some("used") => write_used(&used_rates(&read_levels(call, faults)?), out),
         Some("difference") => return write_changes(call, out, faults),
         Some("check") => {
@@ -108,7 +111,7 @@ fn opposite(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
 
 fn with_markup(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
     let rate = read_decimal(call, "rate", Rate::parse, faults);
-    let markup = read_markup(call, "markupPercentage", faults);
+    let markup = read_percentage(call, "markupPercentage", faults);
     let of_opposite = match present(call, "opposite") {
         Some(flag) => faults.boolean(flag),
         None => Some(false),
@@ -148,6 +151,13 @@ fn cross(call: Node<'_, '_>, faults: &mut Faults) -> Option<Decimal> {
         Ok(rate) => Some(rate.value()),
         Err(invalid) => reject(call, "rate", invalid, faults),
     }
+}
+
+fn deviation(call: Node<'_, '_>, faults: &mut Faults) -> Option<Deviation> {
+    let old = read_decimal(call, "old", Rate::parse, faults);
+    let new = read_decimal(call, "new", Rate::parse, faults);
+    let tolerance = read_percentage(call, "tolerancePercentage", faults);
+    Some(Deviation::between(old?, new?, tolerance?))
 }
 
 fn write_changes(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {

@@ -16,6 +16,8 @@ pub struct SetRate<'a> {
     pub rate: Rate,
     /// The client or user that set it, if known.
     pub created_by: Option<&'a str>,
+    /// The day of the reference that it was taken from, if any: handed on as it is.
+    pub as_of: Option<&'a str>,
 }
 
 /// A rate that cannot be set together with the others at a business unit.
@@ -65,6 +67,7 @@ struct Quote<'a> {
     /// The rounded opposite of `set`, if only the other direction is set.
     opposite: Option<Rate>,
     created_by: Option<&'a str>,
+    as_of: Option<&'a str>,
 }
 
 impl<'a> Level<'a> {
@@ -101,6 +104,7 @@ impl<'a> Level<'a> {
                         set: set.rate,
                         opposite,
                         created_by: set.created_by,
+                        as_of: set.as_of,
                     });
                     continue;
                 }
@@ -156,6 +160,8 @@ pub struct UsedRate<'a> {
     pub created_by: Option<&'a str>,
     /// The business unit where it or its opposite is set.
     pub set_at: &'a str,
+    /// The day of the reference that it or its opposite was taken from, if any.
+    pub as_of: Option<&'a str>,
 }
 
 /// The rates that a shop uses, sorted by type, source and target: both directions of every pair that the shop or a
@@ -185,6 +191,7 @@ pub fn used_rates<'a>(levels: &[Level<'a>]) -> Vec<UsedRate<'a>> {
                 value_with_markup: quote.with_markup(markups.of(key)),
                 created_by: quote.created_by,
                 set_at,
+                as_of: quote.as_of,
             });
         }
     }

@@ -2,13 +2,25 @@
 
 use rust_decimal::Decimal;
 
-use super::{Difference, HeldRate, UsedRate};
+use super::{Deviation, Difference, HeldRate, UsedRate};
 use crate::json::write_text;
 
 /// An object with one number, as a string.
 pub(super) fn write_number(name: &str, number: Decimal, out: &mut Vec<u8>) {
     out.push(b'{');
     write_decimal(name, number, out);
+    out.push(b'}');
+}
+
+/// `{ percent, exceeds, hint? }`.
+pub(super) fn write_deviation(deviation: &Deviation, out: &mut Vec<u8>) {
+    out.push(b'{');
+    write_decimal("percent", deviation.percent, out);
+    write_name("exceeds", out);
+    out.extend_from_slice(if deviation.exceeds { b"true" } else { b"false" });
+    if let Some(hint) = deviation.hint {
+        write_member("hint", hint.as_str(), out);
+    }
     out.push(b'}');
 }
 
@@ -59,6 +71,7 @@ fn write_rate(
         ("createdBy", rate.created_by),
         ("lastModified", last_modified),
         ("setAt", Some(rate.set_at)),
+        ("asOf", rate.as_of),
     ];
     for (name, text) in optional {
         if let Some(text) = text {

@@ -8,7 +8,7 @@ use std::fmt;
 use super::AUTHORIZATION;
 use super::signatures::{BODY_SIGNATURE, SignatureCheck};
 use crate::error::{Code, Error, Fault};
-use crate::signature::{SharedKey, TOLERANCE_S};
+use crate::signature::{SharedKey, TOLERANCE_S, standard};
 
 /// The header with the signature of the data by default, `X-Service-Signature`.
 pub const SIGNATURE: &str = "x-service-signature";
@@ -18,6 +18,9 @@ pub const MAX_BODY: usize = 1 << 20;
 
 /// The longest tolerance, a day.
 const MAX_TOLERANCE_S: u64 = 86_400;
+
+/// The most shared keys: a webhook has two while its key is being replaced.
+const MAX_KEYS: usize = 4;
 
 /// What is checked.
 #[derive(Clone, Debug)]
@@ -61,11 +64,12 @@ pub struct Credentials {
 /// What is checked with the shared key.
 #[derive(Clone)]
 pub struct Signatures {
-    /// The shared key; several while it is being changed.
+    /// The shared key; several while it is being changed, at most 4.
     pub shared_keys: Vec<String>,
     /// The header with the signature of the data; [`SIGNATURE`] by default.
     pub header: String,
-    /// Whether `X-Service-Body-Signature` must be there; false by default. If it is there, it is always verified.
+    /// Whether the body must be signed, by Standard Webhooks or in `X-Service-Body-Signature`; false by default. If it is, that
+    /// is always verified.
     pub require_body: bool,
 }
 
@@ -191,8 +195,8 @@ impl Faults {
     }
 
     fn check_signatures(&mut self, signatures: &Signatures) -> Vec<SharedKey> {
-        if signatures.shared_keys.is_empty() {
-            self.add("$.signatures.shared_keys", "must have at least one key");
+        if !(1..=MAX_KEYS).contains(&signatures.shared_keys.len()) {
+            self.add("$.signatures.shared_keys", "must have 1 to 4 keys");
         }
         let mut keys = Vec::new();
         for (index, text) in signatures.shared_keys.iter().enumerate() {
@@ -214,9 +218,9 @@ impl Faults {
 /// Whether a signature can be in a header of this name (RFC 9110, 5.1).
 fn is_header_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    let reserved = [AUTHORIZATION, BODY_SIGNATURE];
-    let is_reserved = reserved
-        .iter()
-        .any(|other| name.eq_ignore_ascii_case(other));
+    let mut reserved = [AUTHORIZATION, BODY_SIGNATURE]
+        .into_iter()
+        .chain(standard::HEADERS);
+    let is_reserved = reserved.any(|other| name.eq_ignore_ascii_case(other));
     !name.is_empty() && name.bytes().all(is_token) && !is_reserved
 }

@@ -1,9 +1,13 @@
 //! The signatures of a delivery under the shared key of its webhook (`webhooks.md`, "A delivery"). They are computed and
 //! compared where the sender's are, in [`crate::signature`].
+//!
+//! Where a delivery has the headers of Standard Webhooks, they decide: they cover all that the others do, and while a shared
+//! key is being replaced they are there under both keys, and the others under the old one.
 
 use super::Delivery;
 use super::event::ReadEvent;
 use super::refusal::Refusal;
+use crate::signature::standard::{self, Headers};
 use crate::signature::{SharedKey, VerifyError, verify_body, verify_data};
 
 /// The header with the signature of the body.
@@ -23,6 +27,8 @@ pub(super) struct SignatureCheck {
 pub(super) struct SignatureHeaders<'a> {
     data: Option<&'a [u8]>,
     body: Option<&'a [u8]>,
+    /// Those of Standard Webhooks.
+    standard: [Option<&'a [u8]>; 3],
 }
 
 impl SignatureCheck {
@@ -45,13 +51,15 @@ impl SignatureCheck {
         &self,
         delivery: &Delivery<'a>,
     ) -> Result<SignatureHeaders<'a>, Refusal> {
+        let [id, timestamp, signature] = standard::HEADERS.map(|name| delivery.header(name));
         Ok(SignatureHeaders {
             data: delivery.header(&self.header)?,
             body: delivery.header(BODY_SIGNATURE)?,
+            standard: [id?, timestamp?, signature?],
         })
     }
 
-    /// The data must be signed, and the body too if it is signed or must be.
+    /// The body must be signed by Standard Webhooks; or else the data must be, and the body too if it is signed or must be.
     pub(super) fn verify(
         &self,
         headers: SignatureHeaders<'_>,
@@ -59,6 +67,9 @@ impl SignatureCheck {
         body: &[u8],
         now: u64,
     ) -> Result<(), Refusal> {
+        if headers.standard.iter().any(Option::is_some) {
+            return self.verify_standard(headers.standard, body, now);
+        }
         let signature = headers.data.ok_or(Refusal::MissingSignature)?;
         let signature = text(signature).ok_or(Refusal::MalformedSignature)?;
         self.under_any_key(|key| verify_data(key, read.data.as_bytes(), signature))
@@ -71,6 +82,25 @@ impl SignatureCheck {
         let id = &read.event.id;
         self.under_any_key(|key| verify_body(key, id, body, signature, now, self.tolerance_s))
             .map_err(body_refusal)
+    }
+
+    fn verify_standard(
+        &self,
+        headers: [Option<&[u8]>; 3],
+        body: &[u8],
+        now: u64,
+    ) -> Result<(), Refusal> {
+        let [Some(id), Some(timestamp), Some(signature)] = headers.map(|it| it.and_then(text))
+        else {
+            return Err(Refusal::MalformedSignature);
+        };
+        let headers = Headers {
+            id,
+            timestamp,
+            signature,
+        };
+        self.under_any_key(|key| standard::verify(key, &headers, body, now, self.tolerance_s))
+            .map_err(standard_refusal)
     }
 
     /// One of the keys must match; a signature that is wrong for another reason is wrong under every key.
@@ -98,6 +128,15 @@ const fn data_refusal(error: VerifyError) -> Refusal {
         VerifyError::Mismatch | VerifyError::TooOld | VerifyError::TooNew => {
             Refusal::SignatureMismatch
         }
+    }
+}
+
+const fn standard_refusal(error: VerifyError) -> Refusal {
+    match error {
+        VerifyError::Malformed => Refusal::MalformedSignature,
+        VerifyError::Mismatch => Refusal::SignatureMismatch,
+        VerifyError::TooOld => Refusal::BodySignatureTooOld,
+        VerifyError::TooNew => Refusal::BodySignatureTooNew,
     }
 }
 

@@ -38,7 +38,7 @@ fn an_error_leaves_no_part_of_an_answer() {
     let request = br#"{"calls":[{"op":"opposite","rate":"2"},{"op":"opposite","rate":"0"}]}"#;
     let mut out = b"before".to_vec();
     assert!(rate::text::answer(request, &mut out).is_err());
-    assert!(signature::answer(request, &mut out).is_err());
+    assert!(signature::text::answer(request, &mut out).is_err());
     assert_eq!(out, b"before");
 }
 
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn a_malformed_request_is_an_error(text in "[\\[\\]{}\",:0-9a-z.eE+-]{0,60}", member in any::<String>()) {
         prop_assert!(answer(&text).is_err());
-        prop_assert!(signature::answer(text.as_bytes(), &mut Vec::new()).is_err());
+        prop_assert!(signature::text::answer(text.as_bytes(), &mut Vec::new()).is_err());
         let member = serde_json::to_string(&member).unwrap();
         let request = format!(
             r#"{{"calls":[{{"op":"convert","amount":{member},"rate":{member},"currency":{member}}}]}}"#

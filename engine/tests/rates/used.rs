@@ -59,6 +59,7 @@ fn levels(sets: &[Set]) -> Vec<Level<'static>> {
                 key,
                 rate,
                 created_by,
+                as_of: None,
             })
             .collect();
         let markups = Markups {
@@ -112,6 +113,7 @@ fn naive(sets: &[Set]) -> Vec<UsedRate<'static>> {
             value_with_markup,
             created_by: Some(NAMES[index]),
             set_at: NAMES[index],
+            as_of: None,
         });
     }
     used

@@ -1,5 +1,6 @@
 //! The receiver of all webhooks of the bench, and how long each event took to arrive.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub struct Receiver {
     pub address: std::net::SocketAddr,
     latencies: Arc<Mutex<Vec<Duration>>>,
+    silent: Arc<AtomicUsize>,
 }
 
 impl Receiver {
@@ -17,7 +19,8 @@ impl Receiver {
     pub fn start() -> Self {
         let latencies = Arc::new(Mutex::new(Vec::new()));
         let (ready, address) = std::sync::mpsc::channel();
-        let shared = Arc::clone(&latencies);
+        let silent = Arc::new(AtomicUsize::new(0));
+        let (shared, silenced) = (Arc::clone(&latencies), Arc::clone(&silent));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -27,9 +30,9 @@ impl Receiver {
                 ready.send(listener.local_addr().unwrap()).unwrap();
                 while let Ok((stream, _)) = listener.accept().await {
                     stream.set_nodelay(true).unwrap();
-                    let shared = Arc::clone(&shared);
+                    let (shared, silenced) = (Arc::clone(&shared), Arc::clone(&silenced));
                     tokio::spawn(async move {
-                        let _ = talk(stream, &shared).await;
+                        let _ = talk(stream, &shared, &silenced).await;
                     });
                 }
             });
@@ -37,7 +40,13 @@ impl Receiver {
         Self {
             address: address.recv().unwrap(),
             latencies,
+            silent,
         }
+    }
+
+    /// From now on the first so many webhooks get no answer.
+    pub fn silence(&self, count: usize) {
+        self.silent.store(count, Ordering::Relaxed);
     }
 
     pub fn take(&self) -> Vec<Duration> {
@@ -49,7 +58,11 @@ impl Receiver {
     }
 }
 
-async fn talk(stream: TcpStream, latencies: &Mutex<Vec<Duration>>) -> std::io::Result<()> {
+async fn talk(
+    stream: TcpStream,
+    latencies: &Mutex<Vec<Duration>>,
+    silent: &AtomicUsize,
+) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let (mut line, mut body) = (String::new(), Vec::new());
     loop {
@@ -58,6 +71,8 @@ async fn talk(stream: TcpStream, latencies: &Mutex<Vec<Duration>>) -> std::io::R
             return Ok(());
         }
         let is_endless = line.contains("/endless");
+        let number = line.split_once("/hook/").map(|(_, rest)| rest.split(' '));
+        let number = number.and_then(|mut rest| rest.next()?.parse::<usize>().ok());
         let mut length = 0;
         loop {
             line.clear();
@@ -79,6 +94,10 @@ async fn talk(stream: TcpStream, latencies: &Mutex<Vec<Duration>>) -> std::io::R
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 stream.write_all(b"x").await?;
             }
+        }
+        if number.is_some_and(|number| number < silent.load(Ordering::Relaxed)) {
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            return Ok(());
         }
         // The id of an event is when it was published.
         let id = std::str::from_utf8(&body[7..]).unwrap();

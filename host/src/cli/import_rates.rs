@@ -1,11 +1,13 @@
 //! `tillgate import-rates`: sends a document of the European Central Bank to a running host, unchanged. The host parses it.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tillgate_engine::rate::RateType;
 
 use super::changes::Changes;
@@ -20,7 +22,7 @@ const MAX_DOCUMENT: u64 = 16 << 20;
 pub(super) struct ImportRates {
     #[command(flatten)]
     options: HostOptions,
-    /// Document of the European Central Bank: eurofxref-daily.xml, eurofxref.csv, or one with more days
+    /// Document of the European Central Bank: eurofxref-daily.xml, eurofxref.csv, one with more days, or a zip file of one
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Business unit at which the rates are set
@@ -32,6 +34,9 @@ pub(super) struct ImportRates {
     /// Set the rates between the quoted currencies too, by way of the euro
     #[arg(long)]
     crosses: bool,
+    /// Set rates that move by more than the tolerance too, instead of leaving them out
+    #[arg(long)]
+    accept_deviation: bool,
     /// Change nothing, and print what the import would change
     #[arg(long)]
     dry_run: bool,
@@ -42,6 +47,14 @@ fn rate_type(name: &str) -> Result<RateType, String> {
 }
 
 impl ImportRates {
+    /// What would become of rates beyond the tolerance.
+    const fn would(&self) -> &'static str {
+        match self.accept_deviation {
+            true => "would be left out without --accept-deviation",
+            false => "would be left out",
+        }
+    }
+
     fn path(&self) -> String {
         let types: Vec<&str> = self.types.iter().map(|it| it.as_str()).collect();
         let mut path = format!(
@@ -49,7 +62,12 @@ impl ImportRates {
             segment(&self.unit),
             types.join(",")
         );
-        for (name, is_set) in [("crosses", self.crosses), ("dryRun", self.dry_run)] {
+        let flags = [
+            ("crosses", self.crosses),
+            ("acceptDeviation", self.accept_deviation),
+            ("dryRun", self.dry_run),
+        ];
+        for (name, is_set) in flags {
             if is_set {
                 path += &format!("&{name}=true");
             }
@@ -58,20 +76,81 @@ impl ImportRates {
     }
 }
 
-pub(super) async fn run(arguments: ImportRates) -> Result<(), String> {
+/// Sends the document; answers whether all of its rates were set, or would be.
+pub(super) async fn run(arguments: ImportRates) -> Result<bool, String> {
     let document = read(&arguments.file)?;
     let session = Session::open(&arguments.options).await?;
     let media_type = DocumentType::detect(&document).media_type();
     let answer = session
         .post(&arguments.path(), media_type, document)
         .await?;
+    let left_out: LeftOut<'_> = serde_json::from_str(&answer.text)
+        .map_err(|cause| format!("the answer is not what an import answers: {cause}"))?;
     if arguments.options.json {
-        return print(&format!("{}\n", answer.text));
+        print(&format!("{}\n", answer.text))?;
+    } else if arguments.dry_run {
+        print(&(dry_run(&answer.text)? + &left_out.summary(arguments.would())))?;
+    } else {
+        print(&(summary(&answer.value) + &left_out.summary("left out")))?;
     }
-    if arguments.dry_run {
-        return print(&dry_run(&answer.text)?);
+    Ok(left_out.deviations.is_empty() || arguments.accept_deviation)
+}
+
+/// The rates that move by more than their tolerance, with their numbers as they stand.
+#[derive(Deserialize)]
+struct LeftOut<'j> {
+    #[serde(borrow, default)]
+    deviations: Vec<Deviation<'j>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Deviation<'j> {
+    #[serde(borrow)]
+    exchange_rate_type: Cow<'j, str>,
+    #[serde(borrow)]
+    currency_id_from: Cow<'j, str>,
+    #[serde(borrow)]
+    currency_id_to: Cow<'j, str>,
+    #[serde(borrow)]
+    old: &'j RawValue,
+    #[serde(borrow)]
+    new: &'j RawValue,
+    #[serde(borrow)]
+    percent: &'j RawValue,
+    #[serde(borrow, default)]
+    hint: Option<Cow<'j, str>>,
+}
+
+impl LeftOut<'_> {
+    /// One line each; nothing without any.
+    fn summary(&self, what: &str) -> String {
+        if self.deviations.is_empty() {
+            return String::new();
+        }
+        let mut summary = format!("{what}, because beyond the tolerance:\n");
+        for Deviation {
+            exchange_rate_type,
+            currency_id_from,
+            currency_id_to,
+            old,
+            new,
+            percent,
+            hint,
+        } in &self.deviations
+        {
+            let hint = match hint.as_deref() {
+                Some("INVERTED") => ", looks inverted",
+                Some("DECIMAL_POINT") => ", looks like a slipped decimal point",
+                _ => "",
+            };
+            let _ = writeln!(
+                summary,
+                "  {exchange_rate_type} 1 {currency_id_to} = {new} {currency_id_from} instead of {old} ({percent} %{hint})"
+            );
+        }
+        summary
     }
-    print(&summary(&answer.value))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
@@ -96,18 +175,24 @@ fn summary(answer: &Value) -> String {
         count("updated"),
         count("unchanged")
     );
-    let stale = answer.get("stale").and_then(Value::as_array);
-    let stale: Vec<&str> = stale
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    if !stale.is_empty() {
-        let _ = writeln!(
-            summary,
-            "kept, but not in this document: {}",
-            stale.join(", ")
-        );
+    if answer.get("older") == Some(&Value::Bool(true)) {
+        summary
+            .push_str("older than rates that are set, which stay: only their history is filled\n");
+    }
+    let filled = count("filledDays");
+    if filled > 0 {
+        let _ = writeln!(summary, "added to the history: {filled} days");
+    }
+    for (member, what) in [
+        ("stale", "kept, but not in this document"),
+        ("skipped", "skipped, unknown or no longer quoted"),
+    ] {
+        let codes = answer.get(member).and_then(Value::as_array);
+        let codes = codes.into_iter().flatten().filter_map(Value::as_str);
+        let codes: Vec<&str> = codes.collect();
+        if !codes.is_empty() {
+            let _ = writeln!(summary, "{what}: {}", codes.join(", "));
+        }
     }
     let _ = writeln!(summary, "correlation id {}", text(answer, "correlationId"));
     summary

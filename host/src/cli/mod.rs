@@ -99,9 +99,14 @@ Examples:
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
     /// Set the rates of a document of the European Central Bank at a business unit, on a running host
-    #[command(after_help = "Examples:
+    #[command(
+        after_help = "Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
+--accept-deviation says that they are meant. Exit code 1: nothing was imported.
+
+Examples:
   tillgate import-rates eurofxref-daily.xml --unit acme-europe --type SALES,PURCHASE
-  tillgate import-rates eurofxref.csv --unit acme-europe --type SALES --crosses --dry-run")]
+  tillgate import-rates eurofxref.csv --unit acme-europe --type SALES --crosses --dry-run"
+    )]
     ImportRates(import_rates::ImportRates),
     /// Print the messages of a topic of a running host as they are published, until Ctrl-C
     #[command(
@@ -169,9 +174,14 @@ const LONG_VERSION: &str = concat!(
     env!("ENGINE_SHA256")
 );
 
-/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments.
+/// The exit code of an import that has left rates out.
+const LEFT_OUT: u8 = 3;
+
+/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 an import that has left
+/// rates out.
 #[must_use]
 pub fn main() -> ExitCode {
+    let mut success = ExitCode::SUCCESS;
     let done = match Cli::parse().command {
         Command::Serve(arguments) => run(serve(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments)),
@@ -182,7 +192,11 @@ pub fn main() -> ExitCode {
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
-        Command::ImportRates(arguments) => run(import_rates::run(arguments)),
+        Command::ImportRates(arguments) => run(import_rates::run(arguments)).map(|is_whole| {
+            if !is_whole {
+                success = ExitCode::from(LEFT_OUT);
+            }
+        }),
         Command::Tail(arguments) => run(tail::run(arguments)),
         Command::Listen(arguments) => run(listen::run(arguments)),
         Command::Completions { shell } => {
@@ -192,7 +206,7 @@ pub fn main() -> ExitCode {
         }
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => success,
         Err(message) => {
             output::tell(&message);
             ExitCode::FAILURE
@@ -200,7 +214,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(command: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+fn run<T>(command: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .on_thread_park(give_back)
         .enable_all()

@@ -115,10 +115,12 @@ impl Conditions {
             Tenant::new(id, own, &self.global)
         });
         // Before one of them can be back, and is to be kept again.
-        for dropped in dropped {
+        for (dropped, _) in &dropped {
             self.app.drop_from_snapshot(&dropped.partition());
         }
         drop(tenants);
+        // What takes long to free is freed once no request waits for the lock.
+        drop(dropped);
         self.keep(&tenant);
         Ok(tenant)
     }

@@ -42,7 +42,7 @@ pub struct Configured {
 }
 
 impl Used {
-    /// Where it was not counted yet: by an earlier version, or since there was nothing.
+    /// Where it was not counted yet: by an earlier version, or since there has never been anything.
     async fn recount(cache: &PartitionCache) -> Result<Self> {
         cache.catch_up().await?;
         let content: &Content = &cache.content();
@@ -113,11 +113,9 @@ impl Conditions {
         let used = used.after(of, sizes);
         self.refuse_beyond_quotas(&used, of, sizes)?;
         change.expect(USED, counted.as_ref());
-        match used == Used::default() {
-            true => change.delete(USED),
-            false => change.put(USED, &used)?,
-        }
-        Ok(())
+        // Also when there is nothing any more: a record that came and went between a recount and its commit would not be
+        // seen by that commit.
+        change.put(USED, &used)
     }
 
     fn refuse_beyond_quotas(

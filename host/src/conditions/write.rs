@@ -181,7 +181,9 @@ impl Conditions {
             change.expect(&target.key, read.as_ref());
             change.put_bytes(&target.key, document.clone());
             change.notify(&target.key);
-            self.publish(&mut change, owner, target, action, Some(document))?;
+            let records = cache.records();
+            self.publish(&mut change, records, owner, target, action, Some(document))
+                .await?;
             let before = etag;
             Ok((change, Put { written, before }))
         };
@@ -213,7 +215,9 @@ impl Conditions {
             change.expect(&target.key, Some(&read));
             change.delete(&target.key);
             change.notify(&target.key);
-            self.publish(&mut change, owner, target, Action::Deleted, None)?;
+            let records = cache.records();
+            self.publish(&mut change, records, owner, target, Action::Deleted, None)
+                .await?;
             Ok((change, etag))
         };
         let before = cache.records().change(plan).await?;
@@ -222,9 +226,10 @@ impl Conditions {
     }
 
     /// Publishes a change of a tenant's document in its own commit.
-    fn publish(
+    async fn publish(
         &self,
         change: &mut Change,
+        records: &Records,
         owner: Owner<'_>,
         target: &Target,
         action: Action,
@@ -240,7 +245,7 @@ impl Conditions {
             id: &target.id,
             document,
         };
-        self.app.outbox.publish(&event, change)
+        self.app.outbox.publish(&event, records, change).await
     }
 
     /// The cache of what an owner writes.

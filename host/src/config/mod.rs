@@ -156,7 +156,9 @@ pub struct Quotas {
     pub business_units: u64,
     pub business_unit_bytes: ByteSize,
     pub exchange_rates: u64,
+    pub rate_passes: usize,
     pub webhooks: usize,
+    pub event_consumers: usize,
     pub events_per_second: u32,
     pub waiting_deliveries: usize,
     pub deliveries_per_target: usize,
@@ -166,6 +168,9 @@ impl Quotas {
     fn check(&self) -> Result<(), &'static str> {
         if self.events_per_second == 0 || self.deliveries_per_target == 0 {
             return Err("events_per_second and deliveries_per_target must be at least 1");
+        }
+        if self.rate_passes == 0 {
+            return Err("rate_passes must be at least 1");
         }
         Ok(())
     }
@@ -195,6 +200,7 @@ pub struct Rates {
     pub max_messages: u64,
     #[serde(with = "duration")]
     pub history_retention: Duration,
+    pub tolerance_percent: u8,
 }
 
 impl Rates {
@@ -207,6 +213,9 @@ impl Rates {
         }
         if self.history_retention.is_zero() {
             return Err("history_retention must be longer than 0s");
+        }
+        if self.tolerance_percent >= 100 {
+            return Err("tolerance_percent must be less than 100");
         }
         Ok(())
     }

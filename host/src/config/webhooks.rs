@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
+use tillgate_engine::signature::standard;
 
 use super::as_text::{duration, durations, text};
 
@@ -74,6 +75,16 @@ impl Webhooks {
         let is_name = |name: &String| name.parse::<HeaderName>().is_ok();
         if self.signature_headers.is_empty() || !self.signature_headers.iter().all(is_name) {
             return Err("signature_headers must name at least one header");
+        }
+        let is_standard = |name: &String| {
+            let mut headers = standard::HEADERS.into_iter();
+            headers.any(|header| name.eq_ignore_ascii_case(header))
+        };
+        if self.signature_headers.iter().any(is_standard) {
+            return Err(
+                "signature_headers must not name webhook-id, webhook-timestamp or webhook-signature: \
+                 each delivery has these of its own",
+            );
         }
         if HeaderValue::from_str(&self.user_agent).is_err() {
             return Err("user_agent must be the value of a header");

@@ -2,8 +2,8 @@
 //!
 //! Read it in this order: [`records`] (typed records, and how they are changed), [`feed`] (how caches stay as fresh as the
 //! store), [`outbox`] (events in the commit of the change that causes them), [`snapshot`] (what a host starts with while
-//! its store is unavailable), `per_tenant` (a bounded map of caches), [`quota`], [`etag`] (versions for callers),
-//! [`encoded`] (texts that many answers share).
+//! its store is unavailable), `per_tenant` (a bounded map of caches), [`tenant`] (what is set for a tenant), [`quota`],
+//! [`etag`] (versions for callers), [`encoded`] (texts that many answers share).
 
 pub mod encoded;
 pub mod etag;
@@ -13,3 +13,4 @@ pub(crate) mod per_tenant;
 pub mod quota;
 pub mod records;
 pub mod snapshot;
+pub mod tenant;

@@ -7,9 +7,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use parking_lot::RwLock;
 
-use super::records::Change;
+use super::records::{Change, Records};
 use crate::error::Result;
 use crate::identity::TenantId;
 
@@ -39,8 +40,10 @@ pub struct Event<'a> {
     pub document: Option<&'a Bytes>,
 }
 
-/// Adds to the commit of an event.
-type Listener = dyn Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync;
+/// Adds to the commit of an event, and may read the tenant's records for that.
+type Listener = dyn for<'a> Fn(&'a Event<'a>, &'a Records, &'a mut Change) -> BoxFuture<'a, Result<()>>
+    + Send
+    + Sync;
 
 /// See the module's documentation.
 #[derive(Default)]
@@ -57,19 +60,32 @@ impl Outbox {
     /// planned again; what it adds is committed once.
     pub fn subscribe(
         &self,
-        listener: impl Fn(&Event<'_>, &mut Change) -> Result<()> + Send + Sync + 'static,
+        listener: impl for<'a> Fn(
+            &'a Event<'a>,
+            &'a Records,
+            &'a mut Change,
+        ) -> BoxFuture<'a, Result<()>>
+        + Send
+        + Sync
+        + 'static,
     ) {
         self.0.write().push(Arc::new(listener));
     }
 
-    /// Lets every listener add to the change that causes an event.
+    /// Lets every listener add to the change of the tenant's records that causes an event.
     ///
     /// # Errors
     /// The error of a listener; the change must not be committed then.
-    pub fn publish(&self, event: &Event<'_>, change: &mut Change) -> Result<()> {
-        let listeners = self.0.read();
-        listeners
-            .iter()
-            .try_for_each(|listener| listener(event, change))
+    pub async fn publish(
+        &self,
+        event: &Event<'_>,
+        records: &Records,
+        change: &mut Change,
+    ) -> Result<()> {
+        let listeners = self.0.read().clone();
+        for listener in &listeners {
+            listener(event, records, change).await?;
+        }
+        Ok(())
     }
 }

@@ -66,12 +66,13 @@ impl<T: TenantCache> PerTenant<T> {
         self.by_id.values().map(|cached| &cached.tenant)
     }
 
-    /// The cache of a tenant; `new` if there is none yet. Answers the tenants that made room for it as well.
+    /// The cache of a tenant; `new` if there is none yet. Answers the tenants that made room for it as well, to be
+    /// dropped once the map is unlocked.
     pub(crate) fn get_or_insert(
         &mut self,
         id: &TenantId,
         new: impl FnOnce() -> Arc<T>,
-    ) -> (Arc<T>, Vec<TenantId>) {
+    ) -> (Arc<T>, Vec<(TenantId, Arc<T>)>) {
         let mut dropped = Vec::new();
         if self.by_id.len() >= self.in_use + 2 * MAX_EMPTY {
             self.drop_empty();
@@ -98,7 +99,7 @@ impl<T: TenantCache> PerTenant<T> {
     }
 
     /// Drops those that were asked for longest ago, a quarter of all that there may be.
-    fn drop_oldest(&mut self) -> Vec<TenantId> {
+    fn drop_oldest(&mut self) -> Vec<(TenantId, Arc<T>)> {
         let idle = self.by_id.iter().filter(|(_, cached)| cached.is_idle());
         let mut idle: Vec<(u64, TenantId)> = idle
             .map(|(id, cached)| (cached.last_used.load(Ordering::Relaxed), id.clone()))
@@ -106,9 +107,11 @@ impl<T: TenantCache> PerTenant<T> {
         idle.sort_unstable_by_key(|(last_used, _)| *last_used);
         let surplus = self.by_id.len().saturating_sub(self.max / 4 * 3);
         let oldest = idle.into_iter().take(surplus).map(|(_, id)| id);
-        let dropped: Vec<TenantId> = oldest.collect();
-        for id in &dropped {
-            self.by_id.remove(id);
+        let mut dropped = Vec::with_capacity(surplus);
+        for id in oldest {
+            if let Some(cached) = self.by_id.remove(&id) {
+                dropped.push((id, cached.tenant));
+            }
         }
         self.in_use = self.by_id.len();
         dropped
@@ -145,7 +148,7 @@ mod tests {
         for number in 1..10_000 {
             let new = || Arc::new(Counted(usize::from(number % 4 == 0)));
             let (_, dropped) = caches.get_or_insert(&id(number), new);
-            assert_eq!(dropped, []);
+            assert!(dropped.is_empty());
         }
         let with_data = caches.all().filter(|tenant| !tenant.is_empty()).count();
         assert_eq!(with_data, 2_499);
@@ -162,7 +165,7 @@ mod tests {
         let mut dropped = Vec::new();
         for number in 1..20_000 {
             let (_, gone) = caches.get_or_insert(&id(number), || Arc::new(Counted(1)));
-            dropped.extend(gone);
+            dropped.extend(gone.into_iter().map(|(id, _)| id));
             assert!(caches.get(&id(1)).is_some(), "{number}");
             assert!(caches.all().len() <= MAX + 2 * MAX_EMPTY + 1);
         }

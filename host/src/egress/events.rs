@@ -13,6 +13,9 @@ use super::{EgressError, failure};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// What a comment with an id begins with, after its colon.
+const CURSOR: &[u8] = b" cursor ";
+
 /// What bounds a stream of events.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamLimits {
@@ -129,7 +132,10 @@ impl Parser {
                     event => return Ok(event),
                 },
                 // A comment is of no event: there may be many of them before an empty line.
-                [b':', ..] => self.size -= line.len(),
+                [b':', comment @ ..] => {
+                    self.size -= line.len();
+                    self.read_comment(comment);
+                }
                 line if is_first => {
                     self.read_line(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line))
                 }
@@ -137,6 +143,16 @@ impl Parser {
             }
         }
         Ok(None)
+    }
+
+    /// A host of this project says in a comment up to where there was nothing to be sent.
+    fn read_comment(&mut self, comment: &[u8]) {
+        let cursor = comment.strip_prefix(CURSOR);
+        if let Some(Ok(cursor)) = cursor.map(std::str::from_utf8)
+            && !cursor.contains('\0')
+        {
+            cursor.clone_into(&mut self.last_id);
+        }
     }
 
     fn read_line(&mut self, line: &[u8]) {
@@ -209,6 +225,13 @@ mod tests {
                 (expected.clone(), "7".to_owned())
             );
         }
+    }
+
+    #[test]
+    fn a_comment_may_say_where_to_go_on() {
+        let text = "data: one\nid: 1\n\n: cursor 2\n:heartbeat\n: cursor\ndata: two\n\n";
+        let expected = vec![event("message", "one", "1"), event("message", "two", "2")];
+        assert_eq!(events([text.as_bytes()]), (expected, "2".to_owned()));
     }
 
     #[test]

@@ -143,6 +143,8 @@ impl Client {
                 .redirect(reqwest::redirect::Policy::none())
                 .no_proxy()
                 .user_agent(USER_AGENT)
+                // `Content-Type`, as existing receivers know it: some compare names with their capitals.
+                .http1_title_case_headers()
                 .dns_resolver(Arc::clone(&resolver))
                 .build()
         });

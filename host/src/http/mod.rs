@@ -7,6 +7,7 @@
 mod connection;
 mod events;
 mod headers;
+mod problem;
 pub mod reply;
 mod route;
 

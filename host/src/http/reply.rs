@@ -1,7 +1,6 @@
 //! Answers: bodies, headers, and the one place where an error becomes a status.
 //!
-//! Errors satisfy RFC 9457 and carry what existing clients of such a platform read: `statusCode`, `error`, and
-//! `message`, an array for 400 and a string otherwise (`platform.md`, "HTTP conventions").
+//! The body of an error is a problem document (`problem.rs`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,11 +12,11 @@ use http::header::{
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use serde_json::json;
-use tillgate_engine::Fault;
+use serde_json::value::RawValue;
 use uuid::Uuid;
 use warp::Reply as _;
 
+use super::problem;
 use crate::data::encoded::{Encoded, MAX_WHOLE, Whole, chunks, gzip};
 use crate::data::etag::Written;
 use crate::data::feed::Staleness;
@@ -33,10 +32,6 @@ pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale")
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
-
-/// The most bytes of a message of an error, and of all messages of an error together. They are sent twice.
-const MAX_MESSAGE: usize = 1 << 10;
-const MAX_MESSAGES: usize = 24 << 10;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -159,9 +154,10 @@ impl Reply {
         let text = error.to_string();
         match error {
             Error::Invalid(faults) => {
-                let messages = bounded(faults);
+                let messages = problem::messages(faults);
                 let text = format!("the request has faults: {}", messages.join("; "));
-                problem(StatusCode::BAD_REQUEST, &text, Some(messages), correlation)
+                let status = StatusCode::BAD_REQUEST;
+                problem(status, &text, Some(messages), None, correlation)
             }
             Error::Unauthenticated(detail) => {
                 Self::problem(StatusCode::UNAUTHORIZED, detail, correlation)
@@ -173,6 +169,10 @@ impl Reply {
             ),
             Error::NotFound(_) => Self::problem(StatusCode::NOT_FOUND, &text, correlation),
             Error::Conflict(_) => Self::problem(StatusCode::CONFLICT, &text, correlation),
+            Error::ConflictList { member, list, .. } => {
+                let more = Some((*member, list.as_ref()));
+                problem(StatusCode::CONFLICT, &text, None, more, correlation)
+            }
             Error::Outdated(_) => {
                 Self::problem(StatusCode::PRECONDITION_FAILED, &text, correlation)
             }
@@ -202,7 +202,7 @@ impl Reply {
     #[must_use]
     pub fn problem(status: StatusCode, detail: &str, correlation: Uuid) -> Self {
         let messages = (status == StatusCode::BAD_REQUEST).then(|| vec![detail.to_owned()]);
-        problem(status, detail, messages, correlation)
+        problem(status, detail, messages, None, correlation)
     }
 
     /// Whether it is large, or without end, so that sending it is for the threads of lower priority.
@@ -332,50 +332,16 @@ pub const fn status_of(written: Written) -> StatusCode {
     }
 }
 
-/// The messages of faults, as many as have room: names of the caller's own may be long.
-fn bounded(faults: &[Fault]) -> Vec<String> {
-    let (mut messages, mut left) = (Vec::new(), MAX_MESSAGES);
-    for (index, fault) in faults.iter().enumerate() {
-        let message = shortened(fault.to_string());
-        // As it is escaped.
-        let size = serde_json::to_string(&message).map_or(usize::MAX, |json| json.len());
-        let Some(rest) = left.checked_sub(size) else {
-            messages.push(format!("{} more are not listed", faults.len() - index));
-            break;
-        };
-        left = rest;
-        messages.push(message);
-    }
-    messages
-}
-
-fn shortened(mut message: String) -> String {
-    if message.len() > MAX_MESSAGE {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
-        message.push('…');
-    }
-    message
-}
-
+/// A problem document; `more` is a member that it has besides.
 fn problem(
     status: StatusCode,
     detail: &str,
     messages: Option<Vec<String>>,
+    more: Option<(&str, &RawValue)>,
     correlation: Uuid,
 ) -> Reply {
-    let phrase = status.canonical_reason().unwrap_or("Error");
-    let message = messages.map_or_else(|| json!(detail), |messages| json!(messages));
-    let body = json!({
-        "type": "about:blank",
-        "title": phrase,
-        "status": status.as_u16(),
-        "detail": detail,
-        "instance": correlation.urn().to_string(),
-        "statusCode": status.as_u16(),
-        "error": phrase,
-        "message": message,
-    });
-    Reply::json(status, body.to_string().into()).with(
+    let body = problem::document(status, detail, messages, more, correlation);
+    Reply::json(status, body).with(
         CONTENT_TYPE,
         HeaderValue::from_static("application/problem+json"),
     )

@@ -74,10 +74,10 @@ impl<'de> Deserialize<'de> for TenantId {
     }
 }
 
-/// What is wrong with an id that is a step of a path ([`is_step`]), for messages.
-pub const STEP_RULE: &str = "must not be . or ..: HTTP clients take these for steps of the path";
+/// What is wrong with an id that is a dot segment of a path ([`is_step`]), for messages.
+pub const STEP_RULE: &str = "must not be . or ..: HTTP clients take these for dot segments";
 
-/// Whether HTTP clients take a text for a step of a path, so that no URL can name what has it as its id.
+/// Whether HTTP clients take a text for a dot segment, so that no URL can name what has it as its id.
 #[must_use]
 pub fn is_step(text: &str) -> bool {
     matches!(text, "." | "..")

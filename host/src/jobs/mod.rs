@@ -2,7 +2,7 @@
 //!
 //! A queue is registered by its name and knows no feature; what a job means is known to its handler. The runner finds the
 //! partitions that have due jobs by the store's hints, and by a scan in case a hint was lost. It serves partitions round
-//! robin and runs a bounded number of jobs at once. A claimed job has a lease: the handler settles the job in the commit
+//! robin and runs a bounded number of jobs at once; one that mostly waits may give its slot to another ([`Yielding`]). A claimed job has a lease: the handler settles the job in the commit
 //! that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
 //! back, so that two hosts never work on one job. A job that takes longer is done in steps ([`Work::continue_at`]). A job
 //! that fails is tried again with growing pauses and never blocks the others; after [`Queue::max_attempts`] it becomes a
@@ -24,7 +24,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use self::attempt::{Attempts, Counters};
-pub use self::queue::{CLOCK_SKEW, DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Scope, Work};
+pub use self::queue::{
+    CLOCK_SKEW, DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Scope, Work, Yielding,
+};
 use self::worker::{Command, Worker};
 use crate::clock::Clock;
 use crate::error::Result;

@@ -26,10 +26,23 @@ pub struct Queue {
     pub concurrency: usize,
     /// How many of these may be of one partition.
     pub per_partition: usize,
+    /// Whether jobs that take long give their slots to others.
+    pub yielding: Option<Yielding>,
     /// How long a job may take, together with handing it back.
     pub lease: Duration,
     /// How often a job is tried before it becomes a dead letter.
     pub max_attempts: u32,
+}
+
+/// Jobs that mostly wait, such as for an answer: after a while one gives its slot to another job, and goes on without.
+#[derive(Clone, Copy, Debug)]
+pub struct Yielding {
+    /// How long a job holds its slot.
+    pub after: Duration,
+    /// How many jobs may go on without one on this host; others keep theirs.
+    pub concurrency: usize,
+    /// How many of these may be of one partition.
+    pub per_partition: usize,
 }
 
 /// The partitions that may have jobs on a queue.
@@ -42,7 +55,8 @@ pub enum Scope {
 }
 
 impl Queue {
-    /// A queue with the usual bounds: 8 jobs at once, half of them of one partition, 30 s for a job, 20 attempts.
+    /// A queue with the usual bounds: 8 jobs at once, half of them of one partition, slots until they end, 30 s for a job,
+    /// 20 attempts.
     #[must_use]
     pub const fn new(name: &'static str, scope: Scope) -> Self {
         Self {
@@ -50,6 +64,7 @@ impl Queue {
             scope,
             concurrency: 8,
             per_partition: 4,
+            yielding: None,
             lease: Duration::from_secs(30),
             max_attempts: 20,
         }

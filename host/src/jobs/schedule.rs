@@ -1,11 +1,13 @@
 //! Which partition's jobs are claimed next: the due times and limits of one queue. Pure.
 //!
 //! Partitions are served round robin, and none may use more than its share of the queue's slots, so that a tenant with many
-//! or slow jobs does not delay the others.
+//! or slow jobs does not delay the others. A job that mostly waits gives its slot to another after a while.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+use super::queue::Queue;
 use crate::clock::Timestamp;
+use crate::load::budget::Limit;
 use crate::store::Partition;
 
 /// The most jobs of one partition that are claimed at once, before the next partition is served.
@@ -14,8 +16,9 @@ const MAX_CLAIM: usize = 16;
 /// The partitions of a queue that may have due jobs now or later, and the jobs that run.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    concurrency: usize,
-    per_partition: usize,
+    slots: Limit,
+    /// How many jobs may go on without a slot.
+    yielded: Limit,
     /// Partitions that may have due jobs, in the order in which they are served.
     ready: VecDeque<Partition>,
     /// The same, as a set.
@@ -25,22 +28,36 @@ pub(super) struct Schedule {
     /// When the next job of a partition is due.
     timers: BTreeSet<(Timestamp, Partition)>,
     timer_of: HashMap<Partition, Timestamp>,
-    running: HashMap<Partition, usize>,
-    running_total: usize,
+    running: HashMap<Partition, Running>,
+    all: Running,
+}
+
+/// Jobs that run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Running {
+    with_slot: usize,
+    without: usize,
 }
 
 impl Schedule {
-    pub(super) fn new(concurrency: usize, per_partition: usize) -> Self {
+    pub(super) fn new(queue: &Queue) -> Self {
+        let yielded = queue.yielding.map(|yielding| Limit {
+            all: yielding.concurrency,
+            each: yielding.per_partition,
+        });
         Self {
-            concurrency: concurrency.max(1),
-            per_partition: per_partition.max(1),
+            slots: Limit {
+                all: queue.concurrency.max(1),
+                each: queue.per_partition.max(1),
+            },
+            yielded: yielded.unwrap_or(Limit { all: 0, each: 0 }),
             ready: VecDeque::new(),
             is_ready: HashSet::new(),
             waiting: HashMap::new(),
             timers: BTreeSet::new(),
             timer_of: HashMap::new(),
             running: HashMap::new(),
-            running_total: 0,
+            all: Running::default(),
         }
     }
 
@@ -74,15 +91,15 @@ impl Schedule {
             self.timer_of.remove(&partition);
             self.mark_ready(partition);
         }
-        let free = self.concurrency.saturating_sub(self.running_total);
+        let free = self.slots.all.saturating_sub(self.all.with_slot);
         if free == 0 {
             return None;
         }
-        // A partition that has used up its share is ready again when one of its jobs has ended.
+        // A partition that has used up its share is ready again when one of its jobs has given up its slot.
         while let Some(partition) = self.ready.pop_front() {
             self.is_ready.remove(&partition);
-            let running = self.running.get(&partition).copied().unwrap_or(0);
-            let share = self.per_partition.saturating_sub(running);
+            let running = self.running.get(&partition).copied().unwrap_or_default();
+            let share = self.slots.each.saturating_sub(running.with_slot);
             if share > 0 {
                 return Some((partition, free.min(share).min(MAX_CLAIM)));
             }
@@ -101,8 +118,9 @@ impl Schedule {
         now: Timestamp,
     ) {
         if jobs > 0 {
-            *self.running.entry(partition.clone()).or_insert(0) += jobs;
-            self.running_total += jobs;
+            let running = self.running.entry(partition.clone()).or_default();
+            running.with_slot += jobs;
+            self.all.with_slot += jobs;
         }
         if jobs >= max {
             self.waiting.entry(partition.clone()).or_insert(now);
@@ -115,15 +133,40 @@ impl Schedule {
         }
     }
 
+    /// A job of a partition gives its slot to others and goes on without; answers whether it may.
+    pub(super) fn yield_slot(&mut self, partition: &Partition) -> bool {
+        let Some(running) = self.running.get_mut(partition) else {
+            return false;
+        };
+        let may = self.all.without < self.yielded.all && running.without < self.yielded.each;
+        if may {
+            for running in [running, &mut self.all] {
+                running.with_slot = running.with_slot.saturating_sub(1);
+                running.without += 1;
+            }
+            self.slot_is_free(partition);
+        }
+        may
+    }
+
     /// A job of a partition has ended.
-    pub(super) fn ended(&mut self, partition: &Partition) {
-        self.running_total = self.running_total.saturating_sub(1);
+    pub(super) fn ended(&mut self, partition: &Partition, has_yielded: bool) {
         if let Some(running) = self.running.get_mut(partition) {
-            *running -= 1;
-            if *running == 0 {
+            for running in [&mut *running, &mut self.all] {
+                let count = match has_yielded {
+                    true => &mut running.without,
+                    false => &mut running.with_slot,
+                };
+                *count = count.saturating_sub(1);
+            }
+            if running.jobs() == 0 {
                 self.running.remove(partition);
             }
         }
+        self.slot_is_free(partition);
+    }
+
+    fn slot_is_free(&mut self, partition: &Partition) {
         if self.waiting.contains_key(partition) {
             self.mark_ready(partition.clone());
         }
@@ -136,6 +179,12 @@ impl Schedule {
 
     /// Whether no job runs and no partition is ready.
     pub(super) fn is_idle(&self) -> bool {
-        self.running_total == 0 && self.ready.is_empty()
+        self.all.jobs() == 0 && self.ready.is_empty()
+    }
+}
+
+impl Running {
+    const fn jobs(self) -> usize {
+        self.with_slot + self.without
     }
 }

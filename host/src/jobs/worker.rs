@@ -1,11 +1,11 @@
 //! The task of one queue: finds due jobs, starts them within its bounds, and stops in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::attempt::{Attempts, STORE_PAUSE};
 use super::queue::{Scope, Work};
@@ -72,7 +72,9 @@ pub(super) struct Worker {
     hints: QueueHints,
     running: JoinSet<()>,
     /// The job of each running task.
-    claimed: HashMap<tokio::task::Id, Work>,
+    claimed: HashMap<tokio::task::Id, Claimed>,
+    /// The tasks that hold a slot, and until when, if jobs give theirs to others.
+    yields: VecDeque<(Instant, tokio::task::Id)>,
     commands: mpsc::UnboundedReceiver<Command>,
     waiting_for_idle: Vec<oneshot::Sender<()>>,
     /// Whether the store has failed since it last answered.
@@ -81,15 +83,23 @@ pub(super) struct Worker {
     last_empty_claim: Option<Instant>,
 }
 
+/// A job that runs.
+struct Claimed {
+    work: Work,
+    /// Whether it has given its slot to others.
+    has_yielded: bool,
+}
+
 impl Worker {
     pub(super) fn new(attempts: Attempts, commands: mpsc::UnboundedReceiver<Command>) -> Self {
         let queue = &attempts.queue;
         Self {
             hints: QueueHints::new(attempts.store.as_ref(), &queue.scope),
-            schedule: Schedule::new(queue.concurrency, queue.per_partition),
+            schedule: Schedule::new(queue),
             attempts,
             running: JoinSet::new(),
             claimed: HashMap::new(),
+            yields: VecDeque::new(),
             commands,
             waiting_for_idle: Vec::new(),
             store_fails: false,
@@ -111,6 +121,7 @@ impl Worker {
             self.publish_status();
             let timer = tokio::time::sleep(self.timer());
             let collect = self.collect_time();
+            let next_yield = self.next_yield();
             tokio::select! {
                 ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
                     // All jobs that have ended by now, so that one claim fills their slots.
@@ -126,6 +137,7 @@ impl Worker {
                     Some(command) => if self.execute(command).await { return },
                     None => return,
                 },
+                () = sleep_until(next_yield.unwrap_or_else(Instant::now)), if next_yield.is_some() => self.yield_slots(),
                 _ = scan.tick() => self.mark_ready(ChangedPartitions::All).await,
                 () = timer => {}
             }
@@ -153,6 +165,27 @@ impl Worker {
         let now = self.attempts.clock.now();
         let next = self.schedule.next_timer();
         next.map_or(MAX_TIMER, |at| at.since(now).min(MAX_TIMER))
+    }
+
+    /// When the next job gives its slot to others.
+    fn next_yield(&mut self) -> Option<Instant> {
+        while let Some((until, id)) = self.yields.front() {
+            if self.claimed.contains_key(id) {
+                return Some(*until);
+            }
+            self.yields.pop_front();
+        }
+        None
+    }
+
+    /// Has the jobs give up their slots that have held them long enough.
+    fn yield_slots(&mut self) {
+        let now = Instant::now();
+        while let Some((_, id)) = self.yields.pop_front_if(|(until, _)| *until <= now) {
+            if let Some(claimed) = self.claimed.get_mut(&id) {
+                claimed.has_yielded = self.schedule.yield_slot(&claimed.work.partition);
+            }
+        }
     }
 
     /// How much longer hints are collected.
@@ -227,7 +260,13 @@ impl Worker {
                     job,
                 };
                 let task = self.running.spawn(self.attempts.clone().run(work.clone()));
-                self.claimed.insert(task.id(), work);
+                if let Some(yielding) = self.attempts.queue.yielding {
+                    let until = Instant::now() + yielding.after;
+                    self.yields.push_back((until, task.id()));
+                }
+                let has_yielded = false;
+                self.claimed
+                    .insert(task.id(), Claimed { work, has_yielded });
             }
         }
         if self.schedule.is_idle() {
@@ -252,10 +291,10 @@ impl Worker {
             Ok((id, ())) => (id, None),
             Err(cause) => (cause.id(), Some(cause.to_string())),
         };
-        let Some(work) = self.claimed.remove(&id) else {
+        let Some(Claimed { work, has_yielded }) = self.claimed.remove(&id) else {
             return;
         };
-        self.schedule.ended(&work.partition);
+        self.schedule.ended(&work.partition, has_yielded);
         if !self.waiting_for_idle.is_empty() {
             // The next step of the job may be due already, before its hint arrives.
             self.schedule.mark_ready(work.partition.clone());
@@ -273,8 +312,8 @@ impl Worker {
         }
         self.running.abort_all();
         while self.running.join_next().await.is_some() {}
-        for work in self.claimed.values() {
-            self.attempts.hand_back(work, Duration::ZERO).await;
+        for claimed in self.claimed.values() {
+            self.attempts.hand_back(&claimed.work, Duration::ZERO).await;
         }
     }
 

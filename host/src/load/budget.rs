@@ -88,6 +88,11 @@ impl<K: Clone + Eq + Hash> Budget<K> {
         self.limit
     }
 
+    /// How much is taken in all.
+    pub(crate) fn reserved(&self) -> usize {
+        self.lock().all
+    }
+
     /// How much a key has.
     pub(crate) fn reserved_by(&self, key: &K) -> usize {
         self.lock().by_key.get(key).copied().unwrap_or_default()

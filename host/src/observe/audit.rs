@@ -32,6 +32,7 @@ pub struct Line {
     pub receiver: Option<String>,
     pub filter: Option<String>,
     pub reason: Option<&'static str>,
+    pub accepted_deviations: Option<usize>,
     /// The version before the change; `None` where there was nothing.
     pub before: Option<Etag>,
     /// The version after it; `None` where nothing is left.
@@ -94,6 +95,7 @@ impl Line {
             receiver = self.receiver.as_deref(),
             filter = self.filter.as_deref(),
             reason = self.reason,
+            accepted_deviations = self.accepted_deviations,
             before = self.before.as_ref().map(etag::digest),
             after = self.after.as_ref().map(etag::digest),
             by = origin.by,

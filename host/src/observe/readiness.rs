@@ -99,6 +99,15 @@ pub struct Found {
     pub why: Option<&'static str>,
 }
 
+/// What does not work as it should, and keeps no host from deciding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Of how many.
+    pub count: usize,
+    /// What it is, in words that tell nothing of the inside.
+    pub why: &'static str,
+}
+
 /// The answer of `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -109,6 +118,9 @@ pub struct Report {
     pub since: Timestamp,
     /// What each check has found.
     pub checks: BTreeMap<&'static str, Found>,
+    /// What does not work as it should besides: it changes no status.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub warnings: BTreeMap<&'static str, Warning>,
 }
 
 fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
@@ -118,6 +130,9 @@ fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
 /// How a part is that does not work as it should, and why, in words that tell nothing of the inside.
 type Check = Box<dyn Fn() -> Option<(State, &'static str)> + Send + Sync>;
 
+/// What there is to warn of at a time.
+type Warns = Box<dyn Fn(Timestamp) -> Option<Warning> + Send + Sync>;
+
 /// How old memory is that decisions rest on.
 type Age = Box<dyn Fn(Timestamp) -> Duration + Send + Sync>;
 
@@ -126,6 +141,7 @@ pub struct Readiness {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     checks: Mutex<Vec<(&'static str, Check)>>,
+    warnings: Mutex<Vec<(&'static str, Warns)>>,
     /// What decisions rest on, and how old that may be.
     memories: Mutex<Vec<(Duration, Age)>>,
     last: Mutex<Report>,
@@ -147,6 +163,7 @@ impl Readiness {
             status: Status::Ready,
             since: clock.now(),
             checks: BTreeMap::new(),
+            warnings: BTreeMap::new(),
         };
         // A host that starts with a snapshot has said why.
         if let Some(since) = store.snapshot_of() {
@@ -160,6 +177,7 @@ impl Readiness {
             store,
             clock,
             checks: Mutex::default(),
+            warnings: Mutex::default(),
             memories: Mutex::default(),
             last: Mutex::new(last),
         })
@@ -172,6 +190,15 @@ impl Readiness {
         check: impl Fn() -> Option<(State, &'static str)> + Send + Sync + 'static,
     ) {
         lock(&self.checks).push((part, Box::new(check)));
+    }
+
+    /// Warns of something that keeps no host from deciding.
+    pub fn warn(
+        &self,
+        of: &'static str,
+        warns: impl Fn(Timestamp) -> Option<Warning> + Send + Sync + 'static,
+    ) {
+        lock(&self.warnings).push((of, Box::new(warns)));
     }
 
     /// Decisions rest on this memory, which may be `max_stale` old while the store is unavailable.
@@ -222,10 +249,17 @@ impl Readiness {
                 now
             },
             checks,
+            warnings: self.warnings(now),
         };
         log(&last, &report, cause.as_deref(), now);
         *last = report.clone();
         report
+    }
+
+    fn warnings(&self, now: Timestamp) -> BTreeMap<&'static str, Warning> {
+        let warnings = lock(&self.warnings);
+        let found = warnings.iter().map(|(of, warns)| Some((*of, warns(now)?)));
+        found.flatten().collect()
     }
 
     /// How the store is, whether memory is young enough to decide from meanwhile, and the cause for the operator.

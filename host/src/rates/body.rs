@@ -9,7 +9,7 @@ use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, R
 use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
 use super::units::set_rates::NewRate;
-use super::units::unit::{ID_RULE, PairMarkup, UnitId, UnitSettings, UnitType};
+use super::units::unit::{ID_RULE, PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 use crate::body::{self, optional, or_fault, parsed, read, required, tenant};
 use crate::error::Result;
 use crate::identity::TenantId;
@@ -17,13 +17,13 @@ use crate::identity::TenantId;
 /// The most characters of a unit's name.
 const MAX_NAME: usize = 256;
 
-/// The most markups of single pairs.
-const MAX_MARKUPS: usize = 1_000;
+/// The most markups of single pairs, and as many tolerances.
+const MAX_PAIRS: usize = 1_000;
 
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
 
-/// Reads `{ type, parentId?, name?, markupPercentage?, markups? }`.
+/// Reads `{ type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances? }`.
 pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
     read(body, |root, faults| {
         let unit_type = required(root, "type", faults, |node, faults| {
@@ -50,51 +50,82 @@ pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
         let name = optional(root, "name", faults, |node, faults| {
             body::name(node, faults, MAX_NAME)
         });
-        let markup = optional(root, "markupPercentage", faults, |node, faults| {
-            number(node, faults, Percentage::parse)
+        let markup = optional(root, "markupPercentage", faults, percentage);
+        let markups = optional(root, "markups", faults, |list, faults| {
+            pairs(list, &MARKUPS, faults)
         });
-        let markups = optional(root, "markups", faults, pair_markups);
+        let tolerance = optional(root, "tolerancePercentage", faults, percentage);
+        let tolerances = optional(root, "tolerances", faults, |list, faults| {
+            pairs(list, &TOLERANCES, faults)
+        });
         Some(UnitSettings {
             unit_type: unit_type?,
             parent_id: parent?,
             name: name?,
-            markup_percentage: markup?.map(|markup| markup.value().to_string()),
+            markup_percentage: markup?,
             markups: markups?.unwrap_or_default(),
+            tolerance_percentage: tolerance?,
+            tolerances: tolerances?.unwrap_or_default(),
         })
     })
 }
 
-fn pair_markups(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<PairMarkup>> {
+/// A list of percentages of single pairs: the member that has the percentage, its messages, and what an entry becomes.
+struct PairList<T> {
+    member: &'static str,
+    too_many: &'static str,
+    duplicate: &'static str,
+    entry: fn(RateKey, String) -> T,
+}
+
+const MARKUPS: PairList<PairMarkup> = PairList {
+    member: "markupPercentage",
+    too_many: "must have at most 1,000 markups",
+    duplicate: "is a duplicate: a pair has one markup for both directions",
+    entry: |key, markup_percentage| PairMarkup {
+        key,
+        markup_percentage,
+    },
+};
+
+const TOLERANCES: PairList<PairTolerance> = PairList {
+    member: "tolerancePercentage",
+    too_many: "must have at most 1,000 tolerances",
+    duplicate: "is a duplicate: a pair has one tolerance for both directions",
+    entry: |key, tolerance_percentage| PairTolerance {
+        key,
+        tolerance_percentage,
+    },
+};
+
+fn pairs<T>(list: Node<'_, '_>, kind: &PairList<T>, faults: &mut Faults) -> Option<Vec<T>> {
     let list = faults.array(list)?;
-    if list.children().count() > MAX_MARKUPS {
-        faults.add(list, "must have at most 1,000 markups");
+    if list.children().count() > MAX_PAIRS {
+        faults.add(list, kind.too_many);
         return None;
     }
     let mut seen = BTreeSet::new();
-    let mut markups = Vec::new();
+    let mut entries = Vec::new();
     for node in list.children() {
         let Some(node) = faults.object(node) else {
             continue;
         };
         let key = rate_key(node, faults);
-        let markup = required_number(node, "markupPercentage", Percentage::parse, faults);
+        let value = required(node, kind.member, faults, percentage);
         let Some(key) = key else { continue };
-        // Unordered: one markup for both directions.
+        // Unordered: one entry for both directions.
         if !seen.insert(key.min(key.opposite())) {
-            faults.add(
-                node,
-                "is a duplicate: a pair has one markup for both directions",
-            );
+            faults.add(node, kind.duplicate);
         }
-        if let Some(markup) = markup {
-            let markup_percentage = markup.value().to_string();
-            markups.push(PairMarkup {
-                key,
-                markup_percentage,
-            });
-        }
+        entries.extend(value.map(|value| (kind.entry)(key, value)));
     }
-    Some(markups)
+    Some(entries)
+}
+
+/// A percentage, as the engine writes it: 0 to less than 100.
+fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let percentage = number(node, faults, Percentage::parse)?;
+    Some(percentage.value().to_string())
 }
 
 /// Reads `{ rateValue }`.

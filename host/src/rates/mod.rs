@@ -33,18 +33,23 @@ pub use self::change::dry_run::DryRun;
 pub use self::change::edit::Edited;
 use self::change::edit::Edits;
 pub use self::change::editor::Editor;
+pub use self::change::guard::Deviation;
+use self::change::passes::{self, Passes};
 use self::change::plan::{self, Bulk, RateCounts};
 use self::change::{fan_out, page, progress};
+use self::reference::ages::{self, Ages};
 pub use self::reference::import::{Import, Imported};
 use self::reference::{import, schedule};
 use self::topic::{Cursor, Filter, Hubs, Item};
 use self::units::reading::{ReadCache, Reading};
+use self::units::reference_dates;
 use self::units::set_rates::NewRate;
-pub use self::units::unit::{PairMarkup, UnitId, UnitSettings, UnitType};
+pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 pub use self::units::usage::RatesUsage;
 use self::units::usage::{Counts, Quotas};
 use crate::app::App;
 use crate::data::etag::{Preconditions, Written};
+use crate::data::quota::Usage;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -55,6 +60,7 @@ use crate::jobs::{Queue, Scope, Work};
 pub struct Rates {
     app: Arc<App>,
     hubs: Hubs,
+    passes: Passes,
     read_cache: ReadCache,
 }
 
@@ -78,15 +84,22 @@ impl Rates {
         register(app, retention, retention::run);
         let schedule = Queue::new(schedule::QUEUE, Scope::AllPartitions);
         register(app, schedule, schedule::run);
+        let dates = Queue::new(reference_dates::QUEUE, Scope::AllPartitions);
+        let ages = Ages::start(app);
+        register(app, dates, move |app, work| {
+            ages::run(app, Arc::clone(&ages), work)
+        });
         schedule::start(app).await?;
         Ok(Self {
             app: Arc::clone(app),
             hubs: Hubs::default(),
+            passes: Passes::new(),
             read_cache: ReadCache::new()?,
         })
     }
 
-    /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups? }`.
+    /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?,
+    /// tolerancePercentage?, tolerances? }`.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it cannot stand there; [`Error::Outdated`] when a precondition does not hold;
@@ -130,7 +143,8 @@ impl Rates {
     /// createdBy?, lastModified?, reference? }`.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`], [`Error::Unavailable`].
+    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::ConflictList`] when it would move by more than it may,
+    /// [`Error::Outdated`], [`Error::Unavailable`].
     pub async fn put_rate(
         &self,
         editor: Editor<'_>,
@@ -172,8 +186,8 @@ impl Rates {
     /// Sets and deletes many rates of a unit at once.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Invalid`] with every rate that cannot be set, [`Error::Outdated`],
-    /// [`Error::Unavailable`].
+    /// [`Error::NotFound`], [`Error::Invalid`] with every rate that cannot be set, [`Error::ConflictList`] with those that
+    /// would move by more than they may, [`Error::Outdated`], [`Error::Unavailable`].
     async fn change_rates(
         &self,
         editor: Editor<'_>,
@@ -209,8 +223,8 @@ impl Rates {
     ) -> Result<impl Stream<Item = Item> + Send + use<>> {
         Ok(match tenant {
             Some(tenant) => {
-                let records = self.records(tenant);
-                let messages = topic::follow(&self.hubs, records, tenant, filter, after);
+                let store = (self.records(tenant), Arc::clone(&self.app.clock));
+                let messages = topic::follow(&self.hubs, store, tenant, filter, after);
                 Either::Left(messages.await?)
             }
             None => {
@@ -226,8 +240,11 @@ impl Rates {
     /// # Errors
     /// [`Error::Unavailable`].
     pub async fn usage(&self, tenant: &TenantId) -> Result<RatesUsage> {
-        let counts = Counts::read(&self.records(tenant)).await?;
-        Ok(counts.usage(&Quotas::of(&self.app.config)))
+        let (records, config) = (self.records(tenant), &self.app.config);
+        let passes = passes::count(&records).await?;
+        let passes = Usage::of(passes, config.quotas.rate_passes);
+        let counts = Counts::read(&records).await?;
+        Ok(counts.usage(&Quotas::of(config), passes))
     }
 
     /// Reading what a tenant has.
@@ -247,6 +264,7 @@ impl Rates {
         Edits {
             app: &self.app,
             records: self.records(editor.tenant),
+            passes: &self.passes,
             editor,
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::change::progress::{CHANGES, Progress};
 use super::shop::history::{HISTORY, time_of};
+use super::shop::quotes::{self, QUOTES};
 use super::shop::used_record::SHARED;
 use super::topic::{SHARED_LISTS, TOPIC};
 use super::units::unit::{Unit, units_prefix};
@@ -55,6 +56,7 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
         Ok(time_of(key).is_some_and(|at| at < history))
     })
     .await?;
+    remove(&records, QUOTES, |key, _| Ok(quotes::is_old(key, history))).await?;
     remove_unused(&records).await?;
     let mut change = Change::default();
     if will_anything_be_old(&records).await? {
@@ -71,7 +73,7 @@ async fn will_anything_be_old(records: &Records) -> Result<bool> {
     let (store, partition) = (records.store(), records.partition());
     let log = store.read(partition, TOPIC, Position::default(), 0).await?;
     let mut is_any = log.trimmed < log.last;
-    for prefix in [CHANGES, HISTORY] {
+    for prefix in [CHANGES, HISTORY, QUOTES] {
         is_any = is_any || !records.scan(prefix, None, 1).await?.entries.is_empty();
     }
     Ok(is_any)

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tillgate_engine::json::{Faults, Node};
+use tillgate_engine::rate::Percentage;
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewStatement, NewTemplate, Registration};
 use crate::body::{self, or_fault, parsed, read, required, text_that};
+use crate::data::tenant::TenantSettings;
 use crate::error::{Error, Result};
 use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
 
@@ -76,7 +78,7 @@ pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
 }
 
 fn lifetime(text: &str) -> Option<Duration> {
-    let lifetime = humantime::parse_duration(text).ok()?;
+    let lifetime = body::parse_duration(text)?;
     (!lifetime.is_zero() && lifetime <= statement::MAX_LIFETIME).then_some(lifetime)
 }
 
@@ -181,12 +183,27 @@ fn permissions(node: Node<'_, '_>, faults: &mut Faults) -> Option<BTreeSet<Strin
     Some(names.collect())
 }
 
-/// Reads `{ name? }`, or nothing.
-pub(super) fn tenant(body: &[u8]) -> Result<Option<String>> {
+/// Reads `{ name?, rateTolerancePercent? }`, or nothing.
+pub(super) fn tenant(body: &[u8]) -> Result<TenantSettings> {
     if body.is_empty() {
-        return Ok(None);
+        return Ok(TenantSettings::default());
     }
-    read(body, |root, faults| optional(root, "name", faults, title))
+    read(body, |root, faults| {
+        let name = optional(root, "name", faults, title);
+        let tolerance = optional(root, "rateTolerancePercent", faults, percentage);
+        Some(TenantSettings {
+            name: name?,
+            rate_tolerance_percent: tolerance?,
+        })
+    })
+}
+
+/// A percentage, as the engine writes it: 0 to less than 100.
+fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let text = or_fault(faults, node, node.number(), "must be a number")?;
+    let percentage = Percentage::parse(&text);
+    let percentage = percentage.map_err(|invalid| faults.add(node, invalid.as_str()));
+    Some(percentage.ok()?.value().to_string())
 }
 
 fn software(root: Node<'_, '_>, faults: &mut Faults) -> Option<Software> {
@@ -230,8 +247,7 @@ fn optional<'d, 'a, T>(
 
 /// Reads how long a replaced secret stays valid, such as `0s`, `24h` or `2 days`.
 pub(super) fn overlap(text: &str) -> Result<Duration> {
-    let overlap = humantime::parse_duration(text).ok();
-    let overlap = overlap.filter(|overlap| *overlap <= MAX_OVERLAP);
+    let overlap = body::parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
     let rule = "must be a duration such as 0s, 30m, 24h or 2 days, at most 30 days";
     overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
 }

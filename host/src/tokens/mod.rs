@@ -78,6 +78,7 @@ use crate::data::feed::{Subscriber, keep_fresh};
 use crate::data::quota::Usage;
 use crate::data::records::Records;
 use crate::data::snapshot::Contents;
+use crate::data::tenant::PARTITION;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::keys::{KeyState, Keys, PublicDocument, RingConfig, Schedule, StoredKeys};
@@ -87,7 +88,6 @@ use crate::observe::metrics::{AGE_OF_MEMORY, MemoryUse, Sample};
 use crate::observe::readiness::State;
 use crate::store::Partition;
 
-const PARTITION: &str = "iam";
 const PEPPER: &str = "pepper";
 const CLIENT: &str = "client/";
 const ROLE: &str = "role/";

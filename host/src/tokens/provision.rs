@@ -5,10 +5,10 @@ use std::io;
 use super::client::{Client, Credentials, Status, random_secret};
 use super::client_id::{self, Claims, Software};
 use super::counts::{self, Counts};
-use super::tenants::{self, StoredTenant};
 use super::{Tokens, client_key, clients};
 use crate::data::feed::Subscriber;
 use crate::data::records::{Change, Versioned};
+use crate::data::tenant::{self, StoredTenant};
 use crate::error::{Error, Result};
 use crate::identity::{OPERATOR, TenantId};
 
@@ -29,7 +29,7 @@ impl Tokens {
         &self,
         save: impl Fn(&Credentials) -> io::Result<()>,
     ) -> Result<bool> {
-        let key = tenants::key(&self.platform);
+        let key = tenant::key(&self.platform);
         if self.records.get::<StoredTenant>(&key).await?.is_some() {
             return Ok(false);
         }
@@ -52,7 +52,7 @@ impl Tokens {
         &self,
         save: impl Fn(&Credentials) -> io::Result<()>,
     ) -> Result<Credentials> {
-        let key = tenants::key(&self.platform);
+        let key = tenant::key(&self.platform);
         if self.records.get::<StoredTenant>(&key).await?.is_none() {
             let detail =
                 "this store has never had an operator: the first `tillgate serve` on it makes one";
@@ -133,7 +133,7 @@ impl Tokens {
     /// Stores a client that is authorized already, unless it exists or, with `new_tenant`, its tenant does;
     /// answers whether it did.
     async fn put_authorized(&self, client: &Client, new_tenant: bool) -> Result<bool> {
-        let tenant_key = tenants::key(&client.tenant);
+        let tenant_key = tenant::key(&client.tenant);
         let key = client_key(&client.id);
         let plan = async || {
             let mut change = Change::default();
@@ -145,7 +145,7 @@ impl Tokens {
             change.expect::<Client>(&key, None);
             change.expect(&tenant_key, tenant.as_ref());
             if tenant.is_none() {
-                change.put(&tenant_key, &StoredTenant::new(None, client.registered))?;
+                change.put(&tenant_key, &StoredTenant::new(client.registered))?;
             }
             // Quotas do not apply to the operator.
             let tenant = Some(&client.tenant);

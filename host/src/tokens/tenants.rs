@@ -1,33 +1,14 @@
 //! Tenants. A client registers for a tenant that an operator has created.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::Tokens;
-use crate::clock::Timestamp;
 use crate::data::etag::{self, Preconditions, Written};
 use crate::data::records::{Change, Records, Versioned};
+use crate::data::tenant::{StoredTenant, TENANT, TenantSettings, key};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, Permission, TenantId};
-
-const TENANT: &str = "tenant/";
-
-/// The key of a tenant.
-pub(super) fn key(tenant: &TenantId) -> String {
-    format!("{TENANT}{tenant}")
-}
-
-/// A tenant as it is stored.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct StoredTenant {
-    name: Option<String>,
-    created: Timestamp,
-}
-
-impl StoredTenant {
-    pub(super) const fn new(name: Option<String>, created: Timestamp) -> Self {
-        Self { name, created }
-    }
-}
 
 /// Plans to expect a tenant.
 ///
@@ -53,29 +34,35 @@ pub struct Tenant {
     tenant_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// A number with the digits that it was written with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_tolerance_percent: Option<Box<RawValue>>,
     created_at: String,
 }
 
 impl Tenant {
-    fn new(id: String, stored: StoredTenant) -> Self {
+    fn new(id: String, stored: StoredTenant) -> Result<Self> {
         let created_at = stored.created.to_millis_text();
-        Self {
+        let tolerance = stored.settings.rate_tolerance_percent;
+        let tolerance = tolerance.map(RawValue::from_string).transpose();
+        Ok(Self {
             tenant_id: id,
-            name: stored.name,
+            name: stored.settings.name,
+            rate_tolerance_percent: tolerance.map_err(|cause| Error::Bug(cause.to_string()))?,
             created_at,
-        }
+        })
     }
 }
 
 impl Tokens {
-    /// Creates a tenant, or renames it.
+    /// Creates a tenant, or has these settings replace its own.
     ///
     /// # Errors
     /// [`Error::Outdated`].
     pub async fn put_tenant(
         &self,
         tenant: &TenantId,
-        name: Option<&str>,
+        settings: &TenantSettings,
         preconditions: &Preconditions,
     ) -> Result<(Written, Tenant)> {
         let key = key(tenant);
@@ -83,19 +70,20 @@ impl Tokens {
             let mut change = Change::default();
             let read: Option<Versioned<StoredTenant>> = self.records.get(&key).await?;
             let answered = |read: &Versioned<StoredTenant>| {
-                etag::of_json(&Tenant::new(tenant.to_string(), read.record.clone()))
+                etag::of_json(&Tenant::new(tenant.to_string(), read.record.clone())?)
             };
             preconditions.check(read.as_ref().map(answered).transpose()?.as_ref())?;
             change.expect(&key, read.as_ref());
             let created = read
                 .as_ref()
                 .map_or_else(|| self.clock.now(), |read| read.record.created);
-            let stored = StoredTenant::new(name.map(str::to_owned), created);
+            let settings = settings.clone();
+            let stored = StoredTenant { settings, created };
             change.put(&key, &stored)?;
             Ok((change, (Written::new(read.is_some()), stored)))
         };
         let (written, stored) = self.records.change(plan).await?;
-        Ok((written, Tenant::new(tenant.to_string(), stored)))
+        Ok((written, Tenant::new(tenant.to_string(), stored)?))
     }
 
     /// One tenant.
@@ -104,8 +92,8 @@ impl Tokens {
     /// [`Error::NotFound`].
     pub async fn tenant(&self, tenant: &TenantId) -> Result<Tenant> {
         let read: Option<Versioned<StoredTenant>> = self.records.get(&key(tenant)).await?;
-        let found = read.map(|read| Tenant::new(tenant.to_string(), read.record));
-        found.ok_or_else(|| Error::NotFound("no tenant has this id".to_owned()))
+        let read = read.ok_or_else(|| Error::NotFound("no tenant has this id".to_owned()))?;
+        Tenant::new(tenant.to_string(), read.record)
     }
 
     /// Every tenant, by id.
@@ -114,10 +102,10 @@ impl Tokens {
     /// When the store is unavailable.
     pub async fn tenants(&self) -> Result<Vec<Tenant>> {
         let tenants = self.records.all::<StoredTenant>(TENANT).await?;
-        Ok(tenants
-            .into_iter()
+        let tenants = tenants.into_iter();
+        tenants
             .map(|(id, stored)| Tenant::new(id, stored))
-            .collect())
+            .collect()
     }
 
     /// Plans to expect a tenant, or to create it: an operator's template does (`tokens.md`, "Life of a client").
@@ -132,7 +120,7 @@ impl Tokens {
         change.expect(&key, read.as_ref());
         if read.is_none() {
             caller.require(Permission::TenantsWrite)?;
-            change.put(&key, &StoredTenant::new(None, self.clock.now()))?;
+            change.put(&key, &StoredTenant::new(self.clock.now()))?;
         }
         Ok(())
     }

@@ -3,10 +3,10 @@
 //!
 //! Read the rooms in this order; each imports only those before it. `registry/` is what tenants configure. `events/`
 //! accepts an event in one commit with its deliveries and their jobs. `delivery/` does these jobs: a job is one attempt,
-//! whose result is written in one commit. `journal/` lists deliveries, replays them, and removes old ones. `listener/` has
-//! deliveries forwarded by a developer's own machine, which this service cannot reach. Above the rooms, `resource.rs`
-//! creates, changes and removes webhooks, `usage.rs` tells how much of its quotas a tenant uses, `document.rs` is for the
-//! rest of this program, and `http/` for the network.
+//! whose result is written in one commit. `journal/` lists deliveries, replays them, and removes old ones. `pull/` answers
+//! events to consumers, which ask for them. `listener/` has deliveries forwarded by a developer's own machine, which this
+//! service cannot reach. Above the rooms, `resource.rs` creates, changes and removes webhooks, `usage.rs` tells how much of
+//! its quotas a tenant uses, `document.rs` is for the rest of this program, and `http/` for the network.
 
 mod delivery;
 mod document;
@@ -14,6 +14,7 @@ mod events;
 pub mod http;
 mod journal;
 mod listener;
+mod pull;
 mod registry;
 mod resource;
 mod usage;
@@ -32,9 +33,11 @@ use self::delivery::trial::Trials;
 use self::events::accept::FAN_OUT;
 use self::events::admission::Admission;
 use self::events::delivery::{FIRST, LATER};
+pub use self::events::log::EVENT_LOG;
 use self::events::{fan_out, publish};
 use self::journal::{release, replay, retention};
 use self::listener::LiveStreams;
+use self::pull::{Waiters, waiters};
 use self::registry::cache::Caches;
 pub use self::usage::Sending;
 use crate::app::App;
@@ -42,11 +45,18 @@ use crate::data::records::Records;
 use crate::egress::Names;
 use crate::error::Result;
 use crate::identity::TenantId;
-use crate::jobs::{Queue, Scope, Work};
+use crate::jobs::{Queue, Scope, Work, Yielding};
 
-/// How many first and later attempts are made at once: on this host, and of one tenant.
+/// How many first and later attempts are begun at once: on this host, and of one tenant.
 const FIRST_AT_ONCE: (usize, usize) = (256, 128);
 const LATER_AT_ONCE: (usize, usize) = (128, 64);
+
+/// How many attempts may wait for their answers, besides. Receivers that do not answer must not keep others waiting.
+const WAITING: Yielding = Yielding {
+    after: Duration::from_millis(25),
+    concurrency: 4_096,
+    per_partition: 2_048,
+};
 
 /// How long an attempt may take, together with writing its result.
 const LEASE: Duration = Duration::from_secs(30);
@@ -65,6 +75,7 @@ pub struct Webhooks {
     recorder: Recorder,
     metrics: DeliveryMetrics,
     streams: LiveStreams,
+    waiters: Waiters,
     trials: Trials,
 }
 
@@ -86,6 +97,7 @@ impl Webhooks {
             recorder: Recorder::new(),
             metrics: DeliveryMetrics::new(&app.metrics),
             streams: LiveStreams::default(),
+            waiters: waiters(quotas.event_consumers),
             trials: Trials::default(),
             app: Arc::clone(app),
         });
@@ -138,6 +150,7 @@ fn attempts(name: &'static str, (concurrency, per_partition): (usize, usize)) ->
     Queue {
         concurrency,
         per_partition,
+        yielding: Some(WAITING),
         lease: LEASE,
         // Retries are the delivery's own; a job fails only by the fault of this side.
         ..Queue::new(name, Scope::AllPartitions)

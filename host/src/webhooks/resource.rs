@@ -4,6 +4,7 @@
 //! and a listener's slot is free when its webhook is removed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use uuid::Uuid;
@@ -11,10 +12,11 @@ use uuid::Uuid;
 use super::delivery::disable::failing_key;
 use super::journal::{release, retention};
 use super::registry::body::NewWebhook;
-use super::registry::quota;
+use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::{generate_key, with_secrets};
 use super::registry::webhook::{Webhook, no_webhook, webhook_key};
 use super::{Webhooks, listener};
+use crate::clock::Timestamp;
 use crate::data::etag::Preconditions;
 use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
@@ -27,7 +29,9 @@ impl Webhooks {
     /// When the store is unavailable.
     pub(super) async fn list(&self, tenant: &TenantId) -> Result<Vec<Arc<Webhook>>> {
         let all = self.caches.of(&self.app, tenant).await?;
-        let mut all: Vec<_> = all.values().cloned().collect();
+        let now = self.app.clock.now();
+        let all = all.values().cloned();
+        let mut all: Vec<_> = all.map(|webhook| webhook.as_of(now)).collect();
         all.sort_by(|a, b| (&a.settings.name, a.id).cmp(&(&b.settings.name, b.id)));
         Ok(all)
     }
@@ -38,7 +42,8 @@ impl Webhooks {
     /// [`Error::NotFound`]; when the store is unavailable.
     pub(super) async fn get(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Webhook>> {
         let all = self.caches.of(&self.app, tenant).await?;
-        all.get(&id).cloned().ok_or_else(no_webhook)
+        let webhook = all.get(&id).cloned().ok_or_else(no_webhook)?;
+        Ok(webhook.as_of(self.app.clock.now()))
     }
 
     /// Creates a webhook; answers the shared key too when it was made here.
@@ -64,7 +69,9 @@ impl Webhooks {
                 key_changed_at: Some(now),
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
-            quota::add_one(&records, &mut change, self.app.config.quotas.webhooks).await?;
+            WEBHOOKS
+                .add_one(&records, &mut change, self.app.config.quotas.webhooks)
+                .await?;
             change.put(&key, &webhook)?;
             change.notify(&key);
             retention::begin(&mut change, now);
@@ -86,7 +93,7 @@ impl Webhooks {
         new: NewWebhook,
         preconditions: &Preconditions,
     ) -> Result<([Webhook; 2], bool)> {
-        let edit = |webhook: &mut Webhook| {
+        let edit = |webhook: &mut Webhook, _| {
             preconditions.check(Some(&webhook.etag()?))?;
             // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
             if webhook.slot.is_some() {
@@ -103,14 +110,20 @@ impl Webhooks {
         Ok((self.edit(tenant, id, edit).await?, new.makes_key()))
     }
 
-    /// Gives a webhook a new shared key; answers what it was and what it is.
+    /// Gives a webhook a new shared key, and goes on signing with the old one as well for `overlap`; answers what it was and
+    /// what it is.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is unavailable.
-    pub(super) async fn rotate_key(&self, tenant: &TenantId, id: Uuid) -> Result<[Webhook; 2]> {
+    pub(super) async fn rotate_key(
+        &self,
+        tenant: &TenantId,
+        id: Uuid,
+        overlap: Duration,
+    ) -> Result<[Webhook; 2]> {
         let key = generate_key()?;
-        let edit = |webhook: &mut Webhook| {
-            webhook.settings.shared_key = Some(key.clone());
+        let edit = |webhook: &mut Webhook, now| {
+            webhook.rotate_key(key.clone(), now, overlap);
             Ok(())
         };
         self.edit(tenant, id, edit).await
@@ -120,19 +133,20 @@ impl Webhooks {
         &self,
         tenant: &TenantId,
         id: Uuid,
-        edit: impl Fn(&mut Webhook) -> Result<()>,
+        edit: impl Fn(&mut Webhook, Timestamp) -> Result<()>,
     ) -> Result<[Webhook; 2]> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
             let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
+            let now = self.app.clock.now();
+            read.record.end_previous_key(now);
             let before = read.record.clone();
-            edit(&mut read.record)?;
+            edit(&mut read.record, now)?;
             if read.record == before {
                 return Ok((Change::default(), [before, read.record]));
             }
-            let now = self.app.clock.now();
             read.record.last_modified = now;
             if read.record.settings.shared_key != before.settings.shared_key {
                 read.record.key_changed_at = Some(now);
@@ -164,10 +178,11 @@ impl Webhooks {
     ) -> Result<Webhook> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
-            let read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
-            preconditions.check(Some(&read.record.etag()?))?;
+            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
+            read.record.end_previous_key(self.app.clock.now());
+            preconditions.check(Some(&read.record.etag()?))?;
             self.remove(&records, &mut change, &read.record).await?;
             Ok((change, read.record))
         };
@@ -185,7 +200,7 @@ impl Webhooks {
         webhook: &Webhook,
     ) -> Result<()> {
         let key = webhook_key(webhook.id);
-        quota::remove_one(records, change).await?;
+        WEBHOOKS.remove_one(records, change).await?;
         change.delete(&key);
         change.delete(&failing_key(webhook.id));
         change.notify(&key);

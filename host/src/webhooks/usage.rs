@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Webhooks;
-use super::registry::quota;
+use super::registry::quota::{CONSUMERS, WEBHOOKS};
 use crate::data::quota::Usage;
 use crate::error::Result;
 use crate::identity::TenantId;
@@ -14,6 +14,8 @@ use crate::identity::TenantId;
 pub struct Sending {
     /// Its webhooks, temporary ones included.
     pub webhooks: Usage,
+    /// Its consumers of events.
+    pub event_consumers: Usage,
     /// The events that it has published in the last second, on this host.
     pub events_per_second: Usage,
     /// Its deliveries that are not at their end.
@@ -29,10 +31,13 @@ impl Webhooks {
     /// When the store is unavailable.
     pub async fn usage(&self, tenant: &TenantId) -> Result<Sending> {
         let quotas = &self.app.config.quotas;
-        let webhooks = quota::used(&self.records(tenant)).await?;
+        let records = self.records(tenant);
+        let webhooks = WEBHOOKS.used(&records).await?;
+        let consumers = CONSUMERS.used(&records).await?;
         let under_way = self.targets.most(tenant);
         Ok(Sending {
             webhooks: Usage::of(webhooks, quotas.webhooks),
+            event_consumers: Usage::of(consumers, quotas.event_consumers),
             events_per_second: self.admission.events(tenant, self.app.clock.now()),
             waiting_deliveries: self.waiting(tenant).await?,
             deliveries_per_target: Usage::of(under_way, quotas.deliveries_per_target),

@@ -11,8 +11,9 @@ use tokio::sync::{Notify, watch};
 
 use super::partition::Partition;
 
-/// Changes whenever its partition may have changed. Hints may come late and for nothing;
-/// [`Store::hints_as_of`](super::contract::Store::hints_as_of) says until when none is missing.
+/// Changes whenever its partition may have changed, and when the store answers again after it did not. Hints may come late
+/// and for nothing; [`Store::hints_as_of`](super::contract::Store::hints_as_of) says until when none is missing. The number
+/// counts the changes.
 pub type Hints = watch::Receiver<u64>;
 
 /// Of more partitions than this it is only remembered that any may have changed.
@@ -142,6 +143,13 @@ impl Listeners {
         }
         for changes in channels.of_all.iter().filter_map(Weak::upgrade) {
             changes.add(|changed| *changed = ChangedPartitions::All);
+        }
+    }
+
+    /// Wakes the listeners of all partitions, of which nothing is known to have changed: the store answers again.
+    pub(super) fn wake_all(&self) {
+        for channel in self.lock().by_partition.values() {
+            channel.send_modify(|_| ());
         }
     }
 

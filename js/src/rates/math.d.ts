@@ -22,6 +22,8 @@ export interface SetRate {
   currencyIdTo: string;
   rateValue: string;
   createdBy?: string | null;
+  /** The reference that it was taken from: its day is handed on as `asOf`. */
+  reference?: { readonly date: string } | null;
 }
 
 /** The markup of one pair, in both directions. */
@@ -46,6 +48,8 @@ export interface UsedRate extends SetRate {
   rateValueWithMarkup: string;
   /** The business unit at which it is set. */
   setAt: string;
+  /** The day of the reference that it was taken from, if any. */
+  asOf?: string;
 }
 
 /** A rate that a shop uses, with its times. */
@@ -61,6 +65,7 @@ export type RateCall =
   | { op: "convert"; amount: string; rate: string; currency: string }
   | { op: "convert"; amount: string; rate: string; minorUnit: number }
   | { op: "cross"; rate: string; per: string }
+  | { op: "deviation"; old: string; new: string; tolerancePercentage: string }
   | { op: "used"; levels: readonly Level[] }
   | { op: "difference"; before: readonly HeldRate[]; levels: readonly Level[]; at: string }
   | { op: "check"; rates: readonly SetRate[] };
@@ -70,11 +75,13 @@ export type RateAnswer<Call extends RateCall = RateCall> = Call extends { op: "o
   ? { rate: string }
   : Call extends { op: "convert" }
     ? { amount: string }
-    : Call extends { op: "used" }
-      ? { rates: UsedRate[] }
-      : Call extends { op: "difference" }
-        ? { createdRates: HeldRate[]; updatedRates: HeldRate[]; deletedRates: HeldRate[]; rates: HeldRate[] }
-        : Record<string, never>;
+    : Call extends { op: "deviation" }
+      ? { percent: string; exceeds: boolean; hint?: "INVERTED" | "DECIMAL_POINT" }
+      : Call extends { op: "used" }
+        ? { rates: UsedRate[] }
+        : Call extends { op: "difference" }
+          ? { createdRates: HeldRate[]; updatedRates: HeldRate[]; deletedRates: HeldRate[]; rates: HeldRate[] }
+          : Record<string, never>;
 
 /** Several computations at once, answered in order. @throws {TillgateError} with every fault of every call. */
 export function calculate<const Calls extends readonly RateCall[]>(

@@ -46,6 +46,8 @@ export class TillgateError extends Error {
   readonly engine?: string;
   /** For errors from the host: how long it asks to wait. */
   readonly retryAfterMs?: number;
+  /** For a conflict: the rates that would move by more than they may, unless a change says `acceptDeviation=true`. */
+  readonly deviations?: readonly RateDeviation[];
   constructor(error: {
     code: ErrorCode;
     path?: string;
@@ -54,6 +56,20 @@ export class TillgateError extends Error {
     status?: number;
     cause?: unknown;
   });
+}
+
+/** A rate that a change would move by more than it may. Numbers are those of JSON: for display, not for computing. */
+export interface RateDeviation {
+  readonly exchangeRateType: string;
+  readonly currencyIdFrom: string;
+  readonly currencyIdTo: string;
+  /** What the business unit uses now, and what it would use. */
+  readonly old: number;
+  readonly new: number;
+  /** By how many percent that is more; negative if it is less. */
+  readonly percent: number;
+  /** What it looks like: 1 ÷ the old rate, or the old rate with its decimal point in another place. */
+  readonly hint?: "INVERTED" | "DECIMAL_POINT";
 }
 
 /** Why a delivery is not accepted. */

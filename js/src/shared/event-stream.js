@@ -5,10 +5,14 @@
 
 import { SILENCE_MS, withTimeout } from "./deadline.js";
 
+/** A comment with an id. */
+const CURSOR = /^: cursor (.+)$/;
+
 /**
  * The events of a response, as they arrive: `{ id, event, data }`. `id` is the last one of the stream, also if this
- * event has none, and `event` is "message" unless it is named. A heartbeat, and an event that only has an id, has no
- * `data`: there was nothing more to send.
+ * event has none, and `event` is "message" unless it is named. A comment, such as a heartbeat, and an event that only has
+ * an id have no `data`: there was nothing more to send. A host of this project may say an id in a comment, since some
+ * readers take an event that only has one for a message.
  */
 export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
   const reader = response.body.getReader();
@@ -25,6 +29,11 @@ export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop();
       for (const line of lines) {
+        if (line.startsWith(":")) {
+          id = CURSOR.exec(line)?.[1] ?? id;
+          if (fields.isEmpty ?? true) yield { id, event: "message", data: undefined };
+          continue;
+        }
         if (line !== "") {
           addField(fields, line);
           continue;
@@ -40,7 +49,7 @@ export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
   }
 }
 
-/** Adds a line of an event to its fields. A comment begins with a colon, so its field has no name. */
+/** Adds a line of an event to its fields. */
 function addField(fields, line) {
   const [, name, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line);
   fields.isEmpty = false;

@@ -101,5 +101,6 @@ async function errorOf(response) {
     engine: headers.get("Tillgate-Engine") ?? undefined,
     correlationId: headers.get("Correlation-Id") ?? undefined,
     retryAfterMs: retryAfterMs(headers),
+    deviations: Array.isArray(body.deviations) ? body.deviations : undefined,
   });
 }

@@ -5,11 +5,13 @@
 
 import { TillgateError } from "../shared/error.js";
 import { parseCertificate } from "./certificate.js";
-import { BODY_SIGNATURE_HEADER, SIGNATURE_HEADER, faultOfSharedKey } from "./signatures.js";
+import { BODY_SIGNATURE_HEADER, SIGNATURE_HEADER, STANDARD_HEADERS, faultOfSharedKey } from "./signatures.js";
 
 const DEFAULT_TOLERANCE_S = 300;
 const MAX_TOLERANCE_S = 86_400;
 const DEFAULT_BODY_BYTES = 1024 * 1024;
+/** The most shared keys: a webhook has two while its key is being replaced. */
+const MAX_KEYS = 4;
 
 const COMMON = ["scheme", "sharedKey", "signatureHeader", "requireBodySignature", "toleranceSeconds", "maxBodyBytes", "now"];
 const SCHEMES = {
@@ -128,15 +130,15 @@ function readSignatures(options, faults) {
     return undefined;
   }
   const sharedKeys = Array.isArray(sharedKey) ? [...sharedKey] : [sharedKey];
-  if (sharedKeys.length === 0) faults.add("$.sharedKey", "must have at least one key");
-  sharedKeys.forEach((key, index) => {
+  if (sharedKeys.length === 0 || sharedKeys.length > MAX_KEYS) faults.add("$.sharedKey", `must have 1 to ${MAX_KEYS} keys`);
+  sharedKeys.slice(0, MAX_KEYS).forEach((key, index) => {
     const fault = faultOfSharedKey(key ?? null);
     if (fault !== undefined) faults.add(Array.isArray(sharedKey) ? `$.sharedKey[${index}]` : "$.sharedKey", fault);
   });
   return { sharedKeys, header: String(signatureHeader).toLowerCase(), requireBody: requireBodySignature };
 }
 
-const isReserved = (name) => ["authorization", BODY_SIGNATURE_HEADER].includes(String(name).toLowerCase());
+const isReserved = (name) => ["authorization", BODY_SIGNATURE_HEADER, ...STANDARD_HEADERS].includes(String(name).toLowerCase());
 
 /** Everything that is wrong, to be reported at once. */
 class Faults {

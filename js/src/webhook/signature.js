@@ -1,6 +1,6 @@
 /**
- * Webhook signatures, made and verified by the module (`engine/src/signature.rs` lists the calls). The time is an argument:
- * there is no clock here.
+ * Webhook signatures, made and verified by the module (`engine/src/signature/text.rs` lists the calls). The time is an
+ * argument: there is no clock here.
  */
 
 import { current, toText } from "../shared/engine.js";

@@ -15,11 +15,14 @@ export class WebhookError extends TillgateError {
 
 /** What any verifier checks. */
 export interface WebhookOptions {
-  /** The webhook's shared key; several while it is being changed. Leave it out only if the webhook has none. */
+  /** The webhook's shared key; several while it is being changed, at most 4. Leave it out only if the webhook has none. */
   sharedKey?: string | readonly string[];
   /** The header that the data's signature is in; `X-Service-Signature` by default. */
   signatureHeader?: string | undefined;
-  /** Whether `X-Service-Body-Signature` must be there; false by default. If it is there, it is always verified. */
+  /**
+   * Whether the body must be signed, by Standard Webhooks or in `X-Service-Body-Signature`; false by default. If it is, that
+   * is always verified.
+   */
   requireBodySignature?: boolean | undefined;
   /** How far the sender's clock may be from this one, and how old a signed body may be; 300 by default. */
   toleranceSeconds?: number | undefined;

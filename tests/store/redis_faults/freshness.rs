@@ -297,3 +297,55 @@ async fn hints_are_complete_while_slots_move_to_a_new_master() {
     hosts.is_back().await;
     assert_eq!(hosts.missed().await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hints_are_not_complete_while_a_server_reads_its_data() {
+    let mut server = Server::slow_to_load();
+    let store = open(&with_prefix(&server.url()));
+    let is_complete_at = async |moment: Timestamp| {
+        until("hints are complete", async || {
+            store.hints_as_of() > Some(moment)
+        })
+        .await;
+    };
+    is_complete_at(SystemClock.now()).await;
+    server.kill();
+    let (gone, port) = (SystemClock.now(), server.port);
+    let restarting = tokio::task::spawn_blocking(move || {
+        server.restart();
+        server
+    });
+    let mut looks = 0;
+    while !restarting.is_finished() {
+        let as_of = store.hints_as_of();
+        if cli(port, &["ping"]).starts_with("LOADING") {
+            looks += 1;
+            assert!(as_of <= Some(gone), "it refuses every read");
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(looks > 1, "it was asked while it read its data");
+    let _server = restarting.await.unwrap();
+    is_complete_at(SystemClock.now()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listeners_are_woken_when_a_server_that_hung_answers_again() {
+    let server = Server::start();
+    let store = open(&with_prefix(&server.url()));
+    let start = SystemClock.now();
+    until("hints are complete", async || {
+        store.hints_as_of() > Some(start)
+    })
+    .await;
+    let mut hints = store.hints(&partition(0));
+    server.signal("STOP");
+    // Not for so long that the connection is given up: no hint is lost.
+    until("the store is unavailable", async || {
+        matches!(store.health(), Health::Away { .. })
+    })
+    .await;
+    hints.borrow_and_update();
+    server.signal("CONT");
+    within("a hint", hints.changed()).await.unwrap();
+}

@@ -96,9 +96,9 @@ class Call:
         most = (10**15, "must be less than 1,000,000,000,000,000")
         return self.number(obj, path, key, digits=None, low=(0, True, "must not be negative"), below=most)
 
-    def markup(self, obj, path):
+    def markup(self, obj, path, key="markupPercentage"):
         wrong = "must be 0 or more and less than 100"
-        return self.number(obj, path, "markupPercentage", 4, None, (0, True, wrong), (100, wrong))
+        return self.number(obj, path, key, 4, None, (0, True, wrong), (100, wrong))
 
     def name(self, obj, path, key):
         text = self.member(obj, path, key)
@@ -147,7 +147,7 @@ class Call:
         rate = self.rate(obj, path, "rateValue")
         if obj.get("createdBy") is not None:
             self.name(obj, path, "createdBy")
-        return {"key": key_, "rate": rate, "by": obj.get("createdBy")}
+        return {"key": key_, "rate": rate, "by": obj.get("createdBy"), "day": as_of(obj)}
 
     def held_rate(self, obj, path):
         self.set_rate(obj, path)
@@ -216,6 +216,13 @@ class Call:
         return rates
 
 
+def as_of(obj):
+    """The day of the reference that a rate was taken from: handed on, whatever it says, if it is a text."""
+    reference = obj.get("reference")
+    day = obj.get("asOf", reference.get("date") if isinstance(reference, dict) else None)
+    return day if isinstance(day, str) else None
+
+
 def opposite(call, obj, path):
     rate = call.rate(obj, path, "rate")
     if rate is None:
@@ -267,6 +274,27 @@ def cross(call, obj, path):
     return {"rate": shortest(rate / per)}
 
 
+def deviation(call, obj, path):
+    old, new = call.rate(obj, path, "old"), call.rate(obj, path, "new")
+    tolerance = call.markup(obj, path, "tolerancePercentage")
+    if None in (old, new, tolerance):
+        return None
+
+    def is_like(other):
+        return abs(new - other) <= other / 20
+
+    percent = (new - old) / old * 100
+    text = written(half_away(percent, 4), 4)
+    out = {"percent": text.rstrip("0").rstrip("."), "exceeds": abs(percent) > tolerance}
+    if out["percent"] == "-0":
+        out["percent"] = "0"
+    if is_like(1 / old):
+        out["hint"] = "INVERTED"
+    elif any(is_like(old * Fraction(10) ** k) for k in range(-25, 26) if k != 0):
+        out["hint"] = "DECIMAL_POINT"
+    return out
+
+
 def unordered(kind, source, target):
     return kind, frozenset((source, target))
 
@@ -289,18 +317,19 @@ def used_rates(levels):
         for (kind, source, target), rate in rates.items():
             if unordered(kind, source, target) in decided:
                 continue
-            here[kind, source, target] = (rate["rate"], rate["by"], unit)
+            here[kind, source, target] = (rate["rate"], rate["by"], unit, rate["day"])
             if (kind, target, source) not in rates:
-                here[kind, target, source] = (1 / rate["rate"], rate["by"], unit)
+                here[kind, target, source] = (1 / rate["rate"], rate["by"], unit, rate["day"])
         for key_, what in here.items():
             decided.setdefault(unordered(*key_), {})[key_] = what
     rows = {}
     for pair, both in decided.items():
         percentage = markup_of(levels, pair)
-        for (kind, source, target), (value, by, unit) in both.items():
+        for (kind, source, target), (value, by, unit, day) in both.items():
             row = {"exchangeRateType": kind, "currencyIdFrom": source, "currencyIdTo": target}
             row |= {"rateValue": shortest(value), "rateValueWithMarkup": shortest(value * (100 - percentage) / 100)}
-            rows[kind, source, target] = row | ({"createdBy": by} if by is not None else {}) | {"setAt": unit}
+            row |= ({"createdBy": by} if by is not None else {}) | {"setAt": unit}
+            rows[kind, source, target] = row | ({"asOf": day} if day is not None else {})
     return dict(sorted(rows.items(), key=lambda row: row[0]))
 
 
@@ -314,8 +343,8 @@ def key(rate):
 
 
 def held(used_, created, modified):
-    order = "exchangeRateType currencyIdFrom currencyIdTo rateValue rateValueWithMarkup createdDate createdBy lastModified setAt"
-    row = {**used_, "createdDate": created, "lastModified": modified}
+    order = "exchangeRateType currencyIdFrom currencyIdTo rateValue rateValueWithMarkup createdDate createdBy lastModified setAt asOf"
+    row = {**used_, "createdDate": created, "lastModified": modified, "asOf": as_of(used_)}
     row |= {name: shortest(Fraction(row[name])) for name in ("rateValue", "rateValueWithMarkup")}
     return {name: row[name] for name in order.split() if row.get(name) is not None}
 
@@ -359,6 +388,7 @@ OPS = {
     "markup": markup,
     "convert": convert,
     "cross": cross,
+    "deviation": deviation,
     "used": used,
     "difference": difference,
     "check": check,

@@ -83,6 +83,7 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     let mut config = Loaded::read(None, &flags)?.config;
     "warn".clone_into(&mut config.log.level);
     webhooks::configure(&mut config.webhooks)?;
+    config.rates.tolerance_percent = 20;
     log_to_stderr(&config.log)?;
     let listener = match listen {
         Some(address) => bind(address).await?,

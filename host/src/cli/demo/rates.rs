@@ -132,6 +132,7 @@ impl Demo<'_> {
             by: "tillgate-demo",
             correlation: Uuid::new_v4(),
             dry_run: false,
+            accept_deviation: false,
         }
     }
 
@@ -144,11 +145,9 @@ impl Demo<'_> {
         markup: Option<&str>,
     ) -> Result<()> {
         let settings = UnitSettings {
-            unit_type,
-            parent_id: parent.map(unit_id).transpose()?,
             name: Some(name.to_owned()),
             markup_percentage: markup.map(str::to_owned),
-            markups: Vec::new(),
+            ..UnitSettings::new(unit_type, parent.map(unit_id).transpose()?)
         };
         let anything = Preconditions::default();
         let id = unit_id(id)?;

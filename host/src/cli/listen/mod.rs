@@ -100,9 +100,11 @@ impl Listener {
         match arguments.options.json {
             true => _ = print_on(&format!("{}\n", made.text))?,
             false => tell(&format!(
-                "{} events are forwarded to {} until Ctrl-C; their shared key is {key}",
+                "{} events are forwarded to {} until Ctrl-C; their secret for Standard Webhooks is {}, their shared key is \
+                 {key}",
                 types.join(", ").replace('*', "all"),
-                shown(&arguments.forward_to.text)
+                shown(&arguments.forward_to.text),
+                text(&made.value, "standardWebhooksSecret"),
             )),
         }
         listener.creation = creation(&types, &arguments.forward_to.text, Some(&key));

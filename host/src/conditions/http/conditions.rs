@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
-const CONDITION: &str = "/api/v1/entity-conditions/{id}";
-const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{id}";
+const CONDITION: &str = "/api/v1/entity-conditions/{conditionId}";
+const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{conditionId}";
 
 /// The routes of conditions.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {

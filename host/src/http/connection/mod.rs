@@ -3,6 +3,7 @@
 pub(super) mod admission;
 pub(super) mod body;
 pub(super) mod bulk;
+pub(super) mod incoming;
 
 use std::convert::Infallible;
 use std::io;
@@ -22,6 +23,7 @@ use warp::Filter;
 
 use self::admission::{Admitted, ConnectionLimits, Connections};
 use self::bulk::{Bulk, Connection, Threads};
+use self::incoming::Incoming;
 use super::{Current, filter};
 
 /// How long a request's head may take to arrive, and how long a connection may be idle.
@@ -52,6 +54,8 @@ pub(super) struct Head {
     pub(super) names_host: bool,
     /// Whether its connection is sent bulk.
     pub(super) bulk: Bulk,
+    /// What its connection receives.
+    pub(super) incoming: Incoming,
 }
 
 /// A socket that is open and not served yet.
@@ -150,12 +154,15 @@ fn connect<F, L>(
         + 'static,
 {
     let bulk = Bulk::default();
+    let (incoming, outgoing) = socket.into_split();
+    let incoming = Incoming::from(incoming);
     let service = Service {
         inner: warp::service(filter.clone()),
         peer,
         bulk: bulk.clone(),
+        incoming: incoming.clone(),
     };
-    let mut socket = TimeoutWriter::new(socket);
+    let mut socket = TimeoutWriter::new(tokio::io::join(incoming, outgoing));
     socket.set_timeout(Some(WRITE_DEADLINE));
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -177,6 +184,7 @@ struct Service<S> {
     inner: S,
     peer: IpAddr,
     bulk: Bulk,
+    incoming: Incoming,
 }
 
 impl<S, A, B> hyper::service::Service<http::Request<A>> for Service<S>
@@ -199,6 +207,7 @@ where
             headers: parts.headers,
             peer: self.peer,
             bulk: self.bulk.clone(),
+            incoming: self.incoming.clone(),
         };
         let mut request = http::Request::new(body);
         request.extensions_mut().insert(Arc::new(head));

@@ -123,6 +123,21 @@ impl Request {
         Ok(streams.follow((self.authorization(), slot), items))
     }
 
+    /// Ready when the other end of the connection has closed its side: the client may not wait for the answer any more.
+    pub fn gone(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.head.incoming.clone().closed()
+    }
+
+    /// Checks again that the caller may call this route, for an answer that was waited for.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`], [`Error::Denied`].
+    pub async fn authorize_again(&self) -> Result<()> {
+        let tokens = self.server.tokens.as_ref();
+        let (caller, _) = caller::caller_of(tokens, self.headers()).await?;
+        self.access.check(&caller)
+    }
+
     /// How many streams of events a tenant subscribes to on this host.
     #[must_use]
     pub fn streams_of(&self, tenant: &TenantId) -> Usage {

@@ -12,8 +12,14 @@ use crate::rates::units::tree::Node;
 /// What was done when rates that are set at a unit have changed, by a request or by an import.
 pub(in crate::rates) const CHANGED: &str = "rates.changed";
 
-/// The line for a unit that was created, or changed: its settings or the rates that are set at it.
-pub(super) fn put(tenant: &TenantId, before: Option<&Node>, after: &Node) -> Result<Line> {
+/// The line for a unit that was created, or changed: its settings or the rates that are set at it; so many of them moved by
+/// more than their tolerance, which was accepted.
+pub(super) fn put(
+    tenant: &TenantId,
+    before: Option<&Node>,
+    after: &Node,
+    accepted: usize,
+) -> Result<Line> {
     let old = before.map(|before| &before.rates.rates);
     let none = SetRates::default();
     let (old, new) = (old.unwrap_or(&none), &after.rates.rates);
@@ -22,7 +28,10 @@ pub(super) fn put(tenant: &TenantId, before: Option<&Node>, after: &Node) -> Res
     } else {
         (Some(rates_etag(old)?), rates_etag(new)?)
     };
-    Ok(line(tenant, after, before, Some(after_tag)))
+    Ok(Line {
+        accepted_deviations: Some(accepted).filter(|accepted| *accepted > 0),
+        ..line(tenant, after, before, Some(after_tag))
+    })
 }
 
 /// The line for a unit that was removed.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tillgate_engine::rate::RateKey;
 
+use super::guard::Deviation;
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::Result;
@@ -25,12 +26,15 @@ const PAGE: usize = 100;
 const SAMPLE: usize = 20;
 
 /// What a change would publish: `{ businessUnits: { total, affected, shielded }, sample: [{ businessUnitId, createdRates?,
-/// updatedRates?, deletedRates? }] }`.
+/// updatedRates?, deletedRates? }], deviations? }`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
     business_units: ShopCounts,
     sample: Vec<Sample>,
+    /// The rates that would move by more than they may.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) deviations: Vec<Deviation>,
 }
 
 /// Shops at or below the unit that would be changed.
@@ -85,6 +89,7 @@ pub(in crate::rates) async fn nothing(records: &Records, unit: Option<&Node>) ->
     Ok(DryRun {
         business_units,
         sample: Vec::new(),
+        deviations: Vec::new(),
     })
 }
 
@@ -101,6 +106,7 @@ pub(in crate::rates) async fn run(
     let mut dry = DryRun {
         business_units: ShopCounts::default(),
         sample: Vec::new(),
+        deviations: Vec::new(),
     };
     let mut walk = Walk::of(unit);
     while !walk.is_done() {
@@ -117,7 +123,7 @@ pub(in crate::rates) async fn run(
                     if dry.sample.len() < SAMPLE {
                         dry.sample.push(Sample {
                             shop: computed.shop.id.clone(),
-                            lists: lists.clone(),
+                            lists: lists.bytes().clone(),
                         });
                     }
                 }
@@ -151,7 +157,7 @@ impl<'c> Shielding<'c> {
     }
 
     fn covers(&mut self, shop: &ShopDifference) -> Result<bool> {
-        let used = &shop.difference.rates;
+        let used = shop.difference.rates.bytes();
         if let Some((same, covers)) = &self.latest
             && same == used
         {

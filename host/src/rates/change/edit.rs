@@ -2,16 +2,18 @@
 //!
 //! An edit is one commit: the unit, its rates and its history; for a shop also what it uses from then on and its message;
 //! for a unit above shops the job that visits them (`fan_out.rs`). What is to become of the unit is planned (`plan.rs`),
-//! checked (`check.rs`, `place.rs`) and committed, and planned again when others have changed the unit meanwhile. A dry run
-//! goes the same way up to the commit.
+//! checked (`check.rs`, `place.rs`, `guard.rs`) and committed, and planned again when others have changed the unit
+//! meanwhile. A dry run goes the same way up to the commit.
 
 use std::sync::Arc;
 
 use super::dry_run::{self, DryRun};
 use super::editor::Editor;
+use super::guard::{self, Deviation};
+use super::passes::{self, Passes};
 use super::place::{self, Planned};
 use super::plan::After;
-use super::progress::{self, Reach};
+use super::progress::Reach;
 use super::{audit, bound, check};
 use crate::app::App;
 use crate::clock::Timestamp;
@@ -23,6 +25,7 @@ use crate::rates::shop::history::Entry;
 use crate::rates::shop::math::{self, DifferenceCall};
 use crate::rates::shop::publishing::{Publisher, Shared, remove_used};
 use crate::rates::shop::used_record::read_used;
+use crate::rates::units::reference_dates;
 use crate::rates::units::tree::{Node, Tree, expect_above};
 use crate::rates::units::unit::{UnitId, UnitType, no_unit};
 use crate::rates::units::usage::{self, Quotas};
@@ -44,7 +47,17 @@ pub enum Edited<T> {
 pub(in crate::rates) struct Edits<'a> {
     pub(in crate::rates) app: &'a Arc<App>,
     pub(in crate::rates) records: Records,
+    pub(in crate::rates) passes: &'a Passes,
     pub(in crate::rates) editor: Editor<'a>,
+}
+
+/// What becomes of rates that would move by more than they may.
+#[derive(Clone, Copy, Debug)]
+enum Guard {
+    /// The edit is refused.
+    Refuses,
+    /// They are left out.
+    LeavesOut,
 }
 
 /// What an edit does to a unit, once it is known that it may.
@@ -60,24 +73,67 @@ impl Edits<'_> {
     /// # Errors
     /// What the plan fails with; [`Error::Invalid`] for rates that cannot be set together;
     /// [`Error::Conflict`] for a unit that may not stand there;
+    /// [`Error::ConflictList`] for rates that would move by more than they may;
     /// [`Error::Busy`] when others keep changing it;
+    /// [`Error::TooMany`] when the tenant has too many changes with shops left to visit;
     /// [`Error::Unavailable`].
     pub(in crate::rates) async fn edit<'r, T>(
         &self,
         id: &UnitId,
         plan: impl Fn(Option<&Node>, &str) -> Result<(After<'r>, T)>,
     ) -> Result<Edited<T>> {
+        let plan = |before: Option<&Node>, at: &str, _: &[Deviation]| plan(before, at);
+        self.edit_guarded(id, Guard::Refuses, plan).await
+    }
+
+    /// The same, where rates that would move by more than they may are left out: `plan` is asked again, and given them.
+    ///
+    /// # Errors
+    /// Those of [`edit`](Self::edit).
+    pub(in crate::rates) async fn edit_within_tolerance<'r, T>(
+        &self,
+        id: &UnitId,
+        plan: impl Fn(Option<&Node>, &str, &[Deviation]) -> Result<(After<'r>, T)>,
+    ) -> Result<Edited<T>> {
+        self.edit_guarded(id, Guard::LeavesOut, plan).await
+    }
+
+    async fn edit_guarded<'r, T>(
+        &self,
+        id: &UnitId,
+        guard: Guard,
+        plan: impl Fn(Option<&Node>, &str, &[Deviation]) -> Result<(After<'r>, T)>,
+    ) -> Result<Edited<T>> {
         let attempt = async || {
             let mut tree = Tree::new(&self.records);
             let before = tree.node(id).await?;
             let now = self.now(before.as_deref());
-            let (after, answer) = plan(before.as_deref(), &now.to_millis_text())?;
-            let step = self.step(&mut tree, id, before, after, now).await?;
+            let at = now.to_millis_text();
+            let (after, mut answer) = plan(before.as_deref(), &at, &[])?;
+            let mut step = self.step(&mut tree, id, before.clone(), after, now).await?;
+            let deviations = self.deviations(&mut tree, &step).await?;
+            let is_guarded = !deviations.is_empty() && !self.editor.accept_deviation;
+            match guard {
+                Guard::LeavesOut if is_guarded => {
+                    let after;
+                    (after, answer) = plan(before.as_deref(), &at, &deviations)?;
+                    step = self.step(&mut tree, id, before, after, now).await?;
+                }
+                Guard::Refuses if is_guarded && !self.editor.dry_run => {
+                    return Err(guard::refused(&deviations));
+                }
+                Guard::LeavesOut | Guard::Refuses => {}
+            }
             let mut change = Change::default();
             if self.editor.dry_run {
-                let dry = self.dry_run(&mut tree, &step).await?;
+                let mut dry = self.dry_run(&mut tree, &step).await?;
+                dry.deviations = guard::listed(&deviations).to_vec();
                 return Ok((change, Edited::Dry(dry)));
             }
+            let accepted = match self.editor.accept_deviation {
+                true => deviations.len(),
+                false => 0,
+            };
             let tenant = self.editor.tenant;
             let line = match step {
                 Step::Leave(_) => {
@@ -87,7 +143,7 @@ impl Edits<'_> {
                 Step::Put(planned) => {
                     self.put(&mut change, &mut tree, &planned).await?;
                     let before = planned.before.as_deref();
-                    Some(audit::put(tenant, before, &planned.after)?)
+                    Some(audit::put(tenant, before, &planned.after, accepted)?)
                 }
                 Step::Remove(unit) => {
                     self.remove(&mut change, &unit, now).await?;
@@ -97,7 +153,8 @@ impl Edits<'_> {
             Ok((change, Edited::Made(answer, line.map(Box::new))))
         };
         if !self.editor.dry_run {
-            return self.records.change(attempt).await;
+            let change = || self.records.change(&attempt);
+            return self.passes.make(&self.records, change).await;
         }
         // It commits nothing, so it waits for no other change, and none waits for it.
         for _ in 0..MAX_DRY_RUNS {
@@ -143,6 +200,14 @@ impl Edits<'_> {
         Ok(Step::Put(planned))
     }
 
+    /// The rates that a step would move by more than they may.
+    async fn deviations(&self, tree: &mut Tree<'_>, step: &Step) -> Result<Vec<Deviation>> {
+        match step {
+            Step::Put(planned) => guard::deviations(self.app, self.editor, tree, planned).await,
+            Step::Leave(_) | Step::Remove(_) => Ok(Vec::new()),
+        }
+    }
+
     async fn dry_run(&self, tree: &mut Tree<'_>, step: &Step) -> Result<DryRun> {
         match step {
             Step::Leave(unit) => dry_run::nothing(&self.records, unit.as_deref()).await,
@@ -163,6 +228,7 @@ impl Edits<'_> {
         expect_above(change, std::iter::once(planned.path.as_ref()));
         put_rates(change, before, after);
         usage::count(&self.records, change, before, Some(after), &self.quotas()).await?;
+        reference_dates::plan(change, before, Some(after));
         place::put(change, planned)?;
         let entry = Entry::between(before, Some(after));
         entry.record(change, &after.id, now)?;
@@ -206,6 +272,7 @@ impl Edits<'_> {
         change.delete(&unit.id.key());
         change.delete(&unit.id.rates_key());
         usage::count(&self.records, change, Some(unit), None, &self.quotas()).await?;
+        reference_dates::plan(change, Some(unit), None);
         let entry = Entry::between(Some(unit), None);
         entry.record(change, &unit.id, now)?;
         let reach = match unit.unit().settings.unit_type {
@@ -237,7 +304,9 @@ impl Edits<'_> {
     }
 
     async fn record(&self, change: &mut Change, reach: Reach, now: Timestamp) -> Result<()> {
-        progress::record(&self.records, change, self.editor.correlation, reach, now).await
+        let (correlation, quotas) = (self.editor.correlation, &self.app.config.quotas);
+        let max_passes = quotas.rate_passes;
+        passes::record(&self.records, change, correlation, reach, now, max_passes).await
     }
 
     fn quotas(&self) -> Quotas {

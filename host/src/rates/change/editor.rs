@@ -15,4 +15,6 @@ pub struct Editor<'a> {
     pub correlation: Uuid,
     /// Whether nothing is changed, and the answer says what would be published.
     pub dry_run: bool,
+    /// Whether rates may move by more than their tolerance.
+    pub accept_deviation: bool,
 }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::observe::metrics::{Counter, Metrics};
+use crate::rates::shop::content::Content;
 use crate::rates::shop::differences::Differences;
 use crate::rates::shop::publishing::{Publisher, Shared, all_rates};
 use crate::rates::shop::used_record::read_used;
@@ -295,7 +296,7 @@ impl<'v> Pages<'v> {
     async fn send_all(&self, change: &mut Change, shops: &[Arc<Node>]) -> Result<u64> {
         let mut shared = Shared::default();
         // Shops that use the same mostly follow each other.
-        let mut latest: Option<(Option<String>, Bytes)> = None;
+        let mut latest: Option<(Option<String>, Content)> = None;
         for shop in shops {
             shop.expect(change);
             let key = &shop.unit().used_rates;

@@ -151,7 +151,10 @@ pub(in crate::rates) fn no_change() -> Error {
 }
 
 /// Adds the record of a change to it, and the job that visits shops if there are more than one.
-pub(in crate::rates) async fn record(
+///
+/// # Errors
+/// [`Error::Unavailable`].
+pub(super) async fn record(
     records: &Records,
     change: &mut Change,
     correlation: Uuid,

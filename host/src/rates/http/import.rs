@@ -147,9 +147,10 @@ fn type_of_media(media: &str) -> Result<DocumentType> {
     match essence.to_ascii_lowercase().as_str() {
         "application/xml" | "text/xml" => Ok(DocumentType::Xml),
         "text/csv" => Ok(DocumentType::Csv),
+        "application/zip" | "application/x-zip-compressed" => Ok(DocumentType::Zip),
         _ => Err(Error::invalid(
             "$.Content-Type",
-            "must be application/xml, text/csv or multipart/form-data",
+            "must be application/xml, text/csv, application/zip or multipart/form-data",
         )),
     }
 }

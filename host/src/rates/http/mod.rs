@@ -96,7 +96,7 @@ async fn history(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     Reply::of(StatusCode::OK, &values)
 }
 
-/// Who changes something, and whether that is a dry run.
+/// Who changes something, whether that is a dry run, and whether rates may move by more than their tolerance.
 fn editor(request: &Request) -> Result<Editor<'_>> {
     let caller = request.caller()?;
     Ok(Editor {
@@ -104,6 +104,7 @@ fn editor(request: &Request) -> Result<Editor<'_>> {
         by: name_of(&caller.subject),
         correlation: request.correlation,
         dry_run: flag(request, "dryRun")?,
+        accept_deviation: flag(request, "acceptDeviation")?,
     })
 }
 

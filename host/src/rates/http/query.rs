@@ -34,7 +34,7 @@ pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQ
     let since = faults.check("since", since.unwrap_or(Ok(earliest)));
     let cursor = request.query_param("cursor").map(|cursor| {
         let at = cursor.parse().map(Timestamp);
-        at.map_err(|_| "must be a cursor that was answered")
+        at.map_err(|_| "must be a cursor from an earlier answer")
     });
     let cursor = faults.check("cursor", cursor.transpose());
     let limit = faults.check("limit", limit(request));
@@ -76,7 +76,7 @@ pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
     }
     let mut faults = Faults::default();
     let after =
-        cursor.map(|cursor| UnitId::new(&cursor).ok_or("must be a cursor that was answered"));
+        cursor.map(|cursor| UnitId::new(&cursor).ok_or("must be a cursor from an earlier answer"));
     let after = faults.check("cursor", after.transpose());
     let limit = faults.check("limit", limit(request));
     let (Some(after), Some(limit)) = (after, limit) else {

@@ -69,6 +69,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
             data: Arc::from("{}"),
         },
         Item::Position(cursor) => Followed::Position(cursor.to_text()),
+        Item::CaughtUp(cursor) => Followed::CaughtUp(cursor.to_text()),
     }))
 }
 
@@ -101,7 +102,8 @@ async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Audit
     caller.require_tenant(tenant.as_str())?;
     let (records, correlation) = (rates.records(&tenant), request.correlation);
     let is_own = caller.tenant == tenant;
-    initial_state::send(&rates.app, &records, unit.as_ref(), correlation, is_own).await?;
+    let (app, passes, unit_id) = (&rates.app, &rates.passes, unit.as_ref());
+    initial_state::send(app, passes, &records, unit_id, correlation, is_own).await?;
     let answer = json!({ "correlationId": correlation });
     let line = Line {
         tenant: Some(tenant),

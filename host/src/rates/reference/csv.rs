@@ -7,7 +7,7 @@
 use csv::{ReaderBuilder, StringRecord, Trim};
 use tillgate_engine::rate::Currency;
 
-use super::draft::{Draft, Place, Quoted};
+use super::draft::{Draft, Place, Quoted, is_code};
 use super::text::{Lines, shown};
 use super::{MAX_COLUMNS, Quote};
 
@@ -40,10 +40,20 @@ pub(super) fn read(text: &str, draft: &mut Draft) {
     }
 }
 
+/// What a column has.
+#[derive(PartialEq)]
+enum Column {
+    /// The quotes of a currency.
+    Quotes(Currency),
+    /// Those of one that this service does not know.
+    Unknown(String),
+    /// Something else: nothing, a remark.
+    Other,
+}
+
 /// The columns of a file, without the date.
 struct Header {
-    /// A currency for each column that has a known one.
-    columns: Vec<Option<Currency>>,
+    columns: Vec<Column>,
 }
 
 impl Header {
@@ -62,25 +72,26 @@ impl Header {
             draft.fault(Place::line(line), "must have at most 1,000 columns");
             return None;
         }
-        let mut columns: Vec<Option<Currency>> = Vec::new();
+        let mut columns: Vec<Column> = Vec::new();
         for name in names {
             columns.push(match Quoted::parse(name) {
-                Quoted::Known(currency) if columns.contains(&Some(currency)) => {
+                Quoted::Known(currency) if columns.contains(&Column::Quotes(currency)) => {
                     draft.fault(Place::of(line, name), "must not be there twice");
-                    None
+                    Column::Other
                 }
-                Quoted::Known(currency) => Some(currency),
+                Quoted::Known(currency) => Column::Quotes(currency),
                 Quoted::Euro => {
                     draft.fault(
                         Place::of(line, name),
                         "must not be quoted: rates are of 1 EUR",
                     );
-                    None
+                    Column::Other
                 }
-                Quoted::Unknown => None,
+                Quoted::Unknown if is_code(name) => Column::Unknown(name.to_owned()),
+                Quoted::Unknown => Column::Other,
             });
         }
-        if columns.iter().all(Option::is_none) {
+        if !columns.iter().any(|it| matches!(it, Column::Quotes(_))) {
             draft.fault(
                 Place::line(line),
                 "must name a currency that this service knows",
@@ -101,11 +112,18 @@ impl Header {
         let mut values = row.iter();
         let date = draft.date(Place::of(line, "Date"), values.next().unwrap_or_default());
         let mut quotes = Vec::new();
-        for (currency, value) in self.columns.iter().zip(values) {
-            let Some(currency) = *currency else { continue };
+        for (column, value) in self.columns.iter().zip(values) {
             if NOT_QUOTED.contains(&value) {
                 continue;
             }
+            let currency = match column {
+                Column::Quotes(currency) => *currency,
+                Column::Unknown(code) => {
+                    draft.skip(code);
+                    continue;
+                }
+                Column::Other => continue,
+            };
             if let Some(rate) = draft.rate(Place::of(line, currency.as_str()), value) {
                 quotes.push(Quote { currency, rate });
             }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::{Date, date};
 use tillgate_engine::Fault;
@@ -25,7 +25,8 @@ pub(super) struct Draft {
     /// The lines of the dates.
     dates: BTreeMap<Date, usize>,
     faults: Vec<Fault>,
-    has_unknown_currency: bool,
+    /// The codes of currencies that this service does not know.
+    unknown: BTreeSet<String>,
 }
 
 /// What a code is the code of.
@@ -86,9 +87,11 @@ impl Draft {
         self.faults.push(Fault { path, message });
     }
 
-    /// Notes that the document has a currency which this service does not know.
-    pub(super) const fn note_unknown_currency(&mut self) {
-        self.has_unknown_currency = true;
+    /// Notes that the document has a quote of a currency which this service does not know.
+    pub(super) fn skip(&mut self, code: &str) {
+        if !self.unknown.contains(code) {
+            self.unknown.insert(code.to_owned());
+        }
     }
 
     /// The date of a day: as in 2026-11-20, or as the daily CSV has it, 20 November 2026.
@@ -131,8 +134,13 @@ impl Draft {
         let mut days = std::mem::take(&mut self.days).into_iter();
         match days.next() {
             Some(newest) if self.faults.is_empty() => {
-                let earlier = days.collect();
-                return Ok(Document { newest, earlier });
+                let earlier: Vec<Day> = days.collect();
+                let skipped = skipped(self.unknown, &newest, &earlier);
+                return Ok(Document {
+                    newest,
+                    earlier,
+                    skipped,
+                });
             }
             None if self.faults.is_empty() => self.fault_of_document(self.why_empty()),
             _ => {}
@@ -140,10 +148,27 @@ impl Draft {
         Err(self.faults)
     }
 
-    const fn why_empty(&self) -> &'static str {
-        match self.has_unknown_currency {
-            true => "has no rate of a currency that this service knows",
-            false => "has no rates",
+    fn why_empty(&self) -> &'static str {
+        match self.unknown.is_empty() {
+            true => "has no rates",
+            false => "has no rate of a currency that this service knows",
         }
     }
+}
+
+/// The currencies that are not quoted on the newest day, and those that this service does not know, by code.
+fn skipped(unknown: BTreeSet<String>, newest: &Day, earlier: &[Day]) -> Vec<String> {
+    let quotes = earlier.iter().flat_map(|day| &day.quotes);
+    let mut quoted: BTreeSet<Currency> = quotes.map(|quote| quote.currency).collect();
+    for quote in &newest.quotes {
+        quoted.remove(&quote.currency);
+    }
+    let mut skipped = unknown;
+    skipped.extend(quoted.iter().map(|currency| currency.as_str().to_owned()));
+    skipped.into_iter().collect()
+}
+
+/// Whether a text looks like the code of a currency.
+pub(super) fn is_code(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }

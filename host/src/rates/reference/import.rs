@@ -3,24 +3,25 @@
 //!
 //! Quotes are per 1 EUR: a rate from the quoted currency to EUR. With crosses, every pair of quoted currencies gets both
 //! of its directions, each the quotient of the two quotes, rounded once (Regulation (EC) 1103/97 forbids inverting
-//! derived rates).
+//! derived rates). Every day of the document also counts in the history (`shop/quotes.rs`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use serde::Serialize;
 use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
 use uuid::Uuid;
 
 use super::{Day, Document, Quote};
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::data::records::{Change, Records};
+use crate::data::records::Records;
 use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::observe::audit::Line;
 use crate::rates::change::edit::{Edited, Edits};
+use crate::rates::change::guard::{self, Deviation};
 use crate::rates::change::plan::{self, After, Places};
-use crate::rates::shop::history::{self, Changed, ChangedPair};
 use crate::rates::shop::math;
+use crate::rates::shop::quotes::{self, EURO, Filling, NewDay, published_at};
 use crate::rates::units::rate_text::Reference;
 use crate::rates::units::set_rates::{NewRate, SetRates, SetResult};
 use crate::rates::units::tree::Node;
@@ -28,15 +29,6 @@ use crate::rates::units::unit::{UnitId, no_unit};
 
 /// The name of the European Central Bank in requests and answers.
 pub(in crate::rates) const ECB: &str = "ECB";
-
-/// What its quotes are per one of.
-const EURO: &str = "EUR";
-
-/// The time of day from which a rate of the past counts in the history: the bank publishes in the afternoon.
-const PUBLISHED: &str = "T15:00:00Z";
-
-/// How many past days are written at once: a day has a row for each bucket of pairs at most.
-const DAYS_AT_ONCE: usize = 8;
 
 /// What is to be imported, and where.
 #[derive(Debug)]
@@ -51,7 +43,7 @@ pub struct Import {
     pub document: Document,
 }
 
-/// What an import did: `{ correlationId, date, created, updated, unchanged, stale }`.
+/// What an import did: `{ correlationId, date, created, updated, unchanged, stale, deviations?, skipped, older, filledDays }`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
@@ -67,6 +59,17 @@ pub struct Imported {
     pub unchanged: usize,
     /// Currencies that the unit has rates of which are not in the document any more, by code.
     pub stale: Vec<String>,
+    /// Rates that would move by more than they may, and were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deviations: Vec<Deviation>,
+    /// Currencies of the document of which no rate is set, by code: this service does not know them, or the newest day does
+    /// not quote them.
+    pub skipped: Vec<String>,
+    /// Whether a later document was imported before, of one of the types at least: the rates of such a type stay, and its
+    /// history alone is filled.
+    pub older: bool,
+    /// How many days of the document have added something to the history.
+    pub filled_days: usize,
 }
 
 /// Imports a document.
@@ -83,7 +86,7 @@ pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<
     }
     let new = new_rates(edits.app, &import.rate_types, import.crosses, newest)?;
     let (by, correlation_id) = (edits.editor.by, edits.editor.correlation);
-    let edit = edits.edit(&import.unit, |before, at| {
+    let edit = edits.edit_within_tolerance(&import.unit, |before, at, deviations| {
         let mut imported = Imported {
             correlation_id,
             date: newest.date.to_string(),
@@ -91,51 +94,126 @@ pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<
             updated: 0,
             unchanged: 0,
             stale: Vec::new(),
+            deviations: guard::listed(deviations).to_vec(),
+            skipped: import.document.skipped().to_vec(),
+            older: false,
+            filled_days: 0,
         };
-        let after = plan(before, import, &new, &mut imported, by, at)?;
-        Ok((after, imported))
+        let set = set_types(before, import);
+        imported.older = set.len() < import.rate_types.len();
+        let left_out = LeftOut::new(deviations);
+        let is_taken = |rate: &&NewRate| !left_out.has(rate.key);
+        let new: Vec<&NewRate> = new.iter().filter(is_taken).collect();
+        let after = plan(
+            before,
+            import,
+            (&new, &set),
+            &left_out,
+            &mut imported,
+            by,
+            at,
+        )?;
+        Ok((after, (imported, set, left_out.quotes)))
     });
-    let edited = edit.await?;
-    if matches!(edited, Edited::Made(..)) {
-        backfill(edits.app, &edits.records, import).await?;
-    }
-    Ok(edited)
+    let ((mut imported, set, left_out), line) = match edit.await? {
+        Edited::Made(made, line) => (made, line),
+        Edited::Dry(dry) => return Ok(Edited::Dry(dry)),
+    };
+    // The rates are set: interrupted from here on, the same import again fills what is missing.
+    imported.filled_days = fill(edits.app, &edits.records, import, &set, &left_out).await?;
+    let of_history = || history_line(edits.editor.tenant, &import.unit);
+    let line = line.or_else(|| (imported.filled_days > 0).then(of_history));
+    Ok(Edited::Made(imported, line))
+}
+
+/// The types whose rates are set: those of which no later document was imported.
+fn set_types(before: Option<&Node>, import: &Import) -> Vec<RateType> {
+    let date = import.document.newest().date.to_string();
+    let is_older = |rate_type: RateType| {
+        let mut rates = before.iter().flat_map(|unit| unit.rates.rates.iter());
+        rates.any(|(key, rate)| {
+            let reference = rate.reference.as_ref();
+            key.rate_type == rate_type
+                && reference.is_some_and(|it| it.source == ECB && it.date > date)
+        })
+    };
+    let types = import.rate_types.iter().copied();
+    types.filter(|rate_type| !is_older(*rate_type)).collect()
+}
+
+/// What the audit log says of an import that has changed nothing but the history.
+fn history_line(tenant: &TenantId, unit: &UnitId) -> Box<Line> {
+    Box::new(Line {
+        tenant: Some(tenant.clone()),
+        unit: Some(unit.as_str().to_owned()),
+        ..Line::default()
+    })
 }
 
 /// What becomes of a unit at which the newest day's rates are set; what that does is counted.
 fn plan(
     before: Option<&Node>,
     import: &Import,
-    new: &[NewRate],
+    (new, types): (&[&NewRate], &[RateType]),
+    left_out: &LeftOut,
     imported: &mut Imported,
     by: &str,
     at: &str,
 ) -> Result<After<'static>> {
     let old = &before.ok_or_else(no_unit)?.rates.rates;
-    if is_older(old, &import.rate_types, &imported.date) {
+    if types.is_empty() {
         imported.unchanged = new.len();
         return Ok(After::Same);
     }
     let mut rates = old.clone();
     for rate in new {
-        match rates.set(rate, by, at) {
+        let set = match types.contains(&rate.key.rate_type) {
+            true => rates.set(rate, by, at),
+            false => SetResult::Unchanged,
+        };
+        match set {
             SetResult::Created => imported.created += 1,
             SetResult::Updated => imported.updated += 1,
             SetResult::Unchanged => imported.unchanged += 1,
         }
     }
-    rates.mark_stale(ECB, &import.rate_types, &imported.date);
+    let is_missing = |key| !left_out.has(key);
+    rates.mark_stale(ECB, types, &imported.date, is_missing);
     imported.stale = stale(&rates, import.document.newest());
     Ok(plan::after(old, rates, Places::Document))
 }
 
-/// Whether a later document was imported already.
-fn is_older(rates: &SetRates, types: &[RateType], date: &str) -> bool {
-    rates.iter().any(|(key, rate)| {
-        let reference = rate.reference.as_ref();
-        types.contains(&key.rate_type)
-            && reference.is_some_and(|it| it.source == ECB && it.date.as_str() > date)
-    })
+/// The rates that are left out because they, or what they are computed from, would move by more than they may.
+#[derive(Debug, Default)]
+struct LeftOut {
+    /// Pairs, each in one direction.
+    pairs: BTreeSet<RateKey>,
+    /// Currencies whose quote is left out, by type: so are their crosses.
+    quotes: BTreeSet<(RateType, Currency)>,
+}
+
+impl LeftOut {
+    fn new(deviations: &[Deviation]) -> Self {
+        let mut left_out = Self::default();
+        for Deviation { key, .. } in deviations {
+            let (from, to) = (key.pair.from(), key.pair.to());
+            left_out.pairs.insert((*key).min(key.opposite()));
+            if to.as_str() == EURO {
+                left_out.quotes.insert((key.rate_type, from));
+            } else if from.as_str() == EURO {
+                left_out.quotes.insert((key.rate_type, to));
+            }
+        }
+        left_out
+    }
+
+    fn has(&self, key: RateKey) -> bool {
+        let currencies = [key.pair.from(), key.pair.to()];
+        self.pairs.contains(&key.min(key.opposite()))
+            || currencies
+                .iter()
+                .any(|it| self.quotes.contains(&(key.rate_type, *it)))
+    }
 }
 
 /// The currencies of stale rates that a day does not quote. Their cross rates are stale too, with currencies that it does.
@@ -217,53 +295,32 @@ fn crosses(app: &App, quotes: &[Quote]) -> Result<Vec<(Pair, Rate)>> {
     Ok(pairs.into_iter().zip(crosses).collect())
 }
 
-/// Adds the days of a document that are older than anything in the unit's history to it, so that charts reach back.
-async fn backfill(app: &App, records: &Records, import: &Import) -> Result<()> {
-    let Some(oldest) = history::oldest(records, &import.unit).await? else {
-        return Ok(());
-    };
-    let since = app.clock.now().minus(app.config.rates.history_retention);
-    let mut values: BTreeMap<RateKey, String> = BTreeMap::new();
-    let mut written: Vec<Vec<(String, Bytes)>> = Vec::new();
-    // The newest day is set, not added to the past. Of the others the pairs that are quoted are enough.
-    let mut days: Vec<&Day> = import.document.days().skip(1).collect();
-    days.reverse();
-    for day in days {
-        let Some(at) = published_at(day).filter(|at| *at < oldest && *at >= since) else {
-            continue;
-        };
-        let mut pairs = Vec::new();
-        for new in new_rates(app, &import.rate_types, false, day)? {
-            let after = new.rate.value().to_string();
-            let before = values.insert(new.key, after.clone());
-            if before.as_ref() != Some(&after) {
-                let after = Some(after);
-                pairs.push(ChangedPair::of_rate(new.key, Changed { before, after }));
-            }
-        }
-        written.push(history::rows(&import.unit, at, pairs.into_iter())?);
-    }
-    // What followed says that there was nothing before it: from now on, there was the last of these days.
-    let last = values.into_iter().map(|(key, value)| {
-        let (before, after) = (Some(value.clone()), Some(value));
-        ChangedPair::of_rate(key, Changed { before, after })
+/// Fills the history with the days of a document, so that it has every day that was published.
+async fn fill(
+    app: &App,
+    records: &Records,
+    import: &Import,
+    set: &[RateType],
+    left_out: &BTreeSet<(RateType, Currency)>,
+) -> Result<usize> {
+    let now = app.clock.now();
+    let (document, since) = (
+        &import.document,
+        now.minus(app.config.rates.history_retention),
+    );
+    let newest = document.newest().date;
+    let is_retained = |day: &&Day| published_at(day.date).is_some_and(|at| at >= since);
+    let days = document.days().filter(is_retained).map(|day| NewDay {
+        date: day.date,
+        quotes: day.quotes.iter().map(|it| (it.currency, it.rate)).collect(),
+        is_newest: day.date == newest,
     });
-    let end = Timestamp(oldest.0.saturating_sub(1));
-    written.push(history::rows(&import.unit, end, last)?);
-    // The oldest last: until it is there, an import that was interrupted is taken up again.
-    written.reverse();
-    for days in written.chunks(DAYS_AT_ONCE) {
-        let mut change = Change::default();
-        for (key, json) in days.iter().flatten() {
-            change.put_bytes(key, json.clone());
-        }
-        records.commit(change).await?;
-    }
-    Ok(())
-}
-
-/// When the rates of a day were published.
-fn published_at(day: &Day) -> Option<Timestamp> {
-    let at: jiff::Timestamp = format!("{}{PUBLISHED}", day.date).parse().ok()?;
-    u64::try_from(at.as_microsecond()).ok().map(Timestamp)
+    let filling = Filling {
+        rate_types: &import.rate_types,
+        set,
+        left_out,
+        with_crosses: import.crosses,
+        now,
+    };
+    quotes::fill(records, &import.unit, &days.collect::<Vec<_>>(), filling).await
 }

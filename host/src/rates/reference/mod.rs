@@ -1,13 +1,17 @@
 //! The reference rates of the European Central Bank, read from the documents it publishes (`rates.md`, "Reference
-//! rates"): the daily XML, the XML of 90 days or of all days, the daily CSV and the CSV of all days.
+//! rates"): the daily XML, the XML of 90 days or of all days, the daily CSV and the CSV of all days, or a zip file of one of
+//! them.
 //!
 //! Pure: bytes become a [`Document`] or every fault in them. Fetching a document, refusing one of the future, and
-//! setting its rates at a business unit is left to the import.
+//! setting its rates at a business unit is left to the import, `schedule` has it done every day, and `ages` tells when that
+//! did not happen.
 //!
 //! A document is refused whole or read whole. What the ECB leaves out is no fault: a currency without a value that day
 //! (`N/A`, empty or absent) is not quoted, a day without any value is one on which nothing was published, and a
-//! currency that this service does not know, because it left ISO 4217 with its country's move to the euro, is ignored.
+//! currency that this service does not know, because it left ISO 4217 with its country's move to the euro, is skipped.
 
+pub(super) mod ages;
+mod archive;
 mod csv;
 mod draft;
 pub(super) mod import;
@@ -34,12 +38,17 @@ pub enum DocumentType {
     Xml,
     /// `eurofxref.csv`, `eurofxref-hist.csv`.
     Csv,
+    /// `eurofxref.zip`, `eurofxref-hist.zip`: one of the others in a zip file.
+    Zip,
 }
 
 impl DocumentType {
-    /// The type of a document by its first character.
+    /// The type of a document by its first bytes.
     #[must_use]
     pub fn detect(document: &[u8]) -> Self {
+        if archive::starts_as_zip(document) {
+            return Self::Zip;
+        }
         match text::starts_as_markup(document) {
             true => Self::Xml,
             false => Self::Csv,
@@ -52,6 +61,7 @@ impl DocumentType {
         match self {
             Self::Xml => "application/xml",
             Self::Csv => "text/csv",
+            Self::Zip => "application/zip",
         }
     }
 }
@@ -61,6 +71,7 @@ impl DocumentType {
 pub struct Document {
     newest: Day,
     earlier: Vec<Day>,
+    skipped: Vec<String>,
 }
 
 /// The rates that were published on a day.
@@ -89,12 +100,13 @@ impl Document {
     /// with the line and the currency, if it is about one: `line 3, SEK: must be greater than 0`.
     pub fn parse(kind: DocumentType, document: &[u8]) -> Result<Self, Vec<Fault>> {
         let mut draft = Draft::default();
-        match text::checked(kind, document) {
-            Ok(text) => match kind {
-                DocumentType::Xml => xml::read(text, &mut draft),
-                DocumentType::Csv => csv::read(text, &mut draft),
-            },
-            Err(message) => draft.fault_of_document(message),
+        let read = match kind {
+            DocumentType::Zip => archive::unpacked(document)
+                .and_then(|document| read(DocumentType::detect(&document), &document, &mut draft)),
+            DocumentType::Xml | DocumentType::Csv => read(kind, document, &mut draft),
+        };
+        if let Err(message) = read {
+            draft.fault_of_document(message);
         }
         draft.finish()
     }
@@ -109,4 +121,21 @@ impl Document {
     pub fn days(&self) -> impl Iterator<Item = &Day> {
         std::iter::once(&self.newest).chain(&self.earlier)
     }
+
+    /// Currencies that it has quotes of and that are not quoted on its newest day, and those that this service does not
+    /// know, by code.
+    #[must_use]
+    pub fn skipped(&self) -> &[String] {
+        &self.skipped
+    }
+}
+
+/// Reads a document that is text.
+fn read(kind: DocumentType, document: &[u8], draft: &mut Draft) -> Result<(), String> {
+    let text = text::checked(kind, document)?;
+    match kind {
+        DocumentType::Xml => xml::read(text, draft),
+        DocumentType::Csv | DocumentType::Zip => csv::read(text, draft),
+    }
+    Ok(())
 }

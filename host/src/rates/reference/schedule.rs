@@ -26,6 +26,8 @@ use crate::observe::audit::{Line, Origin, Outcome};
 use crate::rates::change::audit::CHANGED;
 use crate::rates::change::edit::{Edited, Edits};
 use crate::rates::change::editor::Editor;
+use crate::rates::change::guard;
+use crate::rates::change::passes::Passes;
 use crate::rates::units::unit::UnitId;
 
 /// The queue of imports.
@@ -151,10 +153,12 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         by: BY,
         correlation: Uuid::new_v4(),
         dry_run: false,
+        accept_deviation: false,
     };
     let edits = Edits {
         app,
         records: app.records(table.tenant.partition()),
+        passes: &Passes::new(),
         editor,
     };
     let imported = import::run(&edits, &import).await;
@@ -168,8 +172,16 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
             updated,
             unchanged,
             stale,
+            deviations,
+            skipped,
+            older,
+            filled_days,
         } = imported;
-        tracing::info!(%tenant, unit, date, created, updated, unchanged, ?stale, correlation = %correlation_id, "reference rates were imported");
+        tracing::info!(%tenant, unit, date, created, updated, unchanged, ?stale, ?skipped, older, filled_days, correlation = %correlation_id, "reference rates were imported");
+        if !deviations.is_empty() {
+            let left_out = guard::named(&deviations);
+            tracing::warn!(%tenant, unit, left_out, "reference rates would move by more than the tolerance, and were left out");
+        }
     }
     Ok(())
 }

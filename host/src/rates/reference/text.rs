@@ -1,8 +1,8 @@
 //! What every document must be before it is parsed: text in UTF-8, of the type that its sender says. And where in the
 //! text a byte is.
 //!
-//! What people send by mistake gets a message of its own: the ECB's zip files, a page that reports an error instead of
-//! the document, a file that an editor has saved as UTF-16.
+//! What people send by mistake gets a message of its own: a zip file as CSV, a page that reports an error instead of the
+//! document, a file that an editor has saved as UTF-16.
 
 use super::DocumentType;
 
@@ -27,9 +27,13 @@ pub(super) fn checked(kind: DocumentType, document: &[u8]) -> Result<&str, Strin
     match (kind, starts_as_markup(document)) {
         (DocumentType::Xml, false) => Err("is not XML, as its content type says".to_owned()),
         (DocumentType::Csv, true) => Err("is XML, and not CSV as its content type says".to_owned()),
+        (DocumentType::Zip, _) => Err(ZIP.to_owned()),
         (DocumentType::Xml, true) | (DocumentType::Csv, false) => Ok(text),
     }
 }
+
+/// Sent as something else, or within another zip file.
+const ZIP: &str = "is a zip file: unzip it first";
 
 pub(super) const WEB_PAGE: &str = "is a web page, not a document of rates";
 
@@ -42,7 +46,7 @@ pub(super) fn starts_as_markup(document: &[u8]) -> bool {
 /// What a document is if it is no text in UTF-8, by its first bytes.
 fn mistaken(document: &[u8]) -> Option<&'static str> {
     match document {
-        [b'P', b'K', 3, 4, ..] => Some("is a zip file: unzip it first"),
+        [b'P', b'K', 3, 4, ..] => Some(ZIP),
         [0x1F, 0x8B, ..] => Some("is a gzip file: unpack it first"),
         [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0, _, ..] | [_, 0, ..] => {
             Some("must be UTF-8, and not UTF-16")

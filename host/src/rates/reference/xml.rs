@@ -14,7 +14,7 @@ use quick_xml::events::{BytesDecl, BytesStart, Event};
 use tillgate_engine::rate::Currency;
 
 use super::Quote;
-use super::draft::{Draft, Place, Quoted};
+use super::draft::{Draft, Place, Quoted, is_code};
 use super::text::{Lines, WEB_PAGE, shown};
 
 /// The most attributes of an element; those of the ECB have two.
@@ -213,7 +213,7 @@ impl Envelope<'_> {
                 let message = "must not be quoted: rates are of 1 EUR";
                 self.draft.fault(place, message);
             }
-            Quoted::Unknown if is_code(code) => self.draft.note_unknown_currency(),
+            Quoted::Unknown if is_code(code) => self.draft.skip(code),
             Quoted::Unknown => {
                 let place = Place::of(line, "currency");
                 self.draft.fault(place, "must be a code such as SEK");
@@ -241,8 +241,4 @@ impl Envelope<'_> {
         self.fault(line, message);
         ControlFlow::Break(())
     }
-}
-
-fn is_code(code: &str) -> bool {
-    code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase())
 }

@@ -100,8 +100,9 @@ impl<'a> Differences<'a> {
     /// How many bytes are cached.
     fn bytes(&self) -> usize {
         let computed = self.computed.values().map(|computed| {
-            let lists = computed.lists.as_ref().map_or(0, Bytes::len);
-            computed.rates.len() + lists
+            let lists = computed.lists.as_ref();
+            let lists = lists.map_or(0, |lists| lists.bytes().len());
+            computed.rates.bytes().len() + lists
         });
         let used = self.used.values().map(Bytes::len);
         computed.chain(used).sum()

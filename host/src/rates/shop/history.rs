@@ -3,8 +3,8 @@
 //! A row says what a change changed, with what was there before and after; the time is in its key. So the state at a time is
 //! that before the first row that follows, or what is set now, and a page of a rate's history is read from the rows of its
 //! time. The pairs of a unit are divided into buckets, so that a change of ten thousand rates has few rows, and a page of
-//! one pair reads few others. Rows are retained 400 days (`retention.rs`). `values.rs` computes from them what a unit used
-//! at any time.
+//! one pair reads few others. Rows are retained 400 days (`retention.rs`). A row tells which rates come from a document: of
+//! those, `quotes.rs` has the days that they were published on. `values.rs` computes from both what a unit used at any time.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 use tillgate_engine::rate::RateKey;
 
 use crate::clock::Timestamp;
-use crate::data::records::{Change, Records, decode_entry};
+use crate::data::records::{Change, PAGE, Records, decode_entry};
 use crate::error::{Error, Result};
 use crate::rates::units::json::to_json;
 use crate::rates::units::rate_key;
+use crate::rates::units::set_rates::SetRate;
 use crate::rates::units::tree::Node;
 use crate::rates::units::unit::{UnitId, UnitSettings};
 
@@ -71,40 +72,41 @@ impl Placed {
 pub(in crate::rates) struct PairState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) rate: Option<String>,
+    /// The day of the document that it comes from: `2026-11-20`; `None` for one that people have set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) rate_date: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) opposite: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) opposite_date: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) markup: Option<String>,
 }
 
 impl PairState {
-    /// The rate of a direction.
-    fn rate_mut(&mut self, key: RateKey) -> &mut Option<String> {
+    /// Whether a direction is set.
+    pub(super) const fn has_rate(&self) -> bool {
+        self.rate.is_some() || self.opposite.is_some()
+    }
+
+    /// Sets the rate of a direction.
+    fn set(&mut self, key: RateKey, rate: &SetRate) {
+        let value = Some(rate.value.clone());
+        let date = rate.reference.as_ref().map(|it| it.date.clone());
         match key == pair_of(key) {
-            true => &mut self.rate,
-            false => &mut self.opposite,
+            true => (self.rate, self.rate_date) = (value, date),
+            false => (self.opposite, self.opposite_date) = (value, date),
         }
     }
 }
 
 /// What a change changed of a pair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::rates) struct ChangedPair {
+struct ChangedPair {
     #[serde(flatten, with = "rate_key")]
     key: RateKey,
     #[serde(flatten)]
     state: Changed<PairState>,
-}
-
-impl ChangedPair {
-    /// A rate that had a value before, and another after, with nothing else set for its pair.
-    pub(in crate::rates) fn of_rate(key: RateKey, value: Changed<Option<String>>) -> Self {
-        let mut state = Changed::<PairState>::default();
-        *state.before.rate_mut(key) = value.before;
-        *state.after.rate_mut(key) = value.after;
-        let key = pair_of(key);
-        Self { key, state }
-    }
 }
 
 /// The key of a pair's first direction.
@@ -134,7 +136,7 @@ impl Entry {
             let Some(node) = node else { continue };
             for (key, rate) in node.rates.rates.iter() {
                 let state = pairs.entry(pair_of(key)).or_default().state_mut(is_after);
-                *state.rate_mut(key) = Some(rate.value.clone());
+                state.set(key, rate);
             }
             for markup in &node.unit().settings.markups {
                 let state = pairs.entry(pair_of(markup.key)).or_default();
@@ -190,7 +192,7 @@ impl Entry {
 ///
 /// # Errors
 /// [`Error::Bug`] for what has no JSON form.
-pub(in crate::rates) fn rows(
+fn rows(
     id: &UnitId,
     at: Timestamp,
     pairs: impl Iterator<Item = ChangedPair>,
@@ -233,21 +235,6 @@ fn row_key(prefix: &str, at: Timestamp) -> String {
 pub(in crate::rates) fn time_of(key: &str) -> Option<Timestamp> {
     let (_, at) = key.rsplit_once('/')?;
     at.parse().ok().map(Timestamp)
-}
-
-/// When the oldest row of a unit's pairs was made, if there is one.
-///
-/// # Errors
-/// [`Error::Unavailable`].
-pub(in crate::rates) async fn oldest(records: &Records, id: &UnitId) -> Result<Option<Timestamp>> {
-    let prefixes = (0..BUCKETS).map(|bucket| bucket_prefix(id, bucket));
-    let mut oldest: Option<Timestamp> = None;
-    for prefix in prefixes {
-        let page = records.scan(&prefix, None, 1).await?;
-        let first = page.entries.first().and_then(|(key, _)| time_of(key));
-        oldest = oldest.into_iter().chain(first).min();
-    }
-    Ok(oldest)
 }
 
 /// Rows from a time on, oldest first.
@@ -305,6 +292,33 @@ pub(super) async fn pair(
             // What held before the pair's first row is known only from that row.
             Some(until) if rows.is_empty() => since = Timestamp(until.0 + 1),
             until => return Ok(Rows { rows, until }),
+        }
+    }
+}
+
+/// When a rate was set for a pair at a unit first, as far as is known: the beginning of time if one was set before that.
+///
+/// # Errors
+/// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
+pub(super) async fn first_set(
+    records: &Records,
+    id: &UnitId,
+    key: RateKey,
+) -> Result<Option<Timestamp>> {
+    let mut since = Timestamp(0);
+    loop {
+        let Rows { rows, until } = pair(records, id, key, since, PAGE).await?;
+        for (at, Changed { before, after }) in rows {
+            if before.has_rate() {
+                return Ok(Some(Timestamp(0)));
+            }
+            if after.has_rate() {
+                return Ok(Some(at));
+            }
+        }
+        match until {
+            Some(until) => since = Timestamp(until.0 + 1),
+            None => return Ok(None),
         }
     }
 }

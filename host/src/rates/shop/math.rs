@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use tillgate_engine::rate::Rate;
 use tillgate_engine::{Code, Fault};
 
+use super::content::Content;
 use super::parts::{self, Part};
 use crate::app::App;
 use crate::engine::EngineError;
@@ -25,16 +26,16 @@ use crate::rates::units::tree::Node;
 /// The most bytes of calls in one request: the memory of the module grows with them.
 const MAX_REQUEST: usize = 1 << 20;
 
-/// The most crosses in one request.
-const CROSSES_AT_ONCE: usize = 5_000;
+/// The most crosses, or comparisons, in one request.
+const CALLS_AT_ONCE: usize = 5_000;
 
 /// What has changed for a shop, and what it uses from then on.
 #[derive(Clone, Debug)]
 pub(in crate::rates) struct Difference {
     /// The lists of its message, a JSON object; `None` when nothing changed, so that there is no message.
-    pub(in crate::rates) lists: Option<Bytes>,
+    pub(in crate::rates) lists: Option<Content>,
     /// All rates that it uses from then on, a list as the module writes it.
-    pub(in crate::rates) rates: Bytes,
+    pub(in crate::rates) rates: Content,
     /// Whether these are others than before, if only in where they are set.
     pub(in crate::rates) is_changed: bool,
 }
@@ -77,9 +78,9 @@ impl Difference {
         let lists = has_message.then(|| topic::lists(&created, &updated, &deleted));
         let rates = parts::join(&rates)?;
         Ok(Self {
-            lists: lists.transpose()?,
+            lists: lists.transpose()?.map(Content::new),
             is_changed: rates != before,
-            rates,
+            rates: Content::new(rates),
         })
     }
 }
@@ -241,7 +242,7 @@ pub(in crate::rates) fn crosses(app: &App, quotes: &[[Rate; 2]]) -> Result<Vec<R
         rate: String,
     }
     let mut rates = Vec::with_capacity(quotes.len());
-    for quotes in quotes.chunks(CROSSES_AT_ONCE) {
+    for quotes in quotes.chunks(CALLS_AT_ONCE) {
         let calls = quotes.iter().map(|quotes| {
             let [rate, per] = quotes.map(|quote| quote.value().to_string());
             json!({ "op": "cross", "rate": rate, "per": per })
@@ -253,6 +254,43 @@ pub(in crate::rates) fn crosses(app: &App, quotes: &[[Rate; 2]]) -> Result<Vec<R
         }
     }
     Ok(rates)
+}
+
+/// A rate's value before and after a change, and by how many percent it may move: decimals.
+#[derive(Clone, Debug)]
+pub(in crate::rates) struct Move {
+    pub(in crate::rates) old: String,
+    pub(in crate::rates) new: String,
+    pub(in crate::rates) tolerance: String,
+}
+
+/// How far a rate moves.
+#[derive(Clone, Debug, Deserialize)]
+pub(in crate::rates) struct Moved {
+    /// In percent, a decimal; negative when it falls.
+    pub(in crate::rates) percent: String,
+    /// Whether that is more than it may.
+    pub(in crate::rates) exceeds: bool,
+    /// What it looks like: `INVERTED` or `DECIMAL_POINT`.
+    pub(in crate::rates) hint: Option<String>,
+}
+
+/// How far each of these rates moves.
+///
+/// # Errors
+/// [`Error::Bug`] when the module does not answer.
+pub(in crate::rates) fn deviations(app: &App, moves: &[Move]) -> Result<Vec<Moved>> {
+    let mut moved = Vec::with_capacity(moves.len());
+    for moves in moves.chunks(CALLS_AT_ONCE) {
+        let calls = moves.iter().map(|Move { old, new, tolerance }| {
+            json!({ "op": "deviation", "old": old, "new": new, "tolerancePercentage": tolerance })
+        });
+        moved.extend(call_few::<Moved>(app, &calls.collect::<Vec<_>>())?);
+    }
+    match moved.len() == moves.len() {
+        true => Ok(moved),
+        false => Err(no_answer()),
+    }
 }
 
 #[derive(Deserialize)]

@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
-use bytes::Bytes;
 use uuid::Uuid;
 
+use super::content::Content;
 use super::math::{self, Difference};
-use super::used_record::{digest, is_shared, used_key};
+use super::used_record::{is_shared, used_key};
 use crate::clock::Timestamp;
 use crate::data::records::Change;
 use crate::error::Result;
@@ -49,7 +49,7 @@ impl Publisher<'_> {
         let is_moved = unit.used_rates.as_ref() != Some(&key);
         let is_changed = is_moved || difference.is_changed;
         if is_changed && shared.0.insert(key.clone()) {
-            change.put_bytes(&key, difference.rates.clone());
+            change.put_bytes(&key, difference.rates.bytes().clone());
         }
         if is_moved {
             remove_used(change, unit);
@@ -71,14 +71,14 @@ impl Publisher<'_> {
         change: &mut Change,
         shared: &mut Shared,
         shop: &UnitId,
-        lists: &Bytes,
+        lists: &Content,
     ) {
-        let body = if lists.len() <= INLINE {
-            topic::inline_body(self.tenant, shop, lists)
+        let body = if lists.bytes().len() <= INLINE {
+            topic::inline_body(self.tenant, shop, lists.bytes())
         } else {
             let key = lists_key(self.now, lists);
             if shared.0.insert(key.clone()) {
-                change.put_bytes(&key, lists.clone());
+                change.put_bytes(&key, lists.bytes().clone());
             }
             topic::shared_body(self.tenant, shop, &key)
         };
@@ -98,13 +98,13 @@ pub(in crate::rates) fn remove_used(change: &mut Change, shop: &Unit) {
 ///
 /// # Errors
 /// [`Error::Bug`](crate::error::Error::Bug) when they are damaged.
-pub(in crate::rates) fn all_rates(used: &[u8]) -> Result<Bytes> {
-    topic::lists(&[], &math::read_rates(used)?, &[])
+pub(in crate::rates) fn all_rates(used: &[u8]) -> Result<Content> {
+    topic::lists(&[], &math::read_rates(used)?, &[]).map(Content::new)
 }
 
 /// The record of lists that messages share: named by the day, after which they are removed together, and the content.
-fn lists_key(now: Timestamp, lists: &[u8]) -> String {
+fn lists_key(now: Timestamp, lists: &Content) -> String {
     let day = now.to_millis_text();
     let day = day.get(..10).unwrap_or_default();
-    format!("{SHARED_LISTS}{day}/{}", digest(lists))
+    format!("{SHARED_LISTS}{day}/{}", lists.digest())
 }

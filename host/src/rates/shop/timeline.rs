@@ -1,7 +1,7 @@
 //! What units have set over time, as far as it matters to one pair: the moments at which anything changed, and the levels
 //! that a unit stood at in each.
 //!
-//! Pure: made from rows of the history (`history.rs`) and from what is set now. A timeline is known from a time on, and
+//! Pure: made from rows of the history (`history.rs`), from what is set now, and from what was published (`published.rs`). A timeline is known from a time on, and
 //! perhaps only up to another.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use tillgate_engine::rate::RateKey;
 
 use super::history::{Changed, PairState, Placed, Rows};
+use super::published::Published;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::rates::units::json::to_json;
@@ -46,19 +47,22 @@ impl<T> States<T> {
 pub(super) struct UnitStates {
     places: States<Option<Placed>>,
     pair: States<PairState>,
+    published: Published,
 }
 
 impl UnitStates {
-    /// The states of a unit with what is set now, and of its rows.
+    /// The states of a unit with what is set now, and of its rows; and what was published of the pair.
     pub(super) fn new(
         place: Option<Placed>,
         pair: PairState,
         places: Rows<Option<Placed>>,
         pairs: Rows<PairState>,
+        published: Published,
     ) -> Self {
         Self {
             places: States::new(place, places.rows),
             pair: States::new(pair, pairs.rows),
+            published,
         }
     }
 
@@ -82,6 +86,7 @@ impl UnitStates {
     ) -> Result<()> {
         let none = PairState::default();
         let pair = self.pair.at(at).unwrap_or(&none);
+        let pair = self.published.state_at(pair, at);
         let rates = [(key, &pair.rate), (key.opposite(), &pair.opposite)];
         let rates = rates
             .iter()
@@ -114,6 +119,7 @@ impl Timeline<'_> {
         for unit in self.units.values() {
             moments.extend(unit.places.0.keys());
             moments.extend(unit.pair.0.keys());
+            moments.extend(unit.published.moments());
         }
         let until = self.until.unwrap_or(Timestamp(u64::MAX));
         moments.retain(|at| (since..=until).contains(at));

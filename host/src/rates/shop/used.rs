@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tillgate_engine::rate::RateKey;
@@ -15,8 +16,10 @@ use super::used_record::{is_shared, read_used};
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
+use crate::rates::units::calendar::business_days_since;
 use crate::rates::units::json::{number, to_json};
 use crate::rates::units::rate_list::RateList;
+use crate::rates::units::rate_text::RateText;
 use crate::rates::units::reading::{Reading, UnitView};
 use crate::rates::units::tree::Tree;
 use crate::rates::units::unit::{MAX_DEPTH, UnitId, UnitType, no_unit};
@@ -25,7 +28,8 @@ use crate::rates::units::unit::{MAX_DEPTH, UnitId, UnitType, no_unit};
 const MAX_ATTEMPTS: usize = 8;
 
 /// The rates that a unit uses: a list of `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue,
-/// rateValueWithMarkup, createdDate, createdBy?, lastModified?, setAt }`, by type, source and target.
+/// rateValueWithMarkup, createdDate, createdBy?, lastModified?, setAt, asOf?, ageInBusinessDays?, stale? }`, by type, source
+/// and target; the last three of a reference rate.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown unit; [`Error::Busy`] when its rates change all the time; [`Error::Unavailable`].
@@ -57,12 +61,14 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
         true => key.clone(),
         false => format!("{key}@{}", shop.revision.0),
     };
-    let records = reading.records.clone();
+    let (records, today) = (reading.records.clone(), today(reading.app));
     let read = async move {
         let used = read_used(&records, Some(&key)).await?;
-        RateList::new(math::read_rates(&used)?.into_iter())
+        let mut rates = math::read_rates(&used)?;
+        add_ages(&mut rates, today);
+        RateList::new(rates.into_iter())
     };
-    made_once(reading, version, read).await
+    made_once(reading, version, today, read).await
 }
 
 /// What a shop directly below a unit would use. Its dates are those of the rates as they are set.
@@ -87,11 +93,17 @@ async fn used_below(reading: &Reading<'_>, unit: &Arc<UnitView>) -> Result<Arc<R
         reading.records.clone(),
         unit.id.clone(),
     );
-    let read = async move { compute_below(&app, &records, &id).await };
-    made_once(reading, version, read).await
+    let today = today(reading.app);
+    let read = async move { compute_below(&app, &records, &id, today).await };
+    made_once(reading, version, today, read).await
 }
 
-async fn compute_below(app: &App, records: &Records, id: &UnitId) -> Result<RateList> {
+async fn compute_below(
+    app: &App,
+    records: &Records,
+    id: &UnitId,
+    today: Option<Date>,
+) -> Result<RateList> {
     let mut tree = Tree::new(records);
     let node = tree.node(id).await?.ok_or_else(no_unit)?;
     let path = tree.above(node.unit()).await?;
@@ -107,14 +119,41 @@ async fn compute_below(app: &App, records: &Records, id: &UnitId) -> Result<Rate
             rate.last_modified = set.last_modified.as_deref();
         }
     }
+    add_ages(&mut rates, today);
     RateList::new(rates.into_iter())
 }
 
+/// The day in UTC.
+fn today(app: &App) -> Option<Date> {
+    app.clock.now().to_millis_text().get(..10)?.parse().ok()
+}
+
+/// Says of reference rates how old they are (`rates.md`, "Guard against slips").
+fn add_ages(rates: &mut [RateText<'_>], today: Option<Date>) {
+    let Some(today) = today else { return };
+    // Most are of the same day.
+    let mut latest: Option<(&str, Option<u32>)> = None;
+    for rate in rates {
+        let Some(day) = rate.as_of else { continue };
+        let age = match latest {
+            Some((same, age)) if same == day => age,
+            _ => day.parse().ok().map(|day| business_days_since(day, today)),
+        };
+        latest = Some((day, age));
+        rate.age_in_business_days = age;
+    }
+}
+
+/// A list that is made once for a version and a day: ages change with the day.
 async fn made_once(
     reading: &Reading<'_>,
-    version: String,
+    mut version: String,
+    today: Option<Date>,
     read: impl Future<Output = Result<RateList>> + Send + 'static,
 ) -> Result<Arc<RateList>> {
+    if let Some(today) = today {
+        version.push_str(&format!(" on {today}"));
+    }
     let make = async { reading.app.workers.run_reading(read).await? };
     let partition = reading.records.partition();
     reading.cache.used.get(partition, version, make).await

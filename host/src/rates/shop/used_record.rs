@@ -4,8 +4,8 @@
 //! record of its own.
 
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
+use super::content::Content;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::rates::units::tree::Node;
@@ -32,20 +32,14 @@ pub(in crate::rates) async fn read_used(records: &Records, key: Option<&str>) ->
 }
 
 /// The key of the record of the rates that a shop uses.
-pub(super) fn used_key(shop: &Node, rates: &[u8]) -> String {
+pub(super) fn used_key(shop: &Node, rates: &Content) -> String {
     if shop.unit().has_rates {
         return format!("{OWN}{}", shop.id.as_str());
     }
-    format!("{SHARED}{}", digest(rates))
+    format!("{SHARED}{}", rates.digest())
 }
 
 /// Whether several shops may use a record.
 pub(super) fn is_shared(key: &str) -> bool {
     key.starts_with(SHARED)
-}
-
-/// The name of a content.
-pub(super) fn digest(content: &[u8]) -> String {
-    let digest = hex::encode(Sha256::digest(content));
-    digest.get(..32).unwrap_or_default().to_owned()
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 use tillgate_engine::rate::RateKey;
 
 use super::history::{Changed, PairState, Placed, pair_of};
+use super::published::{Published, open_until};
+use super::quotes::{self, PairDay};
 use super::timeline::{Timeline, UnitStates};
 use super::{history, math};
 use crate::clock::Timestamp;
@@ -161,10 +163,16 @@ async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Re
             before.clone_from(after);
         }
         let pairs = history::pair(&reading.records, &id, pair, since, max).await?;
-        for until in [places.until, pairs.until].into_iter().flatten() {
+        let days = quotes::pair(&reading.records, &id, pair, since, max).await?;
+        for until in [places.until, pairs.until, days.until]
+            .into_iter()
+            .flatten()
+        {
             timeline.until = Some(timeline.until.map_or(until, |at| at.min(until)));
         }
-        let states = UnitStates::new(place, state, places, pairs);
+        let first = pairs.rows.first().map_or(&state, |(_, row)| &row.before);
+        let published = published(reading, &id, pair, days.days, first).await?;
+        let states = UnitStates::new(place, state, places, pairs, published);
         open.extend(
             states
                 .parents(since)
@@ -173,6 +181,21 @@ async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Re
         timeline.units.insert(id, states);
     }
     Ok(timeline)
+}
+
+/// What was published of a pair; `first` is what was set for it at the time from which on the history is read.
+async fn published(
+    reading: &Reading<'_>,
+    id: &UnitId,
+    pair: RateKey,
+    days: Vec<PairDay>,
+    first: &PairState,
+) -> Result<Published> {
+    if days.is_empty() {
+        return Ok(Published::default());
+    }
+    let open_until = open_until(&reading.records, id, pair, first).await?;
+    Published::new(reading.app, pair, days, open_until).await
 }
 
 /// What is set at a unit now, if it still exists.
@@ -190,9 +213,13 @@ async fn now(
         .markups
         .iter()
         .find(|markup| pair_of(markup.key) == pair);
+    let (rate, rate_date) = unit.rate_value(pair)?.unzip();
+    let (opposite, opposite_date) = unit.rate_value(pair.opposite())?.unzip();
     let state = PairState {
-        rate: unit.rate_value(pair)?,
-        opposite: unit.rate_value(pair.opposite())?,
+        rate,
+        rate_date: rate_date.flatten(),
+        opposite,
+        opposite_date: opposite_date.flatten(),
         markup: markup.map(|markup| markup.markup_percentage.clone()),
     };
     Ok((Some(Placed::of(settings)), state))

@@ -11,6 +11,7 @@ use super::cursor::Cursor;
 use super::hub::{PAGE, PAUSE};
 use super::item::{Filter, Item};
 use super::message::TOPIC;
+use super::read_again::ReadAgain;
 use super::reader::Reader;
 use crate::app::App;
 use crate::clock::Timestamp;
@@ -39,18 +40,24 @@ pub(in crate::rates) async fn follow_all(
     retention: Duration,
 ) -> Result<impl Stream<Item = Item> + Send + use<>> {
     let mut pending = VecDeque::new();
+    let mut read_again = ReadAgain::default();
     let now = app.clock.now();
     match after {
-        Cursor::All(at) if at < now.minus(retention) => {
-            pending.push_back(Item::Reset(after.clone()));
+        Cursor::All(at) => {
+            read_again = ReadAgain::since(at, now);
+            if at < now.minus(retention) {
+                pending.push_back(Item::Reset(after.clone()));
+            }
         }
-        Cursor::Latest => pending.push_back(Item::Position(Cursor::All(now))),
+        Cursor::Latest => pending.push_back(Item::CaughtUp(Cursor::All(now))),
         _ => {}
     }
     let mut subscription = Subscription {
         hints: app.store.partition_hints(),
         app: Arc::clone(app),
         filter,
+        read_again,
+        is_told: false,
         read_to: after.clone(),
         scan: tokio::time::interval(SCAN),
         unread: HashSet::new(),
@@ -73,6 +80,9 @@ struct Subscription {
     app: Arc<App>,
     hints: PartitionHints,
     filter: Filter,
+    read_again: ReadAgain,
+    /// Whether an event had the cursor `read_to`.
+    is_told: bool,
     /// Up to where the messages of all logs were sent: the cursor of what is sent next. A message of one log says nothing of
     /// the others, so this moves only when all of them were read.
     read_to: Cursor,
@@ -129,7 +139,11 @@ impl Subscription {
     fn has_read(&mut self, partition: &Partition) {
         if self.unread.remove(partition) && self.unread.is_empty() {
             self.read_to = Cursor::All(self.began);
-            self.pending.push_back(Item::Position(self.read_to.clone()));
+            let item = self
+                .read_again
+                .tell(self.read_to.clone(), self.app.clock.now());
+            self.is_told = matches!(item, Item::Position(_));
+            self.pending.push_back(item);
         }
     }
 
@@ -207,7 +221,12 @@ impl Subscription {
             {
                 let item = Item::Message(self.read_to.clone(), data);
                 self.pending.push_back(item);
+                if !std::mem::replace(&mut self.is_told, true) {
+                    self.read_again.clear();
+                }
             }
+            // Its cursor is of a moment before, so it would be read again itself.
+            self.read_again.add(1, message.publish_time);
             *at = message.position;
         }
         Ok(!slice.messages.is_empty() && *at < slice.last)

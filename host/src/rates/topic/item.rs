@@ -27,6 +27,8 @@ pub enum Item {
     Message(Cursor, Arc<str>),
     /// Messages after the subscriber's cursor are gone: it must read its rates again.
     Reset(Cursor),
-    /// There was nothing for it up to here.
+    /// There was nothing for it up to here, and reading again what was before is expensive.
     Position(Cursor),
+    /// There is nothing more for it up to here, for now.
+    CaughtUp(Cursor),
 }

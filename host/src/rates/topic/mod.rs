@@ -3,7 +3,8 @@
 //! Each tenant's messages are a log of its partition, so that a message is in the commit of the change that it tells of
 //! (`message.rs`, `lists.rs`). Subscribers of a tenant read the log by themselves until they have caught up (`subscription.rs`,
 //! `reader.rs`), then share one reader of it (`hub.rs`); those of the platform read the logs of all tenants
-//! (`all_tenants.rs`). What they resume from is a cursor (`cursor.rs`).
+//! (`all_tenants.rs`). What they resume from is a cursor (`cursor.rs`), told with each message, and in what form without
+//! one is up to `read_again.rs`.
 
 mod all_tenants;
 mod cursor;
@@ -11,6 +12,7 @@ mod hub;
 mod item;
 mod lists;
 mod message;
+mod read_again;
 mod reader;
 mod subscription;
 

@@ -11,7 +11,9 @@ use super::cursor::Cursor;
 use super::hub::{Hub, Hubs, Live, PAUSE};
 use super::item::{Filter, Item};
 use super::message::TOPIC;
+use super::read_again::ReadAgain;
 use super::reader::Reader;
+use crate::clock::Clock;
 use crate::data::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
@@ -20,7 +22,7 @@ use crate::store::Position;
 /// How many messages a subscriber reads by itself at once: there may be very many who do.
 const OWN_PAGE: usize = 32;
 
-/// After how long without a message a subscriber is told how far it has read all the same.
+/// After how long without a message a subscriber is told how far it has read.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// The messages of a tenant after a cursor, without end. `latest` is where the log ends now, not when the stream is first
@@ -30,7 +32,7 @@ const QUIET: Duration = Duration::from_secs(10);
 /// [`Error::Unavailable`](crate::error::Error::Unavailable).
 pub(in crate::rates) async fn follow(
     hubs: &Hubs,
-    records: Records,
+    (records, clock): (Records, Arc<dyn Clock>),
     tenant: &TenantId,
     filter: Filter,
     after: Cursor,
@@ -41,6 +43,8 @@ pub(in crate::rates) async fn follow(
         filter,
         may_reset: after != Cursor::Earliest,
         at: Position::default(),
+        read_again: ReadAgain::default(),
+        clock,
         live: None,
         pending: VecDeque::new(),
     };
@@ -57,6 +61,8 @@ struct Subscription {
     /// Whether it is told when messages after its position are gone.
     may_reset: bool,
     at: Position,
+    read_again: ReadAgain,
+    clock: Arc<dyn Clock>,
     live: Option<mpsc::Receiver<Live>>,
     pending: VecDeque<Item>,
 }
@@ -84,6 +90,13 @@ impl Subscription {
         Cursor::Tenant(self.reader.tenant.clone(), self.at)
     }
 
+    /// Tells how far it has read, where there is no message to be sent. A subscriber whose connection ends before the next
+    /// one resumes here.
+    fn tell_cursor(&mut self) {
+        let item = self.read_again.tell(self.cursor(), self.clock.now());
+        self.pending.push_back(item);
+    }
+
     /// Waits for a live message. The subscriber goes on listening unless it was dropped.
     async fn listen(&mut self, mut live: mpsc::Receiver<Live>) {
         let received = if let Ok(received) = tokio::time::timeout(QUIET, live.recv()).await {
@@ -95,9 +108,11 @@ impl Subscription {
                 Ok(received) => Some(received),
                 Err(mpsc::error::TryRecvError::Disconnected) => None,
                 Err(mpsc::error::TryRecvError::Empty) => {
-                    if read > Some(self.at) {
-                        self.at = read.unwrap_or(self.at);
-                        self.pending.push_back(Item::Position(self.cursor()));
+                    if let Some(read) = read.filter(|read| *read > self.at) {
+                        let count = read.0.saturating_sub(self.at.0);
+                        self.read_again.add(count, self.clock.now());
+                        self.at = read;
+                        self.tell_cursor();
                     }
                     self.live = Some(live);
                     return;
@@ -110,6 +125,7 @@ impl Subscription {
         if position > self.at {
             self.at = position;
             self.pending.push_back(Item::Message(self.cursor(), data));
+            self.read_again.clear();
         }
         self.live = Some(live);
     }
@@ -153,13 +169,15 @@ impl Subscription {
                 self.at = message.position;
                 let item = data.map(|data| Item::Message(self.cursor(), data));
                 self.pending.extend(item);
+                self.read_again.clear();
+            } else {
+                self.read_again.add(1, message.publish_time);
             }
             self.at = message.position;
         }
         if self.at >= slice.last {
-            // Says that nothing is left to be read. A subscriber whose connection ends before the next message resumes
-            // here.
-            self.pending.push_back(Item::Position(self.cursor()));
+            // Says that nothing is left to be read.
+            self.tell_cursor();
             let shop = self.filter.business_unit.as_deref();
             self.live = self.hub.join(self.at, shop);
         }

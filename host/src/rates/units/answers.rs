@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// How many units are read at once: one of a thousand markups has 100 KB.
 const READ_AT_ONCE: usize = 50;
 
-/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups? }`.
+/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances? }`.
 pub(in crate::rates) fn unit_json(id: &UnitId, settings: &UnitSettings) -> Result<Bytes> {
     to_json(&UnitAnswer::new(id, settings)?)
 }

@@ -1,9 +1,11 @@
 //! Business units, and the rates that are set at them, as they are stored and answered.
 //!
-//! Read them in this order: `json`, `rate_key`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`, `walk`;
+//! Read them in this order: `json`, `rate_key`, `calendar`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`,
+//! `reference_dates`, `walk`;
 //! then what is answered: `prepared`, `rate_list`, `answers`, `reading`.
 
 pub(super) mod answers;
+pub(super) mod calendar;
 pub(super) mod json;
 pub(super) mod level;
 pub(super) mod prepared;
@@ -11,6 +13,7 @@ pub(super) mod rate_key;
 pub(super) mod rate_list;
 pub(super) mod rate_text;
 pub(super) mod reading;
+pub(super) mod reference_dates;
 pub(super) mod set_rates;
 pub(super) mod tree;
 pub(super) mod unit;

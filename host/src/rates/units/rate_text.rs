@@ -3,8 +3,8 @@
 //! | where | decimals | currencies | members beside type, currencies and value |
 //! |---|---|---|---|
 //! | set at a unit, in the store | text | `currencyIdFrom`, `currencyIdTo` | dates, `createdBy`, `reference` |
-//! | used, from and to the module | text | the same | with markup, dates, `createdBy`, `setAt` |
-//! | answered | numbers | the same | the same |
+//! | used, from and to the module | text | the same | with markup, dates, `createdBy`, `setAt`, `asOf` |
+//! | answered | numbers | the same | the same, `reference` or how old it is |
 //! | in a message (`given.md`, 2.5) | numbers | `sourceCurrencyCode`, `targetCurrencyCode` | with markup, dates, `createdBy` |
 
 use std::borrow::Cow;
@@ -13,6 +13,7 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use tillgate_engine::rate::RateKey;
 
+use super::calendar::STALE_DAYS;
 use super::json::exact;
 use super::rate_key;
 use crate::error::{Error, Result};
@@ -59,6 +60,12 @@ pub(in crate::rates) struct RateText<'a> {
     /// The document that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) reference: Option<Cow<'a, Reference>>,
+    /// Of a rate that is used: the day of the document that it was imported from.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) as_of: Option<&'a str>,
+    /// How many business days old that is: for answers alone, since it changes with the day.
+    #[serde(skip)]
+    pub(in crate::rates) age_in_business_days: Option<u32>,
 }
 
 impl<'a> RateText<'a> {
@@ -75,6 +82,8 @@ impl<'a> RateText<'a> {
             last_modified: None,
             set_at: None,
             reference: None,
+            as_of: None,
+            age_in_business_days: None,
         }
     }
 
@@ -155,6 +164,7 @@ impl Serialize for RateNumbers<'_, '_> {
             ("createdBy", rate.created_by.as_deref()),
             ("lastModified", rate.last_modified),
             ("setAt", rate.set_at.as_deref().filter(|_| is_answer)),
+            ("asOf", rate.as_of.filter(|_| is_answer)),
         ];
         for (name, text) in texts {
             if let Some(text) = text {
@@ -163,6 +173,12 @@ impl Serialize for RateNumbers<'_, '_> {
         }
         if let Some(reference) = rate.reference.as_ref().filter(|_| is_answer) {
             members.serialize_entry("reference", reference)?;
+        }
+        if let Some(age) = rate.age_in_business_days.filter(|_| is_answer) {
+            members.serialize_entry("ageInBusinessDays", &age)?;
+            if age >= STALE_DAYS {
+                members.serialize_entry("stale", &true)?;
+            }
         }
         members.end()
     }

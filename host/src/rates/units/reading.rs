@@ -13,6 +13,7 @@ use tillgate_engine::rate::RateKey;
 use super::answers::{not_set, set_list, unit_json};
 use super::prepared::{Prepared, Weighed};
 use super::rate_list::RateList;
+use super::rate_text::Reference;
 use super::set_rates::StoredRates;
 use super::unit::{Unit, UnitId, no_unit};
 use crate::app::App;
@@ -44,7 +45,7 @@ pub(in crate::rates) struct UnitView {
     pub(in crate::rates) id: UnitId,
     pub(in crate::rates) revision: Revision,
     pub(in crate::rates) unit: Unit,
-    /// `{ id, type, parentId?, name?, markupPercentage?, markups? }`.
+    /// `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances? }`.
     pub(in crate::rates) json: Bytes,
     pub(in crate::rates) etag: Etag,
     /// The rates that are set at it.
@@ -77,23 +78,29 @@ impl UnitView {
         })
     }
 
-    /// The value of a rate that is set at it, a decimal.
+    /// The value of a rate that is set at it, a decimal, and the day of the document that it comes from.
     ///
     /// # Errors
     /// [`Error::Bug`] when it is damaged.
-    pub(in crate::rates) fn rate_value(&self, key: RateKey) -> Result<Option<String>> {
+    pub(in crate::rates) fn rate_value(
+        &self,
+        key: RateKey,
+    ) -> Result<Option<(String, Option<String>)>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Value<'a> {
             #[serde(borrow)]
             rate_value: &'a RawValue,
+            #[serde(default)]
+            reference: Option<Reference>,
         }
         let Some(rate) = self.rates.get(key) else {
             return Ok(None);
         };
         let value: Value<'_> = serde_json::from_slice(&rate)
             .map_err(|cause| Error::Bug(format!("a rate is damaged: {cause}")))?;
-        Ok(Some(value.rate_value.get().to_owned()))
+        let date = value.reference.map(|reference| reference.date);
+        Ok(Some((value.rate_value.get().to_owned(), date)))
     }
 
     /// The rate of a key that is set at it: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,

@@ -5,7 +5,7 @@
 //! both.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use tillgate_engine::rate::{Rate, RateKey, RateType};
@@ -130,11 +130,25 @@ impl SetRates {
         self.0.remove(&key).is_some()
     }
 
-    /// Marks the rates of a source that are of an earlier day than `date`: a later document has them no more.
-    pub(in crate::rates) fn mark_stale(&mut self, source: &str, types: &[RateType], date: &str) {
+    /// Those of some pairs, each named by either of its directions.
+    pub(in crate::rates) fn of_pairs(&self, pairs: &BTreeSet<RateKey>) -> Self {
+        let both = pairs.iter().flat_map(|key| [*key, key.opposite()]);
+        let rates = both.filter_map(|key| Some((key, self.0.get(&key)?.clone())));
+        Self(rates.collect())
+    }
+
+    /// Marks the rates of a source that are of an earlier day than `date` and missing in its document: it has them no more.
+    pub(in crate::rates) fn mark_stale(
+        &mut self,
+        source: &str,
+        types: &[RateType],
+        date: &str,
+        is_missing: impl Fn(RateKey) -> bool,
+    ) {
         for (key, rate) in &mut self.0 {
             if let Some(reference) = &mut rate.reference
                 && types.contains(&key.rate_type)
+                && is_missing(*key)
                 && reference.source == source
                 && reference.date.as_str() < date
             {

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::level::level_head;
-use super::set_rates::StoredRates;
-use super::unit::{MAX_DEPTH, Unit, UnitId};
+use super::set_rates::{SetRates, StoredRates};
+use super::unit::{MAX_DEPTH, Unit, UnitId, UnitSettings};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
@@ -53,6 +53,21 @@ impl Node {
 
     pub(in crate::rates) fn unit(&self) -> &Unit {
         &self.stored.record
+    }
+
+    /// The unit with these rates and nothing else that is set at it.
+    pub(in crate::rates) fn with_rates_alone(&self, rates: SetRates) -> Result<Self> {
+        let unit = self.unit();
+        let parent = unit.settings.parent_id.clone();
+        let record = Unit {
+            settings: UnitSettings::new(unit.settings.unit_type, parent),
+            has_rates: !rates.is_empty(),
+            used_rates: None,
+            changed_at: unit.changed_at,
+        };
+        let revision = self.stored.revision;
+        let rates = Arc::new(StoredRates::new(rates)?);
+        Self::new(self.id.clone(), Versioned { revision, record }, rates)
     }
 
     /// Whether nothing is set at it that a shop could use.

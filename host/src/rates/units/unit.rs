@@ -103,6 +103,17 @@ pub struct PairMarkup {
     pub markup_percentage: String,
 }
 
+/// By how much a single pair may move, in both directions (`rates.md`, "Guard against slips").
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PairTolerance {
+    /// Type and currencies.
+    #[serde(flatten, with = "rate_key")]
+    pub key: RateKey,
+    /// Percent, a decimal: 0 to less than 100, at most four decimals; 0 for any step.
+    pub tolerance_percentage: String,
+}
+
 /// What a PUT says of a business unit. Percentages are decimals in text, 0 to less than 100, at most four decimals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -122,9 +133,29 @@ pub struct UnitSettings {
     /// The markups of single pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markups: Vec<PairMarkup>,
+    /// By how much a rate of any pair may move that has no tolerance of its own here; 0 for any step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance_percentage: Option<String>,
+    /// The tolerances of single pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tolerances: Vec<PairTolerance>,
 }
 
 impl UnitSettings {
+    /// One of which nothing but its place is known.
+    #[must_use]
+    pub const fn new(unit_type: UnitType, parent_id: Option<UnitId>) -> Self {
+        Self {
+            unit_type,
+            parent_id,
+            name: None,
+            markup_percentage: None,
+            markups: Vec::new(),
+            tolerance_percentage: None,
+            tolerances: Vec::new(),
+        }
+    }
+
     /// Whether it says anything of markups.
     #[must_use]
     pub fn has_markups(&self) -> bool {
@@ -162,6 +193,10 @@ pub(in crate::rates) struct UnitAnswer<'a> {
     markup_percentage: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     markups: Vec<MarkupAnswer<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance_percentage: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tolerances: Vec<ToleranceAnswer<'a>>,
 }
 
 #[derive(Serialize)]
@@ -173,13 +208,27 @@ struct MarkupAnswer<'a> {
     markup_percentage: &'a str,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToleranceAnswer<'a> {
+    #[serde(flatten, with = "rate_key")]
+    key: RateKey,
+    #[serde(serialize_with = "number")]
+    tolerance_percentage: &'a str,
+}
+
 impl<'a> UnitAnswer<'a> {
     pub(in crate::rates) fn new(id: &'a UnitId, settings: &'a UnitSettings) -> Result<Self> {
         let markups = settings.markups.iter().map(|markup| MarkupAnswer {
             key: markup.key,
             markup_percentage: &markup.markup_percentage,
         });
+        let tolerances = settings.tolerances.iter().map(|tolerance| ToleranceAnswer {
+            key: tolerance.key,
+            tolerance_percentage: &tolerance.tolerance_percentage,
+        });
         let markup = settings.markup_percentage.as_deref();
+        let tolerance = settings.tolerance_percentage.as_deref();
         Ok(Self {
             id,
             unit_type: settings.unit_type,
@@ -187,6 +236,8 @@ impl<'a> UnitAnswer<'a> {
             name: settings.name.as_deref(),
             markup_percentage: markup.map(exact).transpose()?,
             markups: markups.collect(),
+            tolerance_percentage: tolerance.map(exact).transpose()?,
+            tolerances: tolerances.collect(),
         })
     }
 }

@@ -55,6 +55,8 @@ pub struct RatesUsage {
     pub business_unit_bytes: Usage,
     /// The rates that are set at them.
     pub exchange_rates: Usage,
+    /// Its changes and initial states that have shops left to visit.
+    pub rate_passes: Usage,
 }
 
 impl Counts {
@@ -80,12 +82,13 @@ impl Counts {
     }
 
     /// How much of each quota that is.
-    pub(in crate::rates) fn usage(self, quotas: &Quotas) -> RatesUsage {
+    pub(in crate::rates) fn usage(self, quotas: &Quotas, rate_passes: Usage) -> RatesUsage {
         let usage = |used, quota| Usage { used, quota };
         RatesUsage {
             business_units: usage(self.units, quotas.units),
             business_unit_bytes: usage(self.unit_bytes, quotas.unit_bytes),
             exchange_rates: usage(self.rates, quotas.rates),
+            rate_passes,
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn page_of(
         true => Ok(cursor),
         false => Err(Error::invalid(
             "$.cursor",
-            "must be a cursor that was answered",
+            "must be a cursor from an earlier answer",
         )),
     });
     Ok((limit?, cursor.transpose()?))

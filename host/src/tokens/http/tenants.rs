@@ -37,9 +37,9 @@ async fn get_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 }
 
 async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
-    let (name, id) = (body::tenant(&request.body)?, tenant_of(&request)?);
+    let (settings, id) = (body::tenant(&request.body)?, tenant_of(&request)?);
     let preconditions = request.preconditions();
-    let put = tokens.put_tenant(&id, name.as_deref(), &preconditions);
+    let put = tokens.put_tenant(&id, &settings, &preconditions);
     let (written, tenant) = put.await?;
     let line = Line {
         tenant: Some(id),

@@ -22,8 +22,8 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         Err(deferral) => return claim.defer(deferral).await,
     };
     let url = &webhook.settings.callback_url;
-    let under_way = match webhooks.targets.enter(&claim.tenant, url, claim.now()) {
-        Ok(under_way) => under_way,
+    let place = match webhooks.targets.enter(&claim.tenant, url, claim.now()) {
+        Ok(place) => place,
         Err(deferral) => {
             // Others of the webhook do not wait for the commit.
             drop(permit);
@@ -38,8 +38,9 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         .sender
         .send(&webhooks.identity, &webhook.settings, event, clock);
     let result = sent.await?;
-    under_way.finish(result.attempt.took(), result.has_succeeded());
-    permit.finish(claim.now(), result.attempt.took(), result.has_succeeded());
+    let (now, took, has_succeeded) = (claim.now(), result.attempt.took(), result.has_succeeded());
+    place.finish(now, took, has_succeeded);
+    permit.finish(now, took, has_succeeded);
     conclude(claim, webhook, &mut delivery, failing, &result).await
 }
 

@@ -42,7 +42,11 @@ pub(in crate::webhooks) async fn conclude(
     match step {
         NextStep::Delivered => delivery.end(Status::Delivered, now),
         NextStep::Retry(at) => delivery.wait(Status::Retrying, now, at),
-        NextStep::Failed => delivery.end(Status::Failed, now),
+        NextStep::Failed => {
+            delivery.end(Status::Failed, now);
+            let telling = webhooks.tell_of_failure(&mut change, &claim.tenant, claim.id, delivery);
+            telling.await?;
+        }
     }
     change.put(&claim.id.key(), delivery)?;
     let counted = Counted {

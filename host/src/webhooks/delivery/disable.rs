@@ -12,12 +12,11 @@ use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::events::event::NewEvent;
+use crate::webhooks::events::log::Logging;
 use crate::webhooks::registry::audit::line;
 use crate::webhooks::registry::cache::wanting;
+use crate::webhooks::registry::event_type::WEBHOOK_EVENTS;
 use crate::webhooks::registry::webhook::{Disabled, DisabledReason, Webhook, webhook_key};
-
-/// The type of the events of webhooks themselves.
-const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
 
 /// The record of a webhook at which every attempt has failed lately.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -42,7 +41,9 @@ impl Webhooks {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let all = self.caches.of(&self.app, tenant).await?;
         let others = all.values().filter(|other| other.id != id);
-        let told: Vec<Uuid> = wanting(others, WEBHOOK_EVENTS).collect();
+        let data = json!({ "action": "DISABLED", "id": id, "reason": reason });
+        let event = NewEvent::own(WEBHOOK_EVENTS, &data, self.app.clock.now(), Uuid::new_v4());
+        let told = wanting(others, &event);
         let plan = async || {
             let mut change = Change::default();
             let read = records.get::<Webhook>(&key).await?;
@@ -50,16 +51,18 @@ impl Webhooks {
                 return Ok((change, None));
             };
             change.expect(&key, Some(&read));
-            let before = read.record.clone();
             let now = self.app.clock.now();
+            read.record.end_previous_key(now);
+            let before = read.record.clone();
             read.record.disabled = Some(Disabled { reason, at: now });
             read.record.last_modified = now;
             change.put(&key, &read.record)?;
             change.notify(&key);
-            let data = json!({ "action": "DISABLED", "id": id, "reason": reason });
-            let event = NewEvent::own(WEBHOOK_EVENTS, &data, now, Uuid::new_v4());
-            if !told.is_empty() {
-                self.accept(&mut change, tenant, &event, &told, now)?;
+            match Logging::read(&records).await? {
+                Logging::Off if told.is_empty() => Logging::expect_no_consumer(&mut change),
+                logging => {
+                    self.accept(&mut change, tenant, &event, &told, logging, now)?;
+                }
             }
             let line = Line {
                 delivery: Some(delivery.0),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::claim::Claim;
 use super::limiter::Deferral;
 use crate::data::records::Change;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::webhooks::events::delivery::{FailureKind, LATER, Status};
 use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::registry::webhook::{Webhook, webhook_key};
@@ -32,11 +32,7 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     let stored = claim.records.get::<Webhook>(&key).await?;
     let Some(stored) = stored.filter(|stored| !stored.record.is_enabled()) else {
         // It has just been enabled or removed, and the memory of this host does not show it yet.
-        let deferral = Deferral {
-            until: claim.now().plus(PROPAGATION),
-            has_reservation: false,
-        };
-        return claim.defer(deferral).await;
+        return look_again(claim).await;
     };
     let mut change = Change::default();
     // Enabling the webhook releases its held deliveries, and would miss one that is held only afterwards.
@@ -53,6 +49,9 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
         let message = "its webhook was disabled for too long";
         let kind = FailureKind::HeldTooLong;
         delivery.record.give_up(kind, message, now);
+        let (webhooks, tenant) = (claim.webhooks, &claim.tenant);
+        let telling = webhooks.tell_of_failure(&mut change, tenant, claim.id, &delivery.record);
+        telling.await?;
         change.delete(&key);
     } else {
         delivery.record.wait(Status::Held, now, until);
@@ -61,12 +60,25 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
         change.enqueue(LATER, &claim.work.job.id, until, body);
     }
     change.put(&claim.id.key(), &delivery.record)?;
-    claim.settle(change).await?;
+    match claim.settle(change).await {
+        // The webhook was changed meanwhile. If the job is another host's by now, this fails likewise.
+        Err(Error::Conflict(_)) => return look_again(claim).await,
+        settled => settled?,
+    }
     match is_too_old {
         true => claim.webhooks.metrics.given_up(),
         false => claim.webhooks.metrics.held(),
     }
     Ok(())
+}
+
+/// Leaves a delivery for later, when memory shows what its webhook has become.
+async fn look_again(claim: &Claim<'_>) -> Result<()> {
+    let deferral = Deferral {
+        until: claim.now().plus(PROPAGATION),
+        has_reservation: false,
+    };
+    claim.defer(deferral).await
 }
 
 /// Gives up a delivery of a webhook that was deleted.
@@ -79,6 +91,9 @@ pub(super) async fn give_up(claim: &Claim<'_>) -> Result<()> {
     let mut change = Change::default();
     change.put(&claim.id.key(), &delivery.record)?;
     change.delete(&held_key(claim.job.webhook, claim.id));
+    let (webhooks, tenant) = (claim.webhooks, &claim.tenant);
+    let telling = webhooks.tell_of_failure(&mut change, tenant, claim.id, &delivery.record);
+    telling.await?;
     claim.settle(change).await?;
     claim.webhooks.metrics.given_up();
     Ok(())

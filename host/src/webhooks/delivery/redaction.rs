@@ -31,8 +31,10 @@ impl Secrets {
             Authentication::Basic { password, .. } => Some(password.0.clone()),
             Authentication::Bearer => None,
         };
-        let key = settings.shared_key.as_ref().map(|key| key.0.clone());
-        let all = credentials.into_iter().chain(password).chain(key);
+        let previous = settings.previous_key.as_ref().map(|previous| &previous.key);
+        let keys = settings.shared_key.iter().chain(previous);
+        let keys = keys.map(|key| key.0.clone());
+        let all = credentials.into_iter().chain(password).chain(keys);
         Self(all.filter(|secret| !secret.is_empty()).collect())
     }
 

@@ -13,7 +13,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::Full;
 use reqwest::Url;
-use tillgate_engine::signature;
+use tillgate_engine::signature::{self, standard};
 
 use super::answer::{AttemptResult, MAX_PREFIX, classify, kind_of, unanswered};
 use super::identity_provider::IdentityProvider;
@@ -24,6 +24,7 @@ use crate::egress::{Client, Destinations, Limits, Names};
 use crate::error::{Error, Result};
 use crate::webhooks::events::delivery::FailureKind;
 use crate::webhooks::events::event::Event;
+use crate::webhooks::registry::shared_keys::Keys;
 use crate::webhooks::registry::webhook::{Authentication, Settings};
 
 /// The most bytes of an answer that are read.
@@ -153,10 +154,13 @@ impl Sender {
         event: &Event,
         at: Timestamp,
     ) -> Result<()> {
-        let Some(key) = settings.key()? else {
+        let Some(keys) = settings.keys(at)? else {
             return Ok(());
         };
-        let of_data = value(&signature::sign_data(&key, event.data()?.as_bytes()))?;
+        // First: a webhook may name one of these headers for the signature of its data since before they were reserved.
+        sign_standard(headers, &keys, event, at)?;
+        let key = keys.of_one_value();
+        let of_data = value(&signature::sign_data(key, event.data()?.as_bytes()))?;
         let own = settings.signature_header.as_deref().map(str::parse);
         let own: Option<HeaderName> = own
             .transpose()
@@ -170,10 +174,23 @@ impl Sender {
             }
         }
         let (id, body) = (&event.id, event.envelope().as_bytes());
-        let of_body = signature::sign_body(&key, id, at.seconds(), body);
+        let of_body = signature::sign_body(key, id, at.seconds(), body);
         headers.insert(BODY_SIGNATURE, value(&of_body)?);
         Ok(())
     }
+}
+
+/// Adds the headers of Standard Webhooks, with a signature under each key.
+fn sign_standard(headers: &mut HeaderMap, keys: &Keys, event: &Event, at: Timestamp) -> Result<()> {
+    let (id, t) = (standard::webhook_id(&event.id), at.seconds());
+    let body = event.envelope().as_bytes();
+    let signatures = keys.all().map(|key| standard::sign(key, &id, t, body));
+    let signatures: Vec<String> = signatures.collect();
+    let values = [id.into_owned(), t.to_string(), signatures.join(" ")];
+    for (name, text) in standard::HEADERS.into_iter().zip(values) {
+        headers.insert(HeaderName::from_static(name), value(&text)?);
+    }
+    Ok(())
 }
 
 /// The secrets of requests to a webhook that are made now.

@@ -1,4 +1,5 @@
-//! Accepting an event: its record, and a delivery with a job for each webhook that it is for, all in one commit.
+//! Accepting an event: its record, a delivery with a job for each webhook that it is for, and its place in the log of
+//! consumers, all in one commit.
 //!
 //! Where there are too many deliveries for one commit, or it is not known yet which webhooks want the event, a job creates
 //! them (`fan_out.rs`).
@@ -9,6 +10,7 @@ use uuid::Uuid;
 use super::delivery::{Delivery, FIRST, Job, LATER};
 use super::delivery_id::{DeliveryId, time_ordered_id};
 use super::event::{Event, NewEvent, event_key};
+use super::log::Logging;
 use crate::clock::Timestamp;
 use crate::config;
 use crate::data::records::Change;
@@ -30,18 +32,20 @@ pub(in crate::webhooks) struct Accepted {
 }
 
 impl Webhooks {
-    /// Adds to a change what accepts an event for some webhooks.
+    /// Adds to a change what accepts an event for some webhooks, and for consumers.
     pub(in crate::webhooks) fn accept(
         &self,
         change: &mut Change,
         tenant: &TenantId,
         event: &NewEvent,
         webhooks: &[Uuid],
+        logging: Logging,
         now: Timestamp,
     ) -> Result<Accepted> {
         let key = time_ordered_id(now);
         let event = event.to_event(key, &self.app.config.webhooks)?;
         change.put(&event_key(key), &event)?;
+        logging.add_to(change, key, &event)?;
         let first_delivery = self.create_deliveries(change, tenant, key, &event, webhooks, now)?;
         Ok(Accepted {
             event_id: event.id,
@@ -82,15 +86,18 @@ impl Webhooks {
     }
 }
 
-/// Adds to a change what accepts an event for the webhooks that want it; a job finds out which they are.
+/// Adds to a change what accepts an event for consumers and the webhooks that want it; a job finds out which these are.
 pub(in crate::webhooks) fn accept_for_all(
     change: &mut Change,
     event: &NewEvent,
+    logging: Logging,
     settings: &config::Webhooks,
     now: Timestamp,
 ) -> Result<()> {
     let key = time_ordered_id(now);
-    change.put(&event_key(key), &event.to_event(key, settings)?)?;
+    let event = event.to_event(key, settings)?;
+    change.put(&event_key(key), &event)?;
+    logging.add_to(change, key, &event)?;
     change.enqueue(FAN_OUT, &key.to_string(), now, Bytes::new());
     Ok(())
 }

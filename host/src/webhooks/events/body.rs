@@ -12,15 +12,19 @@ use tillgate_engine::json::{Faults, Node};
 use uuid::Uuid;
 
 use super::event::NewEvent;
+use super::media_type::{is_json, is_media_type};
 use crate::body::{optional, or_fault, read, required, tenant, text, text_that, time};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
-use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
+use crate::webhooks::registry::event_type::fault_of_type;
 
 /// The most bytes of an event's data.
 const MAX_DATA: usize = 256 << 10;
+
+/// The most bytes of the media type of its data.
+const MAX_TYPE: usize = 255;
 
 /// What a request to publish says.
 #[derive(Debug)]
@@ -38,15 +42,19 @@ pub(in crate::webhooks) fn publish_request(
 ) -> Result<PublishRequest> {
     let request = read(body, |root, faults| {
         let event_type = required(root, "type", faults, |node, faults| {
-            text_that(node, faults, is_event_type, TYPE_RULE)
+            let text = node.text().map_or("", |text| text.as_ref());
+            let rule = fault_of_type(text);
+            let found = rule.is_none().then(|| text.to_owned());
+            or_fault(faults, node, found, rule.unwrap_or_default())
         });
         let data = faults.required(root, "data");
         let id = optional(root, "id", faults, id);
         let time = optional(root, "time", faults, time);
         let tenant = optional(root, "tenantId", faults, tenant);
         let content_type = optional(root, "datacontenttype", faults, |node, faults| {
-            let rule = "must be a media type such as application/json";
-            text_that(node, faults, |text| media_type(text).is_some(), rule)
+            let fits = |text: &str| text.len() <= MAX_TYPE && is_media_type(text);
+            let rule = "must be a media type of at most 255 bytes, such as application/json";
+            text_that(node, faults, fits, rule)
         });
         let content_type = content_type?.unwrap_or_else(|| "application/json".to_owned());
         let data = match is_json(&content_type) {
@@ -74,15 +82,6 @@ fn id(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     let text = text(node, faults)?;
     let found = Some(text).filter(|text| is_short_text(text));
     or_fault(faults, node, found, SHORT_TEXT_RULE)
-}
-
-fn media_type(text: &str) -> Option<mime::Mime> {
-    text.parse().ok()
-}
-
-fn is_json(content_type: &str) -> bool {
-    let parsed = media_type(content_type);
-    parsed.is_some_and(|it| it.subtype() == mime::JSON || it.suffix() == Some(mime::JSON))
 }
 
 /// Data that is not JSON: a string.

@@ -3,6 +3,8 @@
 //! An event is stored once, with its envelope (`given.md`, 2.8) as every attempt sends it, byte for byte. Where the data
 //! is in the envelope is stored beside it: signatures cover that text, and no attempt has to look for it.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
@@ -11,9 +13,11 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::media_type::is_json;
 use crate::clock::Timestamp;
 use crate::config;
 use crate::error::{Error, Result};
+use crate::webhooks::registry::filter::Filterable;
 
 /// The records of events, by when they were accepted.
 pub(in crate::webhooks) const EVENT: &str = "webhook-event/";
@@ -128,6 +132,41 @@ impl NewEvent {
     }
 }
 
+impl Filterable for NewEvent {
+    fn event_type(&self) -> &str {
+        &self.event_type
+    }
+
+    fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    fn json(&self) -> Option<Cow<'_, [u8]>> {
+        is_json(&self.datacontenttype).then_some(Cow::Borrowed(&self.data))
+    }
+}
+
+impl Filterable for Event {
+    fn event_type(&self) -> &str {
+        &self.event_type
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+
+    fn json(&self) -> Option<Cow<'_, [u8]>> {
+        #[derive(Deserialize)]
+        struct Kind {
+            datacontenttype: String,
+        }
+        let read: Kind = serde_json::from_str(self.envelope()).ok()?;
+        let data = is_json(&read.datacontenttype).then(|| self.data())?;
+        let data = BASE64_STANDARD.decode(data.ok()?);
+        data.ok().map(Cow::Owned)
+    }
+}
+
 impl Span {
     /// The text of the member `data` of an envelope, which has no escapes.
     fn of_data(envelope: &str, length: usize) -> Option<Self> {
@@ -146,6 +185,11 @@ impl Event {
     /// The text that is sent.
     pub(in crate::webhooks) fn envelope(&self) -> &str {
         self.envelope.get()
+    }
+
+    /// The same, for an answer that has many.
+    pub(in crate::webhooks) fn into_envelope(self) -> Box<RawValue> {
+        self.envelope
     }
 
     /// The text of the envelope's member `data`, as it is sent.

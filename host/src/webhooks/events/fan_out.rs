@@ -1,12 +1,15 @@
-//! The job that creates deliveries after their event was accepted: for the service's own events, and where there are too
-//! many deliveries for one commit.
+//! The job that creates deliveries after their event was accepted: for the service's own events, where there are too
+//! many deliveries for one commit, and to tell of a delivery that has failed (`failure.rs`).
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::admission::NO_ROOM;
 use super::event::{Event, event_key};
+use super::failure::Failed;
+use super::log::Logging;
 use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -15,7 +18,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::registry::cache::wanting;
 
 /// Creates deliveries, once there is room for them. The job names the webhooks that are left, or none when it is to look for
-/// those that want the event.
+/// those that want the event, or a delivery that has failed.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
@@ -25,6 +28,11 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let (Some(tenant), Ok(id)) = (tenant, Uuid::try_parse(&work.job.id)) else {
         return Err(Error::Bug(format!("{} is not an event", work.job.id)));
     };
+    let body = &work.job.body;
+    if body.starts_with(b"{") {
+        let failed: Failed = read(body)?;
+        return webhooks.publish_failure(&tenant, &work, &failed).await;
+    }
     let (key, now) = (event_key(id), webhooks.app.clock.now());
     let mut change = Change::default();
     if !webhooks.has_room(&tenant).await? {
@@ -34,16 +42,18 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     work.settle(&mut change);
     if let Some(event) = records.get::<Event>(&key).await? {
         let event = event.record;
-        let left = match work.job.body.is_empty() {
+        let left = match body.is_empty() {
             true => {
                 let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
-                let wanted: Vec<Uuid> = wanting(all.values(), &event.event_type).collect();
+                let wanted = wanting(all.values(), &event);
                 webhooks.admission.add(&tenant, wanted.len(), now);
                 wanted
             }
-            false => read(&work.job.body)?,
+            false => read(body)?,
         };
         match left.is_empty() {
+            // A consumer may have to read it yet.
+            true if Logging::read(&records).await? == Logging::On => {}
             true => change.delete(&key),
             false => {
                 webhooks.create_deliveries(&mut change, &tenant, id, &event, &left, now)?;
@@ -55,7 +65,7 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     committed.map(drop).ok_or_else(lost)
 }
 
-fn read(body: &[u8]) -> Result<Vec<Uuid>> {
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let read = serde_json::from_slice(body);
     read.map_err(|cause| Error::Bug(format!("a job is damaged: {cause}")))
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::accept::accept_for_all;
 use super::accepted_id::{AcceptedId, accepted_id_key};
 use super::event::NewEvent;
+use super::log::Logging;
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::outbox::{self, Action};
@@ -18,9 +19,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::webhooks::Webhooks;
 use crate::webhooks::registry::cache::wanting;
-
-/// The type of test events.
-const PING: &str = "exe.events.v1";
+use crate::webhooks::registry::event_type::{PING, require_unreserved};
 
 /// The most bytes of a document that an event carries; a receiver reads a larger one by its id.
 const MAX_DOCUMENT: usize = 128 << 10;
@@ -44,7 +43,7 @@ pub(in crate::webhooks) struct Published {
 }
 
 impl Webhooks {
-    /// Accepts an event for the webhooks that want it; one whose id was accepted before is accepted again, with no
+    /// Accepts an event for consumers and the webhooks that want it; one whose id was accepted before is accepted again, with no
     /// further effect.
     ///
     /// # Errors
@@ -55,11 +54,12 @@ impl Webhooks {
         tenant: &TenantId,
         event: &NewEvent,
     ) -> Result<Published> {
+        require_unreserved(&event.event_type)?;
         self.admission.count_event(tenant, self.app.clock.now())?;
         let all = self.caches.of(&self.app, tenant).await?;
-        let wanted: Vec<Uuid> = wanting(all.values(), &event.event_type).collect();
+        let wanted = wanting(all.values(), event);
         let (records, is_admitted) = (self.records(tenant), AtomicBool::new(false));
-        let plan = async || {
+        let plan = async |logging: Logging| {
             let mut change = Change::default();
             let now = self.app.clock.now();
             if let Some(id) = &event.id {
@@ -71,7 +71,7 @@ impl Webhooks {
                 change.expect(&key, known.as_ref());
                 change.put(&key, &AcceptedId::new(event, now, wanted.len()))?;
             }
-            if wanted.is_empty() {
+            if wanted.is_empty() && logging == Logging::Off {
                 let id = event
                     .id
                     .clone()
@@ -79,21 +79,28 @@ impl Webhooks {
                 return Ok((Change::default(), Published { id, deliveries: 0 }));
             }
             let deliveries = wanted.len();
-            if !is_admitted.load(Ordering::Relaxed) {
+            if deliveries > 0 && !is_admitted.load(Ordering::Relaxed) {
                 self.admit(tenant, deliveries).await?;
                 is_admitted.store(true, Ordering::Relaxed);
             }
             let id = self
-                .accept(&mut change, tenant, event, &wanted, now)?
+                .accept(&mut change, tenant, event, &wanted, logging, now)?
                 .event_id;
             Ok((change, Published { id, deliveries }))
         };
-        // It conflicts with nothing but its own id, so it does not wait for changes that are planned again.
-        let (change, published) = plan().await?;
+        // Where no webhook wants it there may be no commit that would check what memory knows of consumers.
+        let logging = match wanted.is_empty() {
+            true => Logging::read(&records).await?,
+            false => Logging::of(self.caches.has_consumers(&self.app, tenant).await?),
+        };
+        // It conflicts with nothing but its own id and a tenant's first consumer, so it does not wait for changes that are
+        // planned again.
+        let (change, published) = plan(logging).await?;
         if change.is_empty() || records.commit(change).await?.is_some() {
             return Ok(published);
         }
-        records.change(plan).await
+        let plan_again = async || plan(Logging::read(&records).await?).await;
+        records.change(plan_again).await
     }
 
     /// Sends a test event to a webhook; answers the event's id and the delivery's.
@@ -114,7 +121,8 @@ impl Webhooks {
         self.admission.count_event(tenant, now)?;
         self.admit(tenant, 1).await?;
         let (mut change, event) = (Change::default(), ping(now, correlation));
-        let accepted = self.accept(&mut change, tenant, &event, &[webhook], now)?;
+        let never = Logging::Never;
+        let accepted = self.accept(&mut change, tenant, &event, &[webhook], never, now)?;
         let delivery = accepted.first_delivery;
         let delivery = delivery.ok_or_else(|| Error::Bug("no delivery was made".to_owned()))?;
         self.records(tenant).commit(change).await?;
@@ -142,24 +150,32 @@ fn repeated(event: &NewEvent, id: &str, accepted: &AcceptedId) -> Result<Publish
 /// Publishes the events of the service's own features in the commits of their changes. Which webhooks want
 /// them is found out afterwards, by a job.
 pub(in crate::webhooks) fn follow_outbox(app: &Arc<App>) {
-    let (clock, settings) = (Arc::clone(&app.clock), app.config.webhooks.clone());
-    app.outbox
-        .subscribe(move |event: &outbox::Event<'_>, change| {
-            let document = event.document.filter(|json| json.len() <= MAX_DOCUMENT);
-            let document = document
-                .map(|json| serde_json::from_slice(json))
-                .transpose();
-            let document = document.map_err(|cause| Error::Bug(cause.to_string()))?;
-            let data = serde_json::to_value(Own {
-                action: action(event.action),
-                id: event.id,
-                document,
-            });
-            let data = data.map_err(|cause| Error::Bug(cause.to_string()))?;
-            let now = clock.now();
-            let own = NewEvent::own(event.event_type, &data, now, Uuid::new_v4());
-            accept_for_all(change, &own, &settings, now)
-        });
+    let settings = Arc::new(app.config.webhooks.clone());
+    let clock = Arc::clone(&app.clock);
+    app.outbox.subscribe(move |event, records, change| {
+        let (now, settings) = (clock.now(), Arc::clone(&settings));
+        Box::pin(async move {
+            let own = own_event(event, now)?;
+            let logging = Logging::read(records).await?;
+            accept_for_all(change, &own, logging, &settings, now)
+        })
+    });
+}
+
+/// An event of the service's own features.
+fn own_event(event: &outbox::Event<'_>, now: Timestamp) -> Result<NewEvent> {
+    let document = event.document.filter(|json| json.len() <= MAX_DOCUMENT);
+    let document = document
+        .map(|json| serde_json::from_slice(json))
+        .transpose();
+    let document = document.map_err(|cause| Error::Bug(cause.to_string()))?;
+    let data = serde_json::to_value(Own {
+        action: action(event.action),
+        id: event.id,
+        document,
+    });
+    let data = data.map_err(|cause| Error::Bug(cause.to_string()))?;
+    Ok(NewEvent::own(event.event_type, &data, now, Uuid::new_v4()))
 }
 
 const fn action(action: Action) -> &'static str {

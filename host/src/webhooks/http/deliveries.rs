@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
-use tillgate_engine::Fault;
 use uuid::Uuid;
 
+use super::query::{limit, param};
 use crate::body::{TIME_RULE, parse_time};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
@@ -19,10 +19,6 @@ use crate::webhooks::journal::{self, Filter, body, no_delivery};
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
-
-/// How many deliveries a page has.
-const LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
@@ -115,13 +111,9 @@ fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let event_type = param(request, "eventType", known, TYPE_RULE, &mut faults);
     let since = param(request, "since", parse_time, TIME_RULE, &mut faults);
     let until = param(request, "until", parse_time, TIME_RULE, &mut faults);
-    let rule = "must be a cursor that was answered";
+    let rule = "must be a cursor from an earlier answer";
     let cursor = param(request, "cursor", uuid, rule, &mut faults).map(DeliveryId);
-    let number = |text: &str| {
-        let limit = text.parse().ok();
-        limit.filter(|limit| (1..=MAX_LIMIT).contains(limit))
-    };
-    let limit = param(request, "limit", number, "must be 1 to 1000", &mut faults);
+    let limit = limit(request, &mut faults);
     if !faults.is_empty() {
         return Err(Error::Invalid(faults));
     }
@@ -132,23 +124,5 @@ fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
         since,
         until,
     };
-    Ok((filter, cursor, limit.unwrap_or(LIMIT)))
-}
-
-fn param<T>(
-    request: &Request,
-    name: &str,
-    read: impl FnOnce(&str) -> Option<T>,
-    rule: &'static str,
-    faults: &mut Vec<Fault>,
-) -> Option<T> {
-    let text = request.query_param(name)?;
-    let found = read(&text);
-    if found.is_none() {
-        faults.push(Fault {
-            path: format!("$.{name}"),
-            message: rule.into(),
-        });
-    }
-    found
+    Ok((filter, cursor, limit))
 }

@@ -1,17 +1,20 @@
-//! The routes of webhooks (`webhooks.md`): those of the resource here, events in `events.rs`, the journal in
-//! `deliveries.rs`, listeners in `listener.rs`, the certificates of the identity provider in `certs.rs`, its keys in
-//! `keys.rs`.
+//! The routes of webhooks (`webhooks.md`): those of the resource here, publishing events in `events.rs`, asking for them in
+//! `consumers.rs`, the journal in `deliveries.rs`, listeners in `listener.rs`, the certificates of the identity provider in
+//! `certs.rs`, its keys in `keys.rs`.
 
 mod certs;
+mod consumers;
 mod deliveries;
 mod events;
 mod keys;
 mod listener;
+mod query;
 
 use std::sync::Arc;
 
 use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
+use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -19,6 +22,8 @@ use super::Webhooks;
 use super::delivery::health;
 use super::registry::audit::line;
 use super::registry::body;
+use super::registry::secrets::standard_webhooks_secret;
+use super::registry::shared_keys::overlap;
 use super::registry::webhook::{Answer, Webhook, no_webhook};
 use crate::data::etag;
 use crate::error::{Error, Result};
@@ -28,6 +33,17 @@ use crate::observe::audit::Line;
 
 const WEBHOOKS: &str = "/api/v1/webhooks";
 const WEBHOOK: &str = "/api/v1/webhooks/{webhookId}";
+
+/// A shared key that was just made.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyAnswer<'a> {
+    shared_key: Option<&'a str>,
+    standard_webhooks_secret: Option<String>,
+    /// Until when the key before it signs as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_shared_key_ends_at: Option<String>,
+}
 
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
@@ -76,6 +92,7 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
         Route::changing(post, ping_one, write, none, "webhook.pinged", ping),
     ];
     routes.extend(events::routes());
+    routes.extend(consumers::routes());
     routes.extend(deliveries::routes());
     routes.extend(listener::routes());
     routes.extend(certs::routes());
@@ -145,9 +162,16 @@ async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let id = webhook_of(&request)?;
     let tenant = &request.caller()?.tenant;
-    let [before, webhook] = webhooks.rotate_key(tenant, id).await?;
-    let key = webhook.settings.shared_key.as_ref().map(|key| &key.0);
-    let reply = Reply::of(StatusCode::OK, &json!({ "sharedKey": key }))?;
+    let span = request.query_param("overlap").map(|span| overlap(&span));
+    let span = span.transpose()?.unwrap_or_default();
+    let [before, webhook] = webhooks.rotate_key(tenant, id, span).await?;
+    let answer = answer_of(&webhook, true);
+    let key = KeyAnswer {
+        shared_key: answer.shared_key,
+        standard_webhooks_secret: answer.standard_webhooks_secret,
+        previous_shared_key_ends_at: answer.previous_shared_key_ends_at,
+    };
+    let reply = Reply::of(StatusCode::OK, &key)?;
     Ok(reply.audited(line(tenant, id, Some(&before), Some(&webhook))?))
 }
 
@@ -197,5 +221,6 @@ fn answer_of(webhook: &Webhook, shows_key: bool) -> Answer<'_> {
     let mut answer = webhook.answer();
     let key = webhook.settings.shared_key.as_ref().filter(|_| shows_key);
     answer.shared_key = key.map(|key| key.0.as_str());
+    answer.standard_webhooks_secret = key.map(standard_webhooks_secret);
     answer
 }

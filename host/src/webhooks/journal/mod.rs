@@ -209,7 +209,8 @@ async fn request(
     let settings = &webhook.settings;
     let mut sent = webhooks.sender.headers(&event)?;
     let answered = delivery.answered_at();
-    if let Some(at) = answered.filter(|at| webhook.has_had_its_key_since(*at)) {
+    let now = webhooks.app.clock.now();
+    if let Some(at) = answered.filter(|at| webhook.has_had_its_keys_since(*at, now)) {
         webhooks.sender.sign(&mut sent, settings, &event, at)?;
     }
     let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();

@@ -1,4 +1,5 @@
-//! Retention: a job of each tenant removes deliveries, events, accepted ids, counts and replays once they are old.
+//! Retention: a job of each tenant removes deliveries, events and the log of them, accepted ids, counts, replays, and when
+//! failures were told, once they are old.
 //!
 //! It runs every night for as long as the tenant has any. Keys have the time in them, so that only old records are read.
 
@@ -12,12 +13,16 @@ use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, decode_entry};
 use crate::error::Result;
 use crate::jobs::Work;
+use crate::store::Position;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery::counts::{COUNTS, hour_of, hour_prefix};
 use crate::webhooks::events::accepted_id::{ACCEPTED_ID, AcceptedId, accepted_id_key};
 use crate::webhooks::events::delivery::Delivery;
 use crate::webhooks::events::delivery_id::{DELIVERY, key_before, time_ordered_id};
 use crate::webhooks::events::event::{EVENT, Event, event_key};
+use crate::webhooks::events::failure::{TOLD, Told};
+use crate::webhooks::events::log::EVENT_LOG;
+use crate::webhooks::registry::consumer::CONSUMER;
 use crate::webhooks::registry::webhook::WEBHOOK;
 
 /// The queue.
@@ -32,12 +37,15 @@ const PAGE: usize = 150;
 /// How many pages of deliveries are looked through for old ones: those that were replayed lately stand between them.
 const PAGES: usize = 20;
 
+/// How many messages of the log are dropped at once.
+const TRIMMED_AT_ONCE: usize = 1_000;
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many hours counts are kept for.
 const COUNT_HOURS: u64 = 48;
 
-/// Adds to a change the job of a tenant that has webhooks. It is due at the next midnight, however often it is put.
+/// Adds to a change the job of a tenant that has webhooks or consumers. It is due at the next midnight, however often it is put.
 pub(in crate::webhooks) fn begin(change: &mut Change, now: Timestamp) {
     change.enqueue(QUEUE, JOB, midnight(now), Bytes::new());
 }
@@ -55,12 +63,14 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let records = webhooks.app.records(work.partition.clone());
     let now = webhooks.app.clock.now();
     let kept_since = now.minus(webhooks.app.config.webhooks.journal_retention);
+    trim_log(&records, kept_since).await?;
     let plan = async || {
         let mut change = Change::default();
         remove_deliveries(&records, &mut change, kept_since).await?;
         remove_events(&records, &mut change, kept_since, now).await?;
         remove_counts(&records, &mut change, now).await?;
         remove_replays(&records, &mut change, kept_since).await?;
+        remove_told(&records, &mut change, now).await?;
         match change.is_empty() {
             true if is_unused(&records).await? => work.settle(&mut change),
             true => work.settle_until(&mut change, midnight(now)),
@@ -71,14 +81,35 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     records.change(plan).await
 }
 
-/// Whether a tenant has neither webhooks nor anything that is left of them.
+/// Whether a tenant has neither webhooks nor consumers nor anything that is left of them.
 async fn is_unused(records: &Records) -> Result<bool> {
-    for prefix in [WEBHOOK, DELIVERY, EVENT, ACCEPTED_ID, COUNTS, REPLAY] {
+    let prefixes = [
+        WEBHOOK,
+        CONSUMER,
+        DELIVERY,
+        EVENT,
+        ACCEPTED_ID,
+        COUNTS,
+        REPLAY,
+        TOLD,
+    ];
+    for prefix in prefixes {
         if !records.scan(prefix, None, 1).await?.entries.is_empty() {
             return Ok(false);
         }
     }
-    Ok(true)
+    let (store, partition) = (records.store(), records.partition());
+    let log = store.read(partition, EVENT_LOG, Position::default(), 0);
+    let log = log.await?;
+    Ok(log.trimmed == log.last)
+}
+
+/// Before the events, which it names. Consumers that have not read them yet are told that they are gone.
+async fn trim_log(records: &Records, before: Timestamp) -> Result<()> {
+    let (store, partition) = (records.store(), records.partition());
+    let trim = || store.trim(partition, EVENT_LOG, before, TRIMMED_AT_ONCE);
+    while trim().await? == TRIMMED_AT_ONCE {}
+    Ok(())
 }
 
 async fn remove_deliveries(
@@ -143,5 +174,19 @@ async fn remove_replays(records: &Records, change: &mut Change, before: Timestam
     let read = records.scan(REPLAY, None, PAGE).await?;
     let old = read.entries.iter().take_while(|(key, _)| *key < end);
     old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}
+
+/// These keys have no time in them: there are as few as webhooks that have failed lately.
+async fn remove_told(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
+    let read = records.scan(TOLD, None, PAGE).await?;
+    for (key, entry) in &read.entries {
+        let told = decode_entry::<Told>(key, entry)?;
+        if !told.record.counts(now) {
+            // Another failure may just be told.
+            change.expect(key, Some(&told));
+            change.delete(key);
+        }
+    }
     Ok(())
 }

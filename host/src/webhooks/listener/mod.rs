@@ -26,7 +26,7 @@ pub(super) use self::live::LiveStreams;
 pub(super) use self::stream::Offered;
 use super::Webhooks;
 use super::journal::retention;
-use super::registry::quota;
+use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::generate_key;
 use super::registry::slot::{SLOTS, Slot, SlotHolder};
 use super::registry::webhook::{Authentication, Settings, Webhook, webhook_key};
@@ -63,8 +63,10 @@ impl Webhooks {
             name: new.name,
             callback_url: new.forward_to,
             event_types: new.event_types,
+            filter: None,
             authentication: Authentication::Bearer,
             shared_key: Some(shared_key),
+            previous_key: None,
             signature_header: None,
             max_per_second: None,
             enabled: true,
@@ -83,7 +85,9 @@ impl Webhooks {
                 key_changed_at: Some(now),
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
-            quota::add_one(&records, &mut change, self.app.config.quotas.webhooks).await?;
+            WEBHOOKS
+                .add_one(&records, &mut change, self.app.config.quotas.webhooks)
+                .await?;
             change.expect(&slot.key(), None::<&Versioned<SlotHolder>>);
             let holder = SlotHolder {
                 webhook: id,

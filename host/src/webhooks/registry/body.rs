@@ -7,7 +7,8 @@ use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::signature::SharedKey;
 use uuid::Uuid;
 
-use super::event_type::is_wanted_type;
+use super::event_type::{ALL, TYPE_RULE, fault_of_type};
+use super::filter::Filter;
 use super::webhook::{Authentication, Secret, Settings};
 use crate::body::{self, optional, or_fault, parsed, read, required, text, uuid};
 use crate::error::Result;
@@ -30,7 +31,7 @@ pub(in crate::webhooks) const SHORT_TEXT_RULE: &str =
 const KEY_RULE: &str = "must be \"generate\" or 16 to 128 printable characters";
 
 /// Headers that a signature cannot take the place of.
-const RESERVED: [&str; 20] = [
+const RESERVED: [&str; 23] = [
     "accept",
     "accept-encoding",
     "authorization",
@@ -50,6 +51,9 @@ const RESERVED: [&str; 20] = [
     "transfer-encoding",
     "upgrade",
     "user-agent",
+    "webhook-id",
+    "webhook-signature",
+    "webhook-timestamp",
     "x-service-body-signature",
 ];
 
@@ -89,6 +93,7 @@ pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<New
             callback_url(node, allows_http, faults)
         });
         let types = required(root, "eventTypes", faults, event_types);
+        let filter = optional(root, "filter", faults, Filter::read);
         let authentication = required(root, "authentication", faults, authentication);
         let key = match root.member("sharedKey") {
             None => Some(SharedKeyChange::Keep),
@@ -105,8 +110,10 @@ pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<New
                 name: name?,
                 callback_url: url?,
                 event_types: types?,
+                filter: filter?.filter(|filter| !filter.is_empty()),
                 authentication,
                 shared_key: None,
+                previous_key: None,
                 signature_header: header?,
                 max_per_second: rate?,
                 enabled: enabled?.unwrap_or(true),
@@ -170,16 +177,12 @@ pub(in crate::webhooks) fn event_types(
     }
     let mut types: Vec<String> = Vec::new();
     for node in list.children() {
-        let found = node.text().filter(|text| is_wanted_type(text));
-        match found {
-            Some(text) if types.iter().any(|known| known == text) => {
-                faults.add(node, "is a duplicate");
-            }
-            Some(text) => types.push(text.clone().into_owned()),
-            None => faults.add(
-                node,
-                "must be an event type such as x.order-updates.v1, of at most 256 bytes, or * for all",
-            ),
+        let text = node.text().map_or("", |text| text.as_ref());
+        match fault_of_type(text).filter(|_| text != ALL) {
+            None if types.iter().any(|known| known == text) => faults.add(node, "is a duplicate"),
+            None => types.push(text.to_owned()),
+            Some(TYPE_RULE) => faults.add(node, format!("{TYPE_RULE}, or * for all")),
+            Some(rule) => faults.add(node, rule),
         }
     }
     Some(types)

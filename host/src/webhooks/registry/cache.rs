@@ -1,13 +1,16 @@
-//! The webhooks of a tenant, in memory as the store has them. Every event and every attempt looks here, and not in the
-//! store.
+//! The webhooks of a tenant, and whether it has consumers, in memory as the store has them. Every event and every attempt
+//! looks here, and not in the store.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use uuid::Uuid;
 
+use super::filter::{Candidate, Filter, Filterable};
+use super::quota::CONSUMERS;
 use super::webhook::{WEBHOOK, Webhook, webhook_key};
 use crate::app::App;
 use crate::clock::Timestamp;
@@ -40,6 +43,17 @@ impl Caches {
         let cache = self.cache(app, tenant).await?;
         cache.ensure_fresh(app.clock.now()).await?;
         Ok(cache.webhooks.load_full())
+    }
+
+    /// Whether a tenant has consumers, as fresh as its webhooks.
+    pub(in crate::webhooks) async fn has_consumers(
+        &self,
+        app: &App,
+        tenant: &TenantId,
+    ) -> Result<bool> {
+        let cache = self.cache(app, tenant).await?;
+        cache.ensure_fresh(app.clock.now()).await?;
+        Ok(cache.has_consumers.load(Ordering::Relaxed))
     }
 
     /// Has memory follow what was just written.
@@ -77,13 +91,16 @@ impl Caches {
             subscription: Subscription::new(store, partition, Arc::clone(&app.clock)),
             records,
             webhooks: ArcSwap::default(),
+            has_consumers: AtomicBool::default(),
         });
         cache.catch_up().await?;
         let mut caches = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let (cache, _) = caches.get_or_insert(tenant, || {
+        let (cache, dropped) = caches.get_or_insert(tenant, || {
             keep_fresh(&cache);
             cache
         });
+        drop(caches);
+        drop(dropped);
         Ok(cache)
     }
 }
@@ -93,6 +110,7 @@ struct Cache {
     records: Records,
     subscription: Subscription,
     webhooks: ArcSwap<Webhooks>,
+    has_consumers: AtomicBool,
 }
 
 impl TenantCache for Cache {
@@ -135,6 +153,11 @@ impl Subscriber for Cache {
     }
 
     async fn apply(&self, changed: Changed) -> Result<()> {
+        let is_count = |key: &String| key == CONSUMERS.count_key;
+        if !matches!(&changed, Changed::Keys(keys) if !keys.iter().any(is_count)) {
+            let count = self.records.get_bytes(CONSUMERS.count_key).await?;
+            self.has_consumers.store(count.is_some(), Ordering::Relaxed);
+        }
         let webhooks = match changed {
             Changed::Everything => self.read_all().await?,
             Changed::Keys(keys) if keys.iter().any(|key| id_of(key).is_some()) => {
@@ -152,10 +175,14 @@ impl Subscriber for Cache {
 /// once it is enabled, if that is soon.
 pub(in crate::webhooks) fn wanting<'w>(
     all: impl Iterator<Item = &'w Arc<Webhook>>,
-    event_type: &str,
-) -> impl Iterator<Item = Uuid> {
-    all.filter(move |webhook| webhook.wants(event_type))
+    event: &dyn Filterable,
+) -> Vec<Uuid> {
+    let candidate = Candidate::new(event);
+    let lets_through = |filter: &Filter| filter.matches(&candidate);
+    all.filter(|webhook| webhook.wants(event.event_type()))
+        .filter(|webhook| webhook.settings.filter.as_ref().is_none_or(lets_through))
         .map(|webhook| webhook.id)
+        .collect()
 }
 
 fn id_of(key: &str) -> Option<Uuid> {

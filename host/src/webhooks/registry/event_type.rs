@@ -1,4 +1,7 @@
-//! The names of event types: what a webhook may want, and what an event may have (`webhooks.md`, "Resource").
+//! The names of event types: what a webhook may want, and what an event may have (`webhooks.md`, "Resource"). Those of the
+//! service's own events are reserved: a receiver of one knows who has published it.
+
+use crate::error::{Error, Result};
 
 /// The event type that stands for all.
 pub(super) const ALL: &str = "*";
@@ -9,6 +12,48 @@ const MAX_TYPE: usize = 256;
 /// What is wrong with a text that is no event type.
 pub(in crate::webhooks) const TYPE_RULE: &str =
     "must be an event type such as x.order-updates.v1, of at most 256 bytes";
+
+/// The types of test events, of events of webhooks, and of deliveries.
+pub(in crate::webhooks) const PING: &str = "exe.events.v1";
+pub(in crate::webhooks) const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
+pub(in crate::webhooks) const DELIVERY_EVENTS: &str = "deliveries.events.v1";
+
+/// The types that only the service publishes: these, and those of conditions and projects.
+const RESERVED: [&str; 5] = [
+    "entity-conditions.events.v1",
+    "projects.events.v1",
+    WEBHOOK_EVENTS,
+    DELIVERY_EVENTS,
+    PING,
+];
+
+/// The topic of rate changes. Its name has the form of an event type, and is none.
+const RATES_TOPIC: &str = "cer.public.event.rates-changed.v1";
+
+const TOPIC_RULE: &str = "must not be the topic of rate changes, which are no events: follow \
+                          GET /api/v1/topics/cer.public.event.rates-changed.v1";
+
+/// What is wrong with a text that is to be an event type, if anything is.
+pub(in crate::webhooks) fn fault_of_type(text: &str) -> Option<&'static str> {
+    match text {
+        RATES_TOPIC => Some(TOPIC_RULE),
+        text if is_event_type(text) => None,
+        _ => Some(TYPE_RULE),
+    }
+}
+
+/// Refuses a type that only the service publishes.
+///
+/// # Errors
+/// [`Error::Denied`].
+pub(in crate::webhooks) fn require_unreserved(event_type: &str) -> Result<()> {
+    match RESERVED.contains(&event_type) {
+        true => Err(Error::Denied(format!(
+            "events of the type {event_type} are published by the service alone"
+        ))),
+        false => Ok(()),
+    }
+}
 
 /// Whether a text is an event type: `<name>(.<name>)*.v<n>`.
 pub(in crate::webhooks) fn is_event_type(text: &str) -> bool {
@@ -22,11 +67,6 @@ pub(in crate::webhooks) fn is_event_type(text: &str) -> bool {
     };
     let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
     text.len() <= MAX_TYPE && is_version && names.split('.').all(is_name)
-}
-
-/// Whether a text may stand in a webhook's `eventTypes`.
-pub(in crate::webhooks) fn is_wanted_type(text: &str) -> bool {
-    text == ALL || is_event_type(text)
 }
 
 #[cfg(test)]

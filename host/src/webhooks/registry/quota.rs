@@ -1,5 +1,5 @@
-//! How many webhooks a tenant has, temporary ones included. It is counted in the commits that add or remove one, so that no
-//! two of them pass the quota together, on whichever hosts they are made.
+//! How many webhooks a tenant has, temporary ones included, and how many consumers. They are counted in the commits that
+//! add or remove one, so that no two of them pass the quota together, on whichever hosts they are made.
 
 use serde::de::IgnoredAny;
 
@@ -7,53 +7,86 @@ use super::webhook::WEBHOOK;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
 
-/// The record of how many there are; without one there are as many as there are records of webhooks.
-const USED: &str = "usage/webhooks";
-
-/// How many there are.
-///
-/// # Errors
-/// When the store is unavailable.
-pub(in crate::webhooks) async fn used(records: &Records) -> Result<usize> {
-    Ok(read(records).await?.1)
+/// A kind of record that is counted.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Counted {
+    /// The record of how many there are.
+    pub(in crate::webhooks) count_key: &'static str,
+    /// The records that are counted where the count is missing, since an earlier version has not counted them. `None`: a
+    /// missing count says that there are none.
+    uncounted: Option<&'static str>,
+    /// What they are called.
+    name: &'static str,
 }
 
-/// Adds to a change that there is one more.
-///
-/// # Errors
-/// [`Error::Conflict`] when there are `max` already; when the store is unavailable.
-pub(in crate::webhooks) async fn add_one(
-    records: &Records,
-    change: &mut Change,
-    max: usize,
-) -> Result<()> {
-    let (counted, used) = read(records).await?;
-    if used >= max {
-        return Err(Error::quota("webhooks", max));
+/// Webhooks. Those of a tenant that has had no change of them since they are counted have no record of how many there are.
+pub(in crate::webhooks) const WEBHOOKS: Counted = Counted {
+    count_key: "usage/webhooks",
+    uncounted: Some(WEBHOOK),
+    name: "webhooks",
+};
+
+/// Consumers. A tenant has some exactly while there is the record of how many: commits check that (`events/log.rs`).
+pub(in crate::webhooks) const CONSUMERS: Counted = Counted {
+    count_key: "usage/event-consumers",
+    uncounted: None,
+    name: "event consumers",
+};
+
+impl Counted {
+    /// How many there are.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub(in crate::webhooks) async fn used(self, records: &Records) -> Result<usize> {
+        Ok(self.read(records).await?.1)
     }
-    change.expect(USED, counted.as_ref());
-    change.put(USED, &(used + 1))
-}
 
-/// Adds to a change that there is one fewer.
-///
-/// # Errors
-/// When the store is unavailable.
-pub(in crate::webhooks) async fn remove_one(records: &Records, change: &mut Change) -> Result<()> {
-    let (counted, used) = read(records).await?;
-    change.expect(USED, counted.as_ref());
-    match used.saturating_sub(1) {
-        0 => change.delete(USED),
-        left => change.put(USED, &left)?,
+    /// Adds to a change that there is one more.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when there are `max` already; when the store is unavailable.
+    pub(in crate::webhooks) async fn add_one(
+        self,
+        records: &Records,
+        change: &mut Change,
+        max: usize,
+    ) -> Result<()> {
+        let (counted, used) = self.read(records).await?;
+        if used >= max {
+            return Err(Error::quota(self.name, max));
+        }
+        change.expect(self.count_key, counted.as_ref());
+        change.put(self.count_key, &(used + 1))
     }
-    Ok(())
-}
 
-async fn read(records: &Records) -> Result<(Option<Versioned<usize>>, usize)> {
-    let counted = records.get::<usize>(USED).await?;
-    let used = match &counted {
-        Some(counted) => counted.record,
-        None => records.all::<IgnoredAny>(WEBHOOK).await?.len(),
-    };
-    Ok((counted, used))
+    /// Adds to a change that there is one fewer.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub(in crate::webhooks) async fn remove_one(
+        self,
+        records: &Records,
+        change: &mut Change,
+    ) -> Result<()> {
+        let (counted, used) = self.read(records).await?;
+        change.expect(self.count_key, counted.as_ref());
+        match (used.saturating_sub(1), self.uncounted) {
+            (0, None) => change.delete(self.count_key),
+            // Also when none is left: if others counted anew then, a commit that rests on what they have found would not see
+            // that a count came and went.
+            (left, _) => change.put(self.count_key, &left)?,
+        }
+        Ok(())
+    }
+
+    async fn read(self, records: &Records) -> Result<(Option<Versioned<usize>>, usize)> {
+        let counted = records.get::<usize>(self.count_key).await?;
+        let used = match (&counted, self.uncounted) {
+            (Some(counted), _) => counted.record,
+            (None, Some(prefix)) => records.all::<IgnoredAny>(prefix).await?.len(),
+            (None, None) => 0,
+        };
+        Ok((counted, used))
+    }
 }

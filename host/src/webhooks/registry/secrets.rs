@@ -1,7 +1,7 @@
 //! The secrets of a webhook's settings: set by a request, taken over from what is stored, or made here.
 
 use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 
 use super::body::{NewWebhook, SharedKeyChange};
 use super::webhook::{Authentication, Secret, Settings};
@@ -35,6 +35,10 @@ pub(in crate::webhooks) fn with_secrets(
         SharedKeyChange::Generate => Some(generate_key()?),
         SharedKeyChange::Set(key) => Some(key.clone()),
     };
+    // An overlap ends with another key, and goes on with the same.
+    settings.previous_key = stored
+        .filter(|stored| stored.shared_key == settings.shared_key)
+        .and_then(|stored| stored.previous_key.clone());
     Ok(settings)
 }
 
@@ -47,6 +51,11 @@ pub(in crate::webhooks) fn generate_key() -> Result<Secret> {
     let no_numbers = |_| Error::Bug("the system has no random numbers".to_owned());
     aws_lc_rs::rand::fill(&mut bytes).map_err(no_numbers)?;
     Ok(Secret(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// A shared key as libraries of Standard Webhooks take it: they sign with the bytes that are in base64 there.
+pub(in crate::webhooks) fn standard_webhooks_secret(key: &Secret) -> String {
+    format!("whsec_{}", BASE64_STANDARD.encode(&key.0))
 }
 
 fn no_password() -> Error {

@@ -4,10 +4,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tillgate_engine::signature::SharedKey;
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::event_type::ALL;
+use super::filter::Filter;
 use super::slot::Slot;
 use crate::clock::Timestamp;
 use crate::data::etag::{self, Etag};
@@ -40,7 +41,7 @@ pub(in crate::webhooks) struct Webhook {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub last_modified: Timestamp,
-    /// When its shared key was last changed; absent in records of earlier versions.
+    /// Since when its keys have signed as they do now; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_changed_at: Option<Timestamp>,
 }
@@ -55,11 +56,17 @@ pub(in crate::webhooks) struct Settings {
     pub callback_url: String,
     /// The types of the events that it wants.
     pub event_types: Vec<String>,
+    /// Which of these events it gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filter>,
     /// How deliveries prove where they come from.
     pub authentication: Authentication,
     /// The key of its signatures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_key: Option<Secret>,
+    /// The key that the present one replaces, while both are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_key: Option<PreviousKey>,
     /// The header that carries the signature of the data, in place of those that are configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature_header: Option<String>,
@@ -83,6 +90,16 @@ pub(in crate::webhooks) enum Authentication {
         /// The password.
         password: Secret,
     },
+}
+
+/// A shared key that is being replaced.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct PreviousKey {
+    /// The key.
+    pub key: Secret,
+    /// When it is used no more.
+    pub ends_at: Timestamp,
 }
 
 /// A text that is never shown.
@@ -132,11 +149,6 @@ impl Webhook {
         etag::of_json(&self.answer())
     }
 
-    /// Whether the shared key that it has now is the one that signed at a time.
-    pub(in crate::webhooks) fn has_had_its_key_since(&self, at: Timestamp) -> bool {
-        self.key_changed_at.unwrap_or(self.last_modified) <= at
-    }
-
     /// The webhook as it is answered.
     pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
         let settings = &self.settings;
@@ -145,12 +157,18 @@ impl Webhook {
             name: &settings.name,
             callback_url: &settings.callback_url,
             event_types: &settings.event_types,
+            filter: settings.filter.as_ref().map(Filter::json),
             authentication: match &settings.authentication {
                 Authentication::Bearer => AuthenticationAnswer::Bearer,
                 Authentication::Basic { username, .. } => AuthenticationAnswer::Basic { username },
             },
             has_shared_key: settings.shared_key.is_some(),
             shared_key: None,
+            standard_webhooks_secret: None,
+            previous_shared_key_ends_at: settings
+                .previous_key
+                .as_ref()
+                .map(|previous| previous.ends_at.to_millis_text()),
             signature_header: settings.signature_header.as_deref(),
             max_per_second: settings.max_per_second,
             temporary: self.slot.is_some(),
@@ -172,14 +190,6 @@ impl Settings {
     pub(in crate::webhooks) fn receiver(&self) -> Option<String> {
         let url = reqwest::Url::parse(&self.callback_url).ok()?;
         Some(url.origin().ascii_serialization())
-    }
-
-    /// The key of its signatures.
-    pub(in crate::webhooks) fn key(&self) -> Result<Option<SharedKey>> {
-        let damaged = || Error::Bug("a stored shared key is malformed".to_owned());
-        let key = self.shared_key.as_ref();
-        key.map(|key| SharedKey::parse(&key.0).ok_or_else(damaged))
-            .transpose()
     }
 }
 
@@ -205,11 +215,19 @@ pub(in crate::webhooks) struct Answer<'a> {
     name: &'a str,
     callback_url: &'a str,
     event_types: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a RawValue>,
     authentication: AuthenticationAnswer<'a>,
     has_shared_key: bool,
     /// Only in the answer to the request that had it made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) shared_key: Option<&'a str>,
+    /// The same key as libraries of Standard Webhooks take it, where it is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) standard_webhooks_secret: Option<String>,
+    /// Until when the key before signs as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) previous_shared_key_ends_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     signature_header: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

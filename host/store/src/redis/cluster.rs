@@ -34,6 +34,8 @@ pub(super) struct MasterList {
     pub(super) masters: Vec<Address>,
     /// The newest epoch that one of the members has won.
     pub(super) epoch: u64,
+    /// Whether the server that was asked has slots.
+    pub(super) has_slots: bool,
 }
 
 /// Parses the reply to `CLUSTER SLOTS`. A server that does not know its own host name is at the address that was asked.
@@ -79,6 +81,12 @@ pub(super) fn view(info: &str) -> Option<View> {
     })
 }
 
+/// Whether a server executes requests to its slots, according to its reply to `CLUSTER INFO`: one that has just started
+/// waits until it knows that it still is their master.
+pub(super) fn serves(info: &str) -> bool {
+    fields(info).any(|field| field == ("cluster_state", "ok"))
+}
+
 /// Parses the replies to `CLUSTER NODES` and `CLUSTER SLOTS`: every master that serves a slot, and those that may be given
 /// one. The addresses of the former are those that clients are to use.
 pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<MasterList> {
@@ -88,6 +96,7 @@ pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<Mas
     let mut list = MasterList {
         masters: Vec::new(),
         epoch: 0,
+        has_slots: false,
     };
     for line in nodes.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -98,6 +107,7 @@ pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<Mas
         let flagged = |flag| flags.split(',').any(|of_node| of_node == flag);
         // Slots in brackets are those that are being moved.
         let serves = slots.iter().any(|range| !range.starts_with('['));
+        list.has_slots |= serves && flagged("myself");
         let gone = flagged("fail") || flagged("noaddr");
         if !flagged("master") || flagged("handshake") || (gone && !serves) {
             continue;
@@ -131,6 +141,11 @@ fn address(at: &str, names: bool, asked: &Address) -> Option<Address> {
 /// Whether a server is a master, according to its reply to `INFO replication`.
 pub(super) fn is_master(info: &str) -> bool {
     fields(info).any(|field| field == ("role", "master"))
+}
+
+/// Whether a server has just started and refuses requests, according to its reply to `INFO persistence`.
+pub(super) fn is_loading(info: &str) -> bool {
+    fields(info).any(|field| field == ("loading", "1"))
 }
 
 impl RequestError {
@@ -207,6 +222,30 @@ g ::1:7000@17000 master,fail? - 0 0 1 connected
         let expected = ["10.0.0.1:7000", "10.0.0.2:7000", "[::1]:7000"].map(str::to_owned);
         let found = masters(nodes, &slots("10.0.0.1", "a"));
         assert_eq!(found, Some((expected.into(), 9)));
+    }
+
+    #[test]
+    fn a_server_says_whether_it_has_slots_and_serves_them() {
+        let asked = Address {
+            host: "asked".to_owned(),
+            port: 1,
+        };
+        let list = |nodes| members(nodes, &slots("10.0.0.1", "a"), &asked).expect("a list");
+        let with = "a 10.0.0.1:7000@17000 myself,master - 0 0 3 connected 0-16383";
+        let without = "a 10.0.0.1:7000@17000 master - 0 0 3 connected 0-16383\n\
+                       b 10.0.0.2:7000@17000 myself,master - 0 0 0 connected [93-<-a]";
+        assert_eq!(
+            (list(with).has_slots, list(without).has_slots),
+            (true, false)
+        );
+        assert!(serves("cluster_enabled:1\r\ncluster_state:ok\r\n"));
+        assert!(!serves("cluster_state:fail\r\n"));
+        assert!(is_loading(
+            "# Persistence\r\nloading:1\r\n# Replication\r\nrole:master\r\n"
+        ));
+        assert!(!is_loading(
+            "loading:0\r\nasync_loading:1\r\nrole:master\r\n"
+        ));
     }
 
     #[test]

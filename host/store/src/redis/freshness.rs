@@ -38,13 +38,13 @@ impl Freshness {
         }
     }
 
-    /// A sweep that was sent then was complete.
-    pub(super) fn complete(&self, (instant, sent): (Instant, Timestamp)) {
+    /// A sweep that was sent then was complete. Returns whether the one before was not.
+    pub(super) fn complete(&self, (instant, sent): (Instant, Timestamp)) -> bool {
         let mut sweeps = self.lock();
         sweeps.complete = (instant, sent);
-        sweeps.failure = None;
         // Also when the clock was set back: a later moment would be one that is still to come.
         self.as_of.store(sent.0, Ordering::Release);
+        sweeps.failure.take().is_some()
     }
 
     /// A sweep was not complete.

@@ -3,8 +3,9 @@
 //! A host has a link to each master (`link.rs`) and asks all of them four times a second: a sweep. A sweep is complete
 //! when every master has answered and every answer shows that there are no others. Then every hint of a commit that
 //! was acknowledged before the sweep was sent has been taken in, on whichever master it was made. When a link is new or was
-//! lost, hints may be missing: at the next complete sweep all listeners are notified first. `README.md` says why this holds
-//! through failovers and moving slots, and where its limits are.
+//! lost, hints may be missing: at the next complete sweep all listeners are notified first. After the first complete sweep
+//! that follows others all are woken, so that a listener that could not read meanwhile reads at once. `README.md` says why this
+//! holds through failovers and moving slots, and where its limits are.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Weak};
@@ -45,7 +46,11 @@ pub(super) async fn listen(shared: Weak<Shared>) {
             SWEEP_EVERY.saturating_sub(begin.elapsed())
         };
         match swept {
-            Ok(()) => shared.freshness.complete(sent),
+            Ok(()) => {
+                if shared.freshness.complete(sent) {
+                    shared.listeners.wake_all();
+                }
+            }
             Err(why) => shared.freshness.failed(why),
         }
         drop(shared);
@@ -138,6 +143,8 @@ impl Listener {
             } else if Some(members.view.epoch) < newest {
                 // It may take itself for the master still, and answer reads.
                 required.doubt = Some(format!("{address}: it has not heard of the newest master"));
+            } else if members.is_down() {
+                required.doubt = Some(format!("{address}: it does not serve its slots yet"));
             }
         }
         if required.masters.is_empty() {

@@ -45,6 +45,8 @@ pub(super) struct Members {
     pub(super) list: MasterList,
     /// Until when the view may be that of an election without a result; `None` when it has one.
     election: Option<Instant>,
+    /// Whether the server executes requests to its slots.
+    serves: bool,
     requests: u32,
 }
 
@@ -101,11 +103,11 @@ impl Link {
     }
 
     /// One small request, whose answer shows that every hint published on the server before it has been taken in. Returns
-    /// whether the server is a master; in a cluster, [`Self::masters`] says that.
+    /// whether the server is a master; in a cluster, [`Self::members`] says that.
     pub(super) async fn ask(&mut self, topology: &Topology) -> Result<bool, LinkError> {
         let asking = async {
             if *topology == Topology::Cluster {
-                self.ask_member().await.map(|()| true)
+                self.ask_member().await.map(|()| Some(true))
             } else {
                 self.ask_role().await
             }
@@ -113,7 +115,8 @@ impl Link {
         let failure = match timeout(TIMEOUT, asking).await {
             Ok(Ok(is_master)) => {
                 self.answered = Instant::now();
-                return Ok(is_master);
+                let why = || format!("{}: it is reading its data", self.address);
+                return is_master.ok_or_else(|| LinkError::Late(why()));
             }
             Ok(Err(error)) if error.code().is_some() => {
                 let why = format!("{}: {error}", self.address);
@@ -134,12 +137,14 @@ impl Link {
         self.members.as_ref()
     }
 
-    async fn ask_role(&mut self) -> RedisResult<bool> {
+    /// Whether the server is a master; `None` while it has just started and refuses other requests.
+    async fn ask_role(&mut self) -> RedisResult<Option<bool>> {
         let info: String = redis::cmd("INFO")
             .arg("replication")
+            .arg("persistence")
             .query_async(&mut self.connection)
             .await?;
-        Ok(cluster::is_master(&info))
+        Ok((!cluster::is_loading(&info)).then(|| cluster::is_master(&info)))
     }
 
     /// Asks a member of a cluster whether its view is unchanged; when it is not, for all members.
@@ -155,6 +160,7 @@ impl Link {
                 .await?;
             if cluster::view(&info) == Some(members.view) {
                 self.members = known.map(|members| Members {
+                    serves: cluster::serves(&info),
                     requests: members.requests + 1,
                     ..members
                 });
@@ -180,6 +186,7 @@ impl Link {
             _ => Some(Instant::now() + ELECTION),
         };
         self.members = Some(Members {
+            serves: cluster::serves(&info),
             view,
             list,
             election,
@@ -193,6 +200,11 @@ impl Members {
     /// Whether no election may be going on.
     pub(super) fn settled(&self) -> bool {
         self.election.is_none_or(|end| end <= Instant::now())
+    }
+
+    /// Whether the server refuses requests to slots that it has.
+    pub(super) const fn is_down(&self) -> bool {
+        self.list.has_slots && !self.serves
     }
 }
 

@@ -168,6 +168,11 @@ impl Node {
         )))
     }
 
+    /// Whether there is a connection, which may be broken.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connection.load().is_some()
+    }
+
     /// Drops a broken connection, unless another has replaced it.
     fn drop_connection(&self, broken: &Arc<Connection>) {
         let current = self.connection.load();

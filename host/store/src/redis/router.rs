@@ -252,6 +252,8 @@ impl Router {
                 .filter_map(|seed| self.node(seed).ok()),
         );
         known.extend(self.nodes.lock().values().cloned());
+        // One that hangs is not asked first each time.
+        known.sort_by_key(|node| !node.is_connected());
         for node in known {
             let mut command = redis::cmd("CLUSTER");
             command.arg("SLOTS");

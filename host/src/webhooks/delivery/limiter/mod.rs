@@ -1,27 +1,30 @@
 //! What keeps a slow or dead webhook from slowing others: how many deliveries of it are in flight, how many it takes in a
 //! second, and a circuit breaker.
 //!
-//! A limiter is in memory, one a webhook and host. A delivery is sent at once, or waits a moment for those before it, or
-//! is put off until there is expected to be room (`pacing.rs`): no delivery of a webhook holds a permit that others could
-//! use. While a webhook does not answer (`breaker.rs`), its deliveries are tried again one by one, and those of all
-//! such webhooks of a tenant no more often than those of one. A limiter that was not used for a while is dropped: its
-//! webhook may have been removed on another host. Where many webhooks have one receiver, `targets.rs` limits all of them.
+//! A limiter is in memory, one a webhook and host. A delivery is sent at once, waits a moment for those before it, or is put
+//! off until there is expected to be room (`pacing.rs`). A webhook that is silent is sent nothing more until it answers
+//! (`under_way.rs`). While it fails (`breaker.rs`), its deliveries are tried again one by one, and those of all such
+//! webhooks of a tenant no more often than those of one. A limiter that was not used for a while is dropped: its webhook
+//! may be gone. Where many webhooks have one receiver, `targets.rs` limits all of them.
 
 mod breaker;
 mod pacing;
+mod permit;
 mod room;
 mod targets;
+mod under_way;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 pub(in crate::webhooks) use self::breaker::BreakerState;
 use self::pacing::{MAX_WAIT, Pacing};
+use self::permit::{Permit, Waiting};
 pub(in crate::webhooks) use self::targets::Targets;
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
@@ -64,15 +67,6 @@ pub(in crate::webhooks) struct Deferral {
     pub(in crate::webhooks) until: Timestamp,
     /// Whether it is counted in the rate of that second already.
     pub(in crate::webhooks) has_reservation: bool,
-}
-
-/// The permission to send a delivery. One that is dropped unfinished says nothing about the webhook.
-#[derive(Debug)]
-pub(in crate::webhooks) struct Permit {
-    limiter: Arc<Limiter>,
-    _permit: OwnedSemaphorePermit,
-    is_probe: bool,
-    is_finished: bool,
 }
 
 impl Limiters {
@@ -183,23 +177,14 @@ impl Limiter {
     ) -> Result<Permit, Deferral> {
         let is_probe = self.pacing().enter(now, max_per_second, has_reservation)?;
         // From here on a probe that is not made must let another one be.
-        let mut waiting = Waiting {
-            limiter: self,
-            is_probe,
-        };
+        let waiting = Waiting::new(self, is_probe);
         let permit = Arc::clone(&self.permits).acquire_owned();
         let permit = tokio::time::timeout(MAX_WAIT * 4, permit).await;
         let Ok(Ok(permit)) = permit else {
             let until = self.pacing().room(now);
             return Err(Deferral::reserved(until));
         };
-        waiting.is_probe = false;
-        Ok(Permit {
-            limiter: Arc::clone(self),
-            _permit: permit,
-            is_probe,
-            is_finished: false,
-        })
+        Ok(waiting.begin(permit, now))
     }
 
     /// Whether nothing is known by it that still matters.
@@ -218,44 +203,6 @@ impl Deferral {
         Self {
             until,
             has_reservation: true,
-        }
-    }
-}
-
-/// A delivery that waits for a permit.
-struct Waiting<'l> {
-    limiter: &'l Limiter,
-    is_probe: bool,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut pacing = self.limiter.pacing();
-        pacing.leave();
-        if self.is_probe {
-            pacing.cancel_probe();
-        }
-    }
-}
-
-impl Permit {
-    /// Notes how the delivery ended.
-    pub(in crate::webhooks) fn finish(
-        mut self,
-        now: Timestamp,
-        took: Duration,
-        has_succeeded: bool,
-    ) {
-        self.is_finished = true;
-        let mut pacing = self.limiter.pacing();
-        pacing.finished(now, took, has_succeeded, self.is_probe);
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        if self.is_probe && !self.is_finished {
-            self.limiter.pacing().cancel_probe();
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Deferral;
 use super::breaker::CircuitBreaker;
 use super::room::Room;
+use super::under_way::UnderWay;
 use crate::clock::Timestamp;
 
 /// How long a delivery waits for those before it; what would take longer is put off.
@@ -16,6 +17,9 @@ pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 /// How far apart deliveries of a tenant are tried again that wait for a webhook to be back: a long queue of them must cost
 /// little, however many webhooks it is for.
 pub(super) const SPACING: Duration = Duration::from_millis(5);
+
+/// How many deliveries may be under way to a webhook whose last one has failed.
+const MAX_DOUBTFUL: usize = 2;
 
 /// How much of a second's deliveries may be sent at once.
 const BURST: Duration = Duration::from_millis(100);
@@ -27,6 +31,7 @@ pub(super) struct Pacing {
     /// How many breakers of the tenant are not closed.
     not_closed: Arc<AtomicU32>,
     waiting: u32,
+    under_way: UnderWay,
     room: Room,
     /// When the next delivery may be sent within the rate.
     next_in_rate: Timestamp,
@@ -39,6 +44,7 @@ impl Pacing {
             breaker: CircuitBreaker::default(),
             not_closed,
             waiting: 0,
+            under_way: UnderWay::default(),
             room: Room::new(max_in_flight),
             next_in_rate: Timestamp(0),
             last_used: now,
@@ -67,6 +73,19 @@ impl Pacing {
         if let Some(until) = self.blocked_until(now) {
             return Err(Deferral {
                 until,
+                has_reservation,
+            });
+        }
+        if let Some(until) = self.under_way.silent_until(now) {
+            let until = self.room.reserve_after(until, self.spacing());
+            return Err(Deferral {
+                until,
+                has_reservation,
+            });
+        }
+        if self.breaker.has_failures() && self.under_way.count() >= MAX_DOUBTFUL {
+            return Err(Deferral {
+                until: self.room(now),
                 has_reservation,
             });
         }
@@ -100,8 +119,17 @@ impl Pacing {
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.last_used = now;
         let earliest = self.breaker.blocks_until(now)?;
-        let spacing = SPACING * self.not_closed.load(Ordering::Relaxed).max(1);
-        Some(self.room.reserve_after(earliest, spacing))
+        Some(self.room.reserve_after(earliest, self.spacing()))
+    }
+
+    /// A delivery is begun.
+    pub(super) fn begin(&mut self, now: Timestamp) {
+        self.under_way.begin(now);
+    }
+
+    /// A delivery that was begun at a time is over.
+    pub(super) fn end(&mut self, begun: Timestamp) {
+        self.under_way.end(begun);
     }
 
     /// Notes how a delivery ended.
@@ -115,6 +143,7 @@ impl Pacing {
         self.last_used = now;
         self.room.took(took);
         if has_succeeded {
+            self.under_way.succeed(now);
             self.room.clear();
             self.change_breaker(CircuitBreaker::succeeded);
         } else {
@@ -124,6 +153,11 @@ impl Pacing {
 
     pub(super) fn cancel_probe(&mut self) {
         self.change_breaker(CircuitBreaker::cancel_probe);
+    }
+
+    /// How far apart deliveries are tried again while the webhook does not answer.
+    fn spacing(&self) -> Duration {
+        SPACING * self.not_closed.load(Ordering::Relaxed).max(1)
     }
 
     /// Changes the breaker, and counts for the tenant whether it is closed.

@@ -10,7 +10,9 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::Deferral;
+use super::pacing::SPACING;
 use super::room::Room;
+use super::under_way::UnderWay;
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
 
@@ -29,15 +31,16 @@ struct Shared {
 
 #[derive(Debug)]
 struct Target {
-    under_way: usize,
+    under_way: UnderWay,
     room: Room,
 }
 
 /// A delivery that is under way, until this is dropped.
 #[derive(Debug)]
-pub(in crate::webhooks) struct UnderWay {
+pub(in crate::webhooks) struct Place {
     all: Targets,
     key: Key,
+    begun: Timestamp,
 }
 
 impl Targets {
@@ -57,21 +60,28 @@ impl Targets {
         tenant: &TenantId,
         url: &str,
         now: Timestamp,
-    ) -> Result<UnderWay, Deferral> {
+    ) -> Result<Place, Deferral> {
         let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
         let key = (tenant.clone(), origin.unwrap_or_default());
         let max = self.0.max_under_way;
         let mut targets = self.lock();
         let target = targets.entry(key.clone()).or_insert_with(|| Target {
-            under_way: 0,
+            under_way: UnderWay::default(),
             room: Room::new(max),
         });
-        if target.under_way >= max {
-            return Err(Deferral::reserved(target.room.reserve(now)));
+        if target.under_way.count() >= max {
+            let until = match target.under_way.silent_until(now) {
+                Some(until) => target.room.reserve_after(until, SPACING),
+                None => target.room.reserve(now),
+            };
+            return Err(Deferral::reserved(until));
         }
-        target.under_way += 1;
-        let all = self.clone();
-        Ok(UnderWay { all, key })
+        target.under_way.begin(now);
+        Ok(Place {
+            all: self.clone(),
+            key,
+            begun: now,
+        })
     }
 
     /// How many targets there are.
@@ -83,7 +93,9 @@ impl Targets {
     pub(in crate::webhooks) fn most(&self, tenant: &TenantId) -> usize {
         let targets = self.lock();
         let own = targets.iter().filter(|((of, _), _)| of == tenant);
-        own.map(|(_, target)| target.under_way).max().unwrap_or(0)
+        own.map(|(_, target)| target.under_way.count())
+            .max()
+            .unwrap_or(0)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Target>> {
@@ -92,27 +104,28 @@ impl Targets {
     }
 }
 
-impl UnderWay {
+impl Place {
     /// Notes how long the delivery has taken. After one that has succeeded, those that are put off do not wait behind others
     /// that were put off while the target was slow.
-    pub(in crate::webhooks) fn finish(self, took: Duration, has_succeeded: bool) {
+    pub(in crate::webhooks) fn finish(self, now: Timestamp, took: Duration, has_succeeded: bool) {
         if let Some(target) = self.all.lock().get_mut(&self.key) {
             target.room.took(took);
             if has_succeeded {
+                target.under_way.succeed(now);
                 target.room.clear();
             }
         }
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for Place {
     fn drop(&mut self) {
         let mut targets = self.all.lock();
         let Some(target) = targets.get_mut(&self.key) else {
             return;
         };
-        target.under_way = target.under_way.saturating_sub(1);
-        if target.under_way == 0 {
+        target.under_way.end(self.begun);
+        if target.under_way.count() == 0 {
             targets.remove(&self.key);
         }
     }

@@ -3,17 +3,18 @@
 //! The task hands each event to all subscribers, greets a new one with the newest event, sends heartbeats, and drops those
 //! that may not subscribe any more, before each event and twice a second. A subscriber that does not read is dropped when
 //! its queue is full: its connection ends, and it starts again with the newest event when it comes back. A subscriber of
-//! its own events has no task: they are found as its answer is sent.
+//! its own events (`own.rs`) has no task. `text.rs` writes what is sent.
+
+mod own;
+mod text;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use futures_util::stream::{BoxStream, Fuse};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
@@ -22,10 +23,10 @@ use sync_wrapper::SyncStream;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::unconstrained;
-use tokio::time::{Interval, MissedTickBehavior, timeout};
+use tokio::time::{MissedTickBehavior, timeout};
 use warp::Reply as _;
-use warp::sse;
 
+pub use self::own::Followed;
 use super::reply::Reply;
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
@@ -68,10 +69,10 @@ enum Sent {
 }
 
 impl Sent {
-    fn event(&self) -> sse::Event {
+    fn add_to(&self, text: &mut String) {
         match self {
-            Self::Event(Event { id, data }) => sse::Event::default().id(&**id).data(&**data),
-            Self::Heartbeat => heartbeat(),
+            Self::Event(Event { id, data }) => text::add_event(text, id, None, Some(data)),
+            Self::Heartbeat => text.push_str(text::HEARTBEAT),
         }
     }
 }
@@ -166,103 +167,6 @@ impl Streams {
         self.pool
             .spawn(source.run(updates(), self.stopping.clone()));
         reply(received(queued, slot))
-    }
-}
-
-/// What a subscriber of its own events is sent.
-#[derive(Clone, Debug)]
-pub enum Followed {
-    /// An event.
-    Event {
-        /// Its id, with which the subscriber says how far it has read.
-        id: String,
-        /// Its name, where it is not a message.
-        name: Option<&'static str>,
-        /// What has happened, on one line.
-        data: Arc<str>,
-    },
-    /// There was nothing for the subscriber up to here.
-    Position(String),
-}
-
-impl From<Followed> for sse::Event {
-    fn from(item: Followed) -> Self {
-        match item {
-            Followed::Event { id, name, data } => {
-                let event = Self::default().id(id).data(&*data);
-                match name {
-                    Some(name) => event.event(name),
-                    None => event,
-                }
-            }
-            Followed::Position(id) => Self::default().id(id),
-        }
-    }
-}
-
-impl Streams {
-    /// The answer to a subscriber of its own events: it takes the next ones when it has read the last.
-    pub(super) fn follow(
-        &self,
-        (authorization, slot): (Authorization, Slot),
-        items: impl Stream<Item = Followed> + Send + 'static,
-    ) -> Reply {
-        let mut checks = tokio::time::interval(CHECK);
-        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let own = Own {
-            items: items.boxed().fuse(),
-            authorization,
-            checks,
-            count: 0,
-            stopping: self.stopping.clone(),
-            _slot: slot,
-        };
-        let texts = stream::unfold(own, |mut own| async {
-            let text = own.next().await?;
-            Some((text, own))
-        });
-        reply(texts)
-    }
-}
-
-/// One subscriber's own events.
-struct Own {
-    items: Fuse<BoxStream<'static, Followed>>,
-    authorization: Authorization,
-    checks: Interval,
-    count: u32,
-    stopping: watch::Receiver<bool>,
-    /// Held for as long as it subscribes.
-    _slot: Slot,
-}
-
-impl Own {
-    /// The text of the next events, of all that are there already as far as they fit; `None` at the end.
-    async fn next(&mut self) -> Option<String> {
-        loop {
-            let item = tokio::select! {
-                item = self.items.next() => Some(item?),
-                _ = self.checks.tick() => None,
-                () = stopped(&mut self.stopping) => return None,
-            };
-            // Before each event and twice a second, as of any stream.
-            if timeout(MAX_CHECK, (self.authorization)()).await != Ok(true) {
-                return None;
-            }
-            if let Some(item) = item {
-                let mut text = sse::Event::from(item).to_string();
-                while text.len() < AT_ONCE
-                    && let Some(Some(item)) = self.items.next().now_or_never()
-                {
-                    add(&mut text, &item.into());
-                }
-                return Some(text);
-            }
-            self.count = self.count.wrapping_add(1);
-            if self.count.is_multiple_of(CHECKS_PER_HEARTBEAT) {
-                return Some(heartbeat().to_string());
-            }
-        }
     }
 }
 
@@ -371,23 +275,15 @@ fn received(
     slot: Slot,
 ) -> impl Stream<Item = String> + Send + 'static {
     stream::unfold((queue, slot), |(mut queue, slot)| async {
-        let mut text = queue.recv().await?.event().to_string();
+        let mut text = String::new();
+        queue.recv().await?.add_to(&mut text);
         while text.len() < AT_ONCE
             && let Ok(sent) = queue.try_recv()
         {
-            add(&mut text, &sent.event());
+            sent.add_to(&mut text);
         }
         Some((text, (queue, slot)))
     })
-}
-
-fn heartbeat() -> sse::Event {
-    sse::Event::default().comment("heartbeat")
-}
-
-fn add(text: &mut String, event: &sse::Event) {
-    // Writing to a text never fails.
-    let _ = write!(text, "{event}");
 }
 
 /// The answer with these texts of events.

@@ -7,6 +7,8 @@
 //! servers, not with tenants. Caches are never older than a second while the store answers (`platform.md`, "Store"); while
 //! it does not, some answers are served from an older cache, and say how old it is ([`Subscriber::ensure_within`]).
 
+mod background;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{Mutex, Notify, watch};
 
+pub use self::background::keep_fresh;
 use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::store::{Hints, Op, Partition, Position, Store, Unavailable};
@@ -27,17 +30,8 @@ pub const MAX_AGE: Duration = Duration::from_secs(1);
 /// How long a request waits for a refresh when the cache as it is would do, and the store answers.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// The least time between two reads of the log in the background: the hints of that time share a read.
-const MIN_INTERVAL: Duration = Duration::from_millis(20);
-
-/// How long to wait after a read has failed: at first, and at most.
-const BACKOFF: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
-
 /// How long change notices are kept: far longer than a subscriber may be behind without reading everything again.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
-
-/// The log is trimmed once in this many reads.
-const READS_PER_TRIM: u32 = 600;
 
 /// How many messages are read or trimmed at once.
 const PAGE: usize = 500;
@@ -93,7 +87,7 @@ pub struct Subscription {
     done: AtomicU64,
     /// When the cache was last known to be as the store: microseconds since the epoch. 0 before the first read.
     fresh_at: AtomicU64,
-    /// Whether the last read failed.
+    /// Whether the last read failed and the background task tries again.
     failing: AtomicBool,
     /// Whether a request has used the cache since this was last checked.
     used: AtomicBool,
@@ -317,80 +311,4 @@ async fn apply_all<S: Subscriber + ?Sized>(
             return Ok(read_at);
         }
     }
-}
-
-/// Keeps a subscriber fresh in the background, until it is dropped.
-pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
-    let subscription = subscriber.subscription();
-    let mut hints = subscription.hints.clone();
-    let mut alive = subscription.alive.subscribe();
-    let failed = Arc::clone(&subscription.failed);
-    let subscriber = Arc::downgrade(subscriber);
-    tokio::spawn(async move {
-        let (mut reads, mut backoff) = (0_u32, None::<Duration>);
-        loop {
-            tokio::select! {
-                () = next_read(&mut hints, &failed, backoff) => {}
-                _ = alive.changed() => return,
-            }
-            let Some(subscriber) = subscriber.upgrade() else {
-                return;
-            };
-            // A cache that is not in use is refreshed when it is used again.
-            let used = subscriber
-                .subscription()
-                .used
-                .swap(false, Ordering::Relaxed);
-            if !used && !subscriber.has_listeners() {
-                continue;
-            }
-            reads = reads.wrapping_add(1);
-            let trims = reads.is_multiple_of(READS_PER_TRIM);
-            // Boxed: there is a task for each tenant, which is idle most of the time.
-            let is_fresh = Box::pin(read_feed(subscriber.as_ref(), trims)).await;
-            let [first, longest] = BACKOFF;
-            backoff = match is_fresh {
-                true => None,
-                false => Some(backoff.map_or(first, |before| longest.min(before * 2))),
-            };
-            drop(subscriber);
-            tokio::time::sleep(MIN_INTERVAL).await;
-        }
-    });
-}
-
-/// Waits until the log is to be read: after a hint, or when a read has failed, after a while.
-async fn next_read(hints: &mut Hints, failed: &Notify, backoff: Option<Duration>) {
-    let hint = async {
-        if hints.changed().await.is_err() {
-            // The store was closed: there will be no more hints.
-            tokio::time::sleep(BACKOFF[1]).await;
-        }
-    };
-    match backoff {
-        Some(backoff) => drop(tokio::time::timeout(backoff, hint).await),
-        None => tokio::select! {
-            () = hint => {}
-            () = failed.notified() => {}
-        },
-    }
-}
-
-/// Applies what has changed; answers whether the cache is fresh.
-async fn read_feed<S: Subscriber>(subscriber: &S, trims: bool) -> bool {
-    let subscription = subscriber.subscription();
-    let partition = &subscription.partition;
-    let read = subscriber.catch_up().await;
-    match &read {
-        // That the store is unavailable is logged once for all partitions, by readiness.
-        Err(cause @ Error::Unavailable(_)) => {
-            tracing::debug!(?partition, %cause, "memory cannot be refreshed");
-        }
-        Err(cause) => tracing::warn!(?partition, %cause, "memory cannot be refreshed"),
-        Ok(()) => {}
-    }
-    if trims && let Err(cause) = subscription.trim().await {
-        tracing::warn!(?partition, %cause, "old change notices could not be trimmed");
-    }
-    read.is_ok()
 }

@@ -1,4 +1,5 @@
-//! Webhook signatures: what they cover, signing and verifying (`webhooks.md`, "A delivery").
+//! Webhook signatures: what they cover, signing and verifying (`webhooks.md`, "A delivery"). Those of Standard Webhooks are
+//! in `standard.rs`; `text.rs` makes and verifies signatures from JSON to JSON.
 //!
 //! - `X-Service-Signature: HS256=<hex>` covers the text of the envelope's `data` member as it is sent.
 //! - `X-Service-Body-Signature: t=<unix seconds>,HS256=<hex>` covers `<id>.<t>.<raw body>`, and so the time and the
@@ -8,21 +9,20 @@
 //! Both are HMAC-SHA-256 in lowercase hexadecimal; the key is the UTF-8 bytes of the shared key. There is no clock
 //! here: the time is an argument.
 
+pub mod standard;
+pub mod text;
+
 use std::fmt;
 
 use hmac::digest::CtOutput;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::error::Error;
-use crate::json::{Document, Faults, Node, Scalar, write_text};
-
 /// How far the time of a body signature may be from now by default, in either direction: five minutes.
 pub const TOLERANCE_S: u64 = 300;
 
 const MIN_KEY: usize = 16;
 const MAX_KEY: usize = 128;
-const MAX_ID: usize = 256;
 
 /// A webhook's shared key: 16 to 128 printable characters (`webhooks.md`, "Resource"). Its text is neither kept nor
 /// shown.
@@ -154,6 +154,11 @@ pub fn verify_body(
 ) -> Result<(), VerifyError> {
     let (t, time, code) = parse_timed_code(header).ok_or(VerifyError::Malformed)?;
     key.verify(&[id.as_bytes(), b".", t.as_bytes(), b".", body], code)?;
+    check_time(time, now, tolerance_s)
+}
+
+/// Whether a signature was made at most so many seconds from now.
+const fn check_time(time: u64, now: u64, tolerance_s: u64) -> Result<(), VerifyError> {
     if now.saturating_sub(time) > tolerance_s {
         return Err(VerifyError::TooOld);
     }
@@ -166,13 +171,14 @@ pub fn verify_body(
 /// The parts of a body signature: its time, as text and in Unix seconds, and its code.
 fn parse_timed_code(header: &str) -> Option<(&str, u64, [u8; 32])> {
     let (t, rest) = header.strip_prefix("t=")?.split_once(',')?;
-    // Only digits, without leading zeros: one time has one signed text.
-    let is_digits = t.bytes().all(|byte| byte.is_ascii_digit());
-    let time = t
-        .parse()
-        .ok()
-        .filter(|_| is_digits && (t == "0" || !t.starts_with('0')))?;
-    Some((t, time, parse_code(rest)?))
+    Some((t, parse_time(t)?, parse_code(rest)?))
+}
+
+/// Parses Unix seconds: only digits, without leading zeros, because one time has one signed text.
+fn parse_time(text: &str) -> Option<u64> {
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = is_digits && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| is_plain)
 }
 
 /// Parses `HS256=` and 64 lowercase hexadecimal digits.
@@ -207,143 +213,4 @@ fn push_code(header: &mut String, code: &CtOutput<Hmac<Sha256>>) {
             }));
         }
     }
-}
-
-/// Signs or verifies, from JSON to JSON.
-///
-/// | `op` | members | answer |
-/// |---|---|---|
-/// | `sign` | `sharedKey`, `data` | `{ signature }` |
-/// | `signBody` | `sharedKey`, `id`, `t`, `body` | `{ signature }` |
-/// | `verify` | `sharedKey`, `data`, `signature` | `{ valid: true }` or `{ valid: false, reason }` |
-/// | `verifyBody` | `sharedKey`, `id`, `body`, `signature`, `now`, `toleranceSeconds?` (300) | the same |
-///
-/// Times are Unix seconds; `reason` is a [`VerifyError`]. A malformed signature is an answer, not an error.
-///
-/// The answer is appended to `out`; nothing if there is an error.
-///
-/// # Errors
-/// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the call.
-pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    let document = Document::parse_without_number_text(request, usize::MAX)?;
-    let mut faults = Faults::default();
-    let answer = answer_to(document.root(), &mut faults);
-    faults.none_or_error()?;
-    if let Some(answer) = answer {
-        answer.write(out);
-    }
-    Ok(())
-}
-
-enum Answer {
-    Signature(String),
-    Verification(Result<(), VerifyError>),
-}
-
-impl Answer {
-    fn write(&self, out: &mut Vec<u8>) {
-        let (start, text) = match self {
-            Self::Signature(signature) => ("{\"signature\":", signature.as_str()),
-            Self::Verification(Ok(())) => return out.extend_from_slice(b"{\"valid\":true}"),
-            Self::Verification(Err(error)) => ("{\"valid\":false,\"reason\":", error.as_str()),
-        };
-        out.extend_from_slice(start.as_bytes());
-        write_text(text, out);
-        out.push(b'}');
-    }
-}
-
-fn answer_to(call: Node<'_, '_>, faults: &mut Faults) -> Option<Answer> {
-    let call = faults.object(call)?;
-    let op = faults.required(call, "op")?;
-    match op.text().map(AsRef::as_ref) {
-        Some("sign") => {
-            let (key, data) = (
-                read_shared_key(call, faults),
-                read_text(call, "data", faults),
-            );
-            Some(Answer::Signature(sign_data(&key?, data?.as_bytes())))
-        }
-        Some("signBody") => {
-            let (key, id) = (read_shared_key(call, faults), read_id(call, faults));
-            let (t, body) = (
-                read_time(call, "t", faults),
-                read_text(call, "body", faults),
-            );
-            let signature = sign_body(&key?, id?, t?, body?.as_bytes());
-            Some(Answer::Signature(signature))
-        }
-        Some("verify") => {
-            let (key, data) = (
-                read_shared_key(call, faults),
-                read_text(call, "data", faults),
-            );
-            let signature = read_text(call, "signature", faults);
-            Some(Answer::Verification(verify_data(
-                &key?,
-                data?.as_bytes(),
-                signature?,
-            )))
-        }
-        Some("verifyBody") => {
-            let (key, id) = (read_shared_key(call, faults), read_id(call, faults));
-            let (body, signature) = (
-                read_text(call, "body", faults),
-                read_text(call, "signature", faults),
-            );
-            let now = read_time(call, "now", faults);
-            let tolerance_s = match call.member("toleranceSeconds") {
-                Some(node) if !node.is_null() => read_time(call, "toleranceSeconds", faults),
-                _ => Some(TOLERANCE_S),
-            };
-            let body = body?.as_bytes();
-            Some(Answer::Verification(verify_body(
-                &key?,
-                id?,
-                body,
-                signature?,
-                now?,
-                tolerance_s?,
-            )))
-        }
-        _ => {
-            faults.add(op, "must be sign, signBody, verify or verifyBody");
-            None
-        }
-    }
-}
-
-fn read_shared_key(call: Node<'_, '_>, faults: &mut Faults) -> Option<SharedKey> {
-    let node = faults.required(call, "sharedKey")?;
-    let key = node.text().and_then(|text| SharedKey::parse(text));
-    if key.is_none() {
-        faults.add(node, "must be 16 to 128 printable characters");
-    }
-    key
-}
-
-fn read_id<'d>(call: Node<'d, '_>, faults: &mut Faults) -> Option<&'d str> {
-    let node = faults.required(call, "id")?;
-    faults.name(node, MAX_ID)?;
-    node.text().map(AsRef::as_ref)
-}
-
-fn read_text<'d>(call: Node<'d, '_>, member: &str, faults: &mut Faults) -> Option<&'d str> {
-    let node = faults.required(call, member)?;
-    if node.text().is_none() {
-        faults.add(node, "must be a string");
-    }
-    node.text().map(AsRef::as_ref)
-}
-
-fn read_time(call: Node<'_, '_>, member: &str, faults: &mut Faults) -> Option<u64> {
-    let node = faults.required(call, member)?;
-    let seconds = match node.scalar() {
-        Scalar::Integer(seconds) => u64::try_from(*seconds).ok(),
-        _ => None,
-    };
-    if seconds.is_none() {
-        faults.add(node, "must be a whole number of seconds, 0 or more");
-    }
-    seconds
 }

@@ -1,0 +1,79 @@
+//! A zip file of one document, as the ECB publishes its CSV.
+//!
+//! It is unpacked in memory, up to a bound; the name of what is in it is not used. A file with several entries, a folder or
+//! a password is refused: which document would be meant, and which of the contents was checked, must not be a guess.
+
+use std::fmt::Display;
+use std::io::{Cursor, Read};
+
+use zip::CompressionMethod;
+use zip::ZipArchive;
+
+use super::text::shown;
+
+/// The most bytes of what is in it: as many as of a document that is sent as it is.
+const MAX_UNPACKED: usize = 16 << 20;
+
+/// What each entry of a zip file's directory begins with.
+const ENTRY: &[u8] = b"PK\x01\x02";
+
+/// How many of these the reader of zip files is given at most: it keeps all entries in memory. The four bytes may also
+/// stand anywhere else by chance.
+const MAX_ENTRIES: usize = 64;
+
+/// How the document may be compressed.
+const READ: [CompressionMethod; 2] = [CompressionMethod::Stored, CompressionMethod::Deflated];
+
+/// Whether it is a zip file, by its first bytes: those of an entry, or of the end of an empty one.
+pub(super) fn starts_as_zip(document: &[u8]) -> bool {
+    document.starts_with(b"PK\x03\x04") || document.starts_with(b"PK\x05\x06")
+}
+
+/// The document in a zip file.
+///
+/// # Errors
+/// Why there is none, or none that is accepted.
+pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
+    if !starts_as_zip(document) {
+        return Err("is not a zip file, as its content type says".to_owned());
+    }
+    let entries = document.windows(ENTRY.len()).filter(|at| *at == ENTRY);
+    if entries.take(MAX_ENTRIES + 1).count() > MAX_ENTRIES {
+        return Err(not_one("many"));
+    }
+    let mut archive = ZipArchive::new(Cursor::new(document)).map_err(unreadable)?;
+    if archive.has_duplicate_names() {
+        return Err(not_one("several"));
+    }
+    if archive.len() != 1 {
+        return Err(not_one(archive.len()));
+    }
+    let entry = archive.by_index_raw(0).map_err(unreadable)?;
+    if entry.encrypted() {
+        return Err("is a zip file with a password: send it without one".to_owned());
+    }
+    if !READ.contains(&entry.compression()) {
+        return Err("is a zip file with another compression than deflate".to_owned());
+    }
+    drop(entry);
+    let entry = archive.by_index(0).map_err(unreadable)?;
+    let mut unpacked = Vec::new();
+    let bound = u64::try_from(MAX_UNPACKED).unwrap_or(0) + 1;
+    let read = entry.take(bound).read_to_end(&mut unpacked);
+    read.map_err(unreadable)?;
+    match unpacked.len() > MAX_UNPACKED {
+        true => Err("is a zip file of more than 16 MiB when unpacked".to_owned()),
+        false => Ok(unpacked),
+    }
+}
+
+fn not_one(count: impl Display) -> String {
+    format!("must be a zip file of one document, and not of {count}")
+}
+
+fn unreadable(cause: impl Display) -> String {
+    format!(
+        "is a zip file that cannot be read: {}",
+        shown(&cause.to_string())
+    )
+}

@@ -1,0 +1,114 @@
+//! Consumers: the events that one asks for, the list of them, and removing one.
+//!
+//! A request for events is a GET that changes something. That it makes a consumer has a line in the audit log, as removing
+//! one has. That it acknowledges has none: how far a consumer has read is progress, not configuration, and the list shows it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::{Method, StatusCode};
+
+use super::query::{limit, param, required};
+use crate::body::parse_duration;
+use crate::error::{Error, Result};
+use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+use crate::observe::audit::Line;
+use crate::webhooks::Webhooks;
+use crate::webhooks::pull::{Asked, CURSOR_RULE, Cursor, MAX_WAIT, no_consumer};
+use crate::webhooks::registry::consumer::{ConsumerName, NAME_RULE};
+
+const WAIT_RULE: &str = "must be a duration such as 20s, of at most 60s";
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
+    let (none, read) = (Takes::Nothing, Access::With(P::DeliveryRead));
+    let consumer = "/api/v1/event-consumers/{name}";
+    let write = Access::With(P::WebhookWrite);
+    vec![
+        Route::changing(
+            Method::GET,
+            "/api/v1/events",
+            read,
+            none,
+            "event_consumer.created",
+            pull,
+        )
+        .heavy(),
+        Route::new(Method::GET, "/api/v1/event-consumers", read, none, list),
+        Route::changing(
+            Method::DELETE,
+            consumer,
+            write,
+            none,
+            "event_consumer.deleted",
+            remove,
+        ),
+    ]
+}
+
+async fn pull(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    // A consumer asks again and again, also while the store is away: the audit log has no lines of that.
+    let refused = |error: Error| Ok(Reply::error(&error, request.correlation).unchanged());
+    let asked = asked(&request)?;
+    let tenant = &request.caller()?.tenant;
+    let (page, is_new) = match webhooks.pull(tenant, &asked, request.gone()).await {
+        Ok(pulled) => pulled,
+        Err(error) => return refused(error),
+    };
+    // Who may not see events any more gets none that have come meanwhile.
+    if !asked.wait.is_zero()
+        && let Err(error) = request.authorize_again().await
+    {
+        return refused(error);
+    }
+    let reply = Reply::of(StatusCode::OK, &page)?;
+    Ok(match is_new {
+        true => reply.audited(line(&request, &asked.consumer)?),
+        false => reply.unchanged(),
+    })
+}
+
+async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let all = webhooks.consumers(&request.caller()?.tenant).await?;
+    Reply::of(StatusCode::OK, &all)
+}
+
+async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let name = ConsumerName::new(request.param(0)?).ok_or_else(no_consumer)?;
+    let tenant = &request.caller()?.tenant;
+    webhooks.remove_consumer(tenant, &name).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(&request, &name)?))
+}
+
+/// The query, with every fault of it.
+fn asked(request: &Request) -> Result<Asked> {
+    let mut faults = Vec::new();
+    let name = ConsumerName::new;
+    let consumer = required(request, "consumer", name, NAME_RULE, &mut faults);
+    let after = param(request, "after", Cursor::parse, CURSOR_RULE, &mut faults);
+    let limit = limit(request, &mut faults);
+    let wait = param(request, "wait", wait, WAIT_RULE, &mut faults);
+    match consumer {
+        Some(consumer) if faults.is_empty() => Ok(Asked {
+            consumer,
+            after,
+            limit,
+            wait: wait.unwrap_or_default(),
+        }),
+        _ => Err(Error::Invalid(faults)),
+    }
+}
+
+/// The time to wait that a text is.
+fn wait(text: &str) -> Option<Duration> {
+    parse_duration(text).filter(|wait| *wait <= MAX_WAIT)
+}
+
+fn line(request: &Request, name: &ConsumerName) -> Result<Line> {
+    Ok(Line {
+        tenant: Some(request.caller()?.tenant.clone()),
+        id: Some(name.as_str().to_owned()),
+        ..Line::default()
+    })
+}

@@ -1,0 +1,82 @@
+//! The consumers of a tenant: how far each is, and removing one.
+
+use futures_util::future::try_join_all;
+use serde::Serialize;
+
+use crate::clock::Timestamp;
+use crate::data::records::{Change, Records};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::webhooks::Webhooks;
+use crate::webhooks::events::log::EVENT_LOG;
+use crate::webhooks::registry::consumer::{CONSUMER, Consumer, ConsumerName};
+use crate::webhooks::registry::quota::CONSUMERS;
+
+/// A consumer in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhooks) struct Entry {
+    name: String,
+    created_at: String,
+    last_seen_at: String,
+    /// When the oldest event was accepted that it has not acknowledged; `None` when it has acknowledged all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_since: Option<String>,
+    /// `true` when events are gone that it has not acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reset: Option<bool>,
+}
+
+impl Webhooks {
+    /// A tenant's consumers, by name.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub(in crate::webhooks) async fn consumers(&self, tenant: &TenantId) -> Result<Vec<Entry>> {
+        let records = self.records(tenant);
+        let all = records.all::<Consumer>(CONSUMER).await?;
+        let entries = all.into_iter().map(|(name, it)| entry(&records, name, it));
+        try_join_all(entries).await
+    }
+
+    /// Removes a consumer. What it has not acknowledged stays for the others.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; when the store is unavailable.
+    pub(in crate::webhooks) async fn remove_consumer(
+        &self,
+        tenant: &TenantId,
+        name: &ConsumerName,
+    ) -> Result<()> {
+        let (records, key) = (self.records(tenant), name.key());
+        let plan = async || {
+            let read = records.get::<Consumer>(&key).await?;
+            let read = read.ok_or_else(no_consumer)?;
+            let mut change = Change::default();
+            change.expect(&key, Some(&read));
+            change.delete(&key);
+            CONSUMERS.remove_one(&records, &mut change).await?;
+            change.notify(CONSUMERS.count_key);
+            Ok((change, ()))
+        };
+        records.change(plan).await
+    }
+}
+
+async fn entry(records: &Records, name: String, consumer: Consumer) -> Result<Entry> {
+    let (store, partition) = (records.store(), records.partition());
+    let after = consumer.position();
+    let slice = store.read(partition, EVENT_LOG, after, 1).await?;
+    let oldest = slice.messages.first().map(|message| message.publish_time);
+    Ok(Entry {
+        name,
+        created_at: consumer.created_at.to_millis_text(),
+        last_seen_at: consumer.seen_at.to_millis_text(),
+        waiting_since: oldest.map(Timestamp::to_millis_text),
+        reset: (after < slice.trimmed).then_some(true),
+    })
+}
+
+pub(in crate::webhooks) fn no_consumer() -> Error {
+    Error::NotFound("there is no consumer with this name".to_owned())
+}

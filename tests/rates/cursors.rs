@@ -1,0 +1,58 @@
+//! The topic over HTTP: in which form a subscriber is told its cursor where there is no message for it.
+
+use std::time::Duration;
+
+use super::fixture::Shop;
+use super::listener::Listener;
+use super::topic::operator;
+
+const NOBODY: &str = "businessUnitId=nobody&after=earliest";
+
+#[tokio::test]
+async fn a_subscriber_of_a_shop_hears_of_no_other_and_its_cursor_moves_all_the_same() {
+    let mut shop = Shop::with_units().await;
+    let mut live = Listener::join(&shop, "businessUnitId=SE-2&tenantId=acme").await;
+    shop.set("C", "SEK", "EUR", "10").await;
+    shop.set("SE-2", "SEK", "EUR", "11").await;
+    assert_eq!(live.shops(2).await, ["SE-2", "SE-2"]);
+    // Read from the log, where nothing is for it: only its cursor is told, in a comment.
+    let mut nothing = Listener::join(&shop, NOBODY).await;
+    let cursor = nothing.next_of_any_kind().await.unwrap();
+    assert!(cursor.is_comment, "{cursor:?}");
+    let mut resumed = Listener::resume(&shop, "", &cursor.id).await;
+    shop.set("C-1", "SEK", "EUR", "12").await;
+    assert_eq!(resumed.shops(1).await, ["C-1"]);
+    // Readers of others know no comments: before a cursor is so old that resuming from it resets, it is an event.
+    shop.clock.advance(Duration::from_secs(3601));
+    shop.token = shop.host.token("acme", super::fixture::ROLES).await;
+    let mut nothing = Listener::join(&shop, NOBODY).await;
+    let event = nothing.next_of_any_kind().await.unwrap();
+    assert_eq!((event.is_comment, event.data.as_str()), (false, ""));
+    let mut resumed = Listener::resume(&shop, "businessUnitId=nobody", &event.id).await;
+    assert!(resumed.next_of_any_kind().await.unwrap().is_comment);
+}
+
+#[tokio::test]
+async fn all_events_are_messages_where_none_was_passed_over() {
+    let shop = Shop::with_units().await;
+    shop.set("C", "SEK", "EUR", "10").await;
+    let operator = operator(&shop).await;
+    for (token, filter) in [
+        (&shop.token, ""),
+        (&operator, "&tenantId=acme"),
+        (&operator, ""),
+    ] {
+        let query = format!("after=latest{filter}");
+        let latest = Listener::ask(&shop, token, &query, None).await;
+        let cursor = latest.unwrap().next_of_any_kind().await.unwrap();
+        assert!(cursor.is_comment, "{query}: {cursor:?}");
+        let query = format!("after=earliest{filter}");
+        let mut listener = Listener::ask(&shop, token, &query, None).await.unwrap();
+        for _ in 0..3 {
+            let message = listener.next_of_any_kind().await.unwrap();
+            assert_ne!(message.data, "", "{query}");
+        }
+        let cursor = listener.next_of_any_kind().await.unwrap();
+        assert!(cursor.is_comment, "{query}: {cursor:?}");
+    }
+}

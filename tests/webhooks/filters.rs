@@ -1,0 +1,291 @@
+//! Filters: which events of the types that it wants a webhook gets.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::clock::StoppedClock;
+use tillgate::store::MemoryStore;
+
+use super::shop::{START, Shop, TYPE, WEBHOOKS, local, settings};
+use crate::support::receiver::Receiver;
+
+const EVENTS: &str = "/api/v1/events";
+const URL: &str = "https://erp.example/hook";
+
+fn only(path: &str, values: Value) -> Value {
+    json!({ "filter": [{ "path": path, "in": values }] })
+}
+
+/// Publishes an event; answers to how many webhooks.
+async fn publish(shop: &Shop, event: Value) -> Value {
+    let (status, answer) = shop.send(Method::POST, EVENTS, &event).await;
+    assert_eq!(status, 202, "{answer}");
+    answer["deliveries"].clone()
+}
+
+#[tokio::test]
+async fn a_webhook_gets_only_the_events_that_its_filter_lets_through() {
+    let (shop, one, all) = (
+        Shop::open().await,
+        Receiver::start().await,
+        Receiver::start().await,
+    );
+    let swedish = only("$.data.businessUnitId", json!(["SE-001", "SE-002"]));
+    let id = shop.webhook(&one.url, swedish.clone()).await;
+    shop.webhook(&all.url, json!({})).await;
+    let path = format!("{WEBHOOKS}/{id}");
+    assert_eq!(shop.get(&path).await["filter"], swedish["filter"]);
+    let of = |unit: Value| json!({ "type": TYPE, "data": { "businessUnitId": unit } });
+    for (event, expected) in [
+        (of(json!("SE-002")), 2),
+        (of(json!("DE-001")), 1),
+        (of(json!(["SE-001"])), 1),
+        (of(json!(null)), 1),
+        (json!({ "type": TYPE, "data": { "unit": "SE-001" } }), 1),
+        (json!({ "type": TYPE, "data": "SE-001" }), 1),
+        (
+            json!({ "type": TYPE, "data": r#"{"businessUnitId":"SE-001"}"#, "datacontenttype": "text/plain" }),
+            1,
+        ),
+    ] {
+        assert_eq!(publish(&shop, event.clone()).await, expected, "{event}");
+    }
+    shop.run().await;
+    all.wait_for(7).await;
+    shop.run().await;
+    let received = one.wait_for(1).await;
+    assert_eq!(received.len(), 1);
+    assert_eq!(received[0].data(), json!({ "businessUnitId": "SE-002" }));
+    let deliveries = shop.deliveries(&format!("webhookId={id}")).await;
+    assert_eq!(deliveries.len(), 1, "{deliveries:#?}");
+
+    // Without a filter it gets all again.
+    for more in [
+        json!({}),
+        json!({ "filter": [] }),
+        json!({ "filter": null }),
+    ] {
+        let with = settings(&one.url, swedish.clone());
+        assert_eq!(shop.send(Method::PUT, &path, &with).await.0, 200);
+        assert_eq!(publish(&shop, of(json!("DE-001"))).await, 1);
+        let without = settings(&one.url, more);
+        let (status, webhook) = shop.send(Method::PUT, &path, &without).await;
+        assert_eq!((status, &webhook["filter"]), (200, &Value::Null));
+        assert_eq!(publish(&shop, of(json!("DE-001"))).await, 2);
+    }
+    shop.pass(4).await;
+}
+
+#[tokio::test]
+async fn all_conditions_hold_by_type_and_value_also_of_a_type_and_an_id() {
+    let shop = Shop::open().await;
+    let event = |id: &str, data: Value| json!({ "type": TYPE, "id": id, "data": data });
+    let row = |filter: Value, hit: Value, miss: Value| (filter, hit, miss);
+    for (number, (filter, hit, miss)) in [
+        row(
+            json!([
+                { "path": "$.data.shop.id", "in": ["SE-001"] },
+                { "path": "$.data.open", "in": [true] },
+            ]),
+            json!({ "shop": { "id": "SE-001" }, "open": true }),
+            json!({ "shop": { "id": "SE-001" }, "open": "true" }),
+        ),
+        row(
+            json!([{ "path": "$.data.count", "in": [1, "2"] }]),
+            json!({ "count": 1.0 }),
+            json!({ "count": 2 }),
+        ),
+        row(
+            json!([{ "path": "$.data['a.b']", "in": [""] }]),
+            json!({ "a.b": "" }),
+            json!({ "a": { "b": "" } }),
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let off = json!({ "filter": filter, "enabled": false });
+        let id = shop.webhook(URL, off).await;
+        let ids = [format!("hit-{number}"), format!("miss-{number}")];
+        assert_eq!(publish(&shop, event(&ids[0], hit)).await, 1, "{filter}");
+        assert_eq!(publish(&shop, event(&ids[1], miss)).await, 0, "{filter}");
+        let path = format!("{WEBHOOKS}/{id}");
+        assert_eq!(shop.send(Method::DELETE, &path, &Value::Null).await.0, 204);
+    }
+    let by_id = json!({
+        "filter": [{ "path": "$.id", "in": ["a", "b"] }, { "path": "$.type", "in": [TYPE] }],
+        "eventTypes": ["*"],
+        "enabled": false,
+    });
+    shop.webhook(URL, by_id).await;
+    assert_eq!(publish(&shop, event("b", json!(1))).await, 1);
+    assert_eq!(publish(&shop, event("c", json!(1))).await, 0);
+    let other = json!({ "type": "x.other.v1", "id": "a", "data": 1 });
+    assert_eq!(publish(&shop, other).await, 0);
+    assert_eq!(publish(&shop, json!({ "type": TYPE, "data": 1 })).await, 0);
+    shop.run().await;
+}
+
+#[tokio::test]
+async fn numbers_of_a_filter_are_exact_in_requests_answers_and_the_store() {
+    let clock = Arc::new(StoppedClock::at(START));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let one = Shop::open_on(store.clone(), clock.clone(), local).await;
+    let filter = r#"[{"path":"$.data.n","in":[1.10,12345678901234567890123]}]"#;
+    let body = format!(
+        r#"{{"name":"ERP","callbackUrl":"{URL}","eventTypes":["{TYPE}"],"authentication":{{"type":"BEARER"}},"enabled":false,"filter":{filter}}}"#
+    );
+    let request = one.host.request(Method::POST, WEBHOOKS, &one.token());
+    let request = request.header("content-type", "application/json");
+    let created = request.body(body).send().await.unwrap();
+    assert_eq!(created.status(), 201);
+    let created = created.text().await.unwrap();
+    assert!(created.contains(filter), "{created}");
+
+    // Another host reads it from the store.
+    let other = Shop::open_on(store, clock, local).await;
+    let request = other.host.request(Method::GET, WEBHOOKS, &other.token());
+    let listed = request.send().await.unwrap().text().await.unwrap();
+    assert!(listed.contains(filter), "{listed}");
+    for (number, expected) in [
+        ("1.1", 1),
+        ("11e-1", 1),
+        ("1.1000000000000000000001", 0),
+        ("12345678901234567890123", 1),
+        ("12345678901234567890124", 0),
+    ] {
+        let event = format!(r#"{{"type":"{TYPE}","data":{{"n":{number}}}}}"#);
+        let request = other.host.request(Method::POST, EVENTS, &other.token());
+        let request = request.header("content-type", "application/json");
+        let answer = request.body(event).send().await.unwrap();
+        let answer: Value = answer.json().await.unwrap();
+        assert_eq!(answer["deliveries"], expected, "{number}");
+    }
+    other.run().await;
+}
+
+#[tokio::test]
+async fn the_services_own_events_are_filtered_too_and_pings_are_not() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let mut deletions = only("$.data.action", json!(["DELETED"]));
+    deletions["eventTypes"] = json!(["entity-conditions.events.v1"]);
+    let id = shop.webhook(&receiver.url, deletions.clone()).await;
+    let rule = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    let path = "/api/v1/entity-conditions/fireworks";
+    assert_eq!(shop.send(Method::PUT, path, &rule).await.0, 201);
+    assert_eq!(shop.send(Method::DELETE, path, &Value::Null).await.0, 204);
+    shop.run().await;
+    let received = receiver.wait_for(1).await.remove(0);
+    let deleted = json!({ "action": "DELETED", "id": "fireworks" });
+    assert_eq!(received.data(), deleted);
+    shop.run().await;
+    assert_eq!(shop.deliveries("").await.len(), 1);
+
+    let ping = format!("{WEBHOOKS}/{id}/ping");
+    assert_eq!(shop.send(Method::POST, &ping, &Value::Null).await.0, 202);
+    let trial = settings(&receiver.url, deletions);
+    let path = format!("{WEBHOOKS}/ping");
+    let (status, tried) = shop.send(Method::POST, &path, &trial).await;
+    assert_eq!((status, &tried["delivered"]), (200, &json!(true)));
+    shop.run().await;
+    receiver.wait_for(3).await;
+}
+
+#[tokio::test]
+async fn each_fault_of_a_filter_is_named_by_its_path() {
+    let shop = Shop::open_with(|_| ()).await;
+    let path = |path: &str| json!([{ "path": path, "in": [1] }]);
+    let values = |values: Value| json!([{ "path": "$.data.a", "in": values }]);
+    let long = "x".repeat(513);
+    let many = |count: usize| Value::from(vec![path("$.data.a")[0].clone(); count]);
+    let large: Vec<_> = (0..40)
+        .map(|number| format!("{number}{}", "é".repeat(250)))
+        .collect();
+    let path_rule = "must be $.type, $.id or a member of the data such as $.data.businessUnitId or $.data['a.b'], of at most 512 bytes and 16 names";
+    let value_rule =
+        "must be a string of at most 512 bytes, a number of at most 64 characters, true or false";
+    let rows = [
+        (json!({}), vec!["$.filter must be an array".to_owned()]),
+        (json!([1]), vec!["$.filter[0] must be an object".to_owned()]),
+        (
+            json!([{}]),
+            vec![
+                "$.filter[0].path is required".to_owned(),
+                "$.filter[0].in is required".to_owned(),
+            ],
+        ),
+        (
+            many(17),
+            vec!["$.filter must have at most 16 conditions".to_owned()],
+        ),
+        (
+            path("$.data"),
+            vec![format!("$.filter[0].path {path_rule}")],
+        ),
+        (
+            path("$.data[0]"),
+            vec![format!("$.filter[0].path {path_rule}")],
+        ),
+        (
+            path("$.source"),
+            vec![format!("$.filter[0].path {path_rule}")],
+        ),
+        (
+            path(&format!("$.data.{long}")),
+            vec![format!("$.filter[0].path {path_rule}")],
+        ),
+        (
+            path(&format!("$.data{}", ".a".repeat(17))),
+            vec![format!("$.filter[0].path {path_rule}")],
+        ),
+        (
+            json!([{ "path": 7, "in": [1] }]),
+            vec![format!("$.filter[0].path {path_rule}")],
+        ),
+        (
+            values(json!("SE-001")),
+            vec!["$.filter[0].in must be an array".to_owned()],
+        ),
+        (
+            values(json!([])),
+            vec!["$.filter[0].in must have 1 to 100 values".to_owned()],
+        ),
+        (
+            values(json!(vec![1; 101])),
+            vec!["$.filter[0].in must have 1 to 100 values".to_owned()],
+        ),
+        (
+            values(json!([1, null, ["a"], {}, long])),
+            (1..5)
+                .map(|number| format!("$.filter[0].in[{number}] {value_rule}"))
+                .collect(),
+        ),
+        (
+            json!([{ "path": "$.data.a", "in": [1] }, { "path": "$", "in": [null] }]),
+            vec![
+                format!("$.filter[1].path {path_rule}"),
+                format!("$.filter[1].in[0] {value_rule}"),
+            ],
+        ),
+        (
+            values(json!(large)),
+            vec!["$.filter must have at most 16 KiB".to_owned()],
+        ),
+    ];
+    for (filter, expected) in rows {
+        let body = settings(URL, json!({ "filter": filter }));
+        for path in [WEBHOOKS.to_owned(), format!("{WEBHOOKS}/ping")] {
+            let (status, problem) = shop.send(Method::POST, &path, &body).await;
+            assert_eq!((status, &problem["message"]), (400, &json!(expected)));
+        }
+    }
+    assert_eq!(shop.get(WEBHOOKS).await, json!([]));
+    let most = json!({ "filter": many(16) });
+    assert_eq!(
+        shop.send(Method::POST, WEBHOOKS, &settings(URL, most))
+            .await
+            .0,
+        201
+    );
+}

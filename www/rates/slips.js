@@ -1,0 +1,66 @@
+/**
+ * Which rates of a change look like a slip of the keyboard, and what that would mean in money. The host refuses what is
+ * beyond its tolerance (`rates.md`, "Guard against slips"); from 20 % on the page asks in any case. Knows no elements.
+ */
+
+import { TillgateError, calculate, convert } from "../../js/src/runtime/browser.js";
+import { keyOf } from "./wording.js";
+
+/** From how many percent on a step is asked about. */
+const ASKED_FROM = 20;
+
+/** The amounts that an example may have: a weak currency needs a large one. */
+const AMOUNTS = ["100", "10000", "1000000", "100000000"];
+
+const HINTS = { INVERTED: "Looks inverted", DECIMAL_POINT: "Looks like a slipped decimal point" };
+
+/**
+ * The changes with those first that look like slips, each with a `slip`, a sentence. `changes` are `{ rate, before?, after? }`,
+ * `set` the rates that are set, `deviations` those that the host would refuse.
+ */
+export function withSlips(changes, set = [], deviations = []) {
+  const isSet = new Set(set.map(keyOf));
+  const refused = new Map(deviations.map((deviation) => [keyOf(deviation), deviation]));
+  const known = new Set(changes.map(({ rate }) => keyOf(rate)));
+  const others = deviations.filter((deviation) => !known.has(keyOf(deviation))).map((rate) => ({ rate, before: rate.old, after: rate.new }));
+  const compared = (change) => (refused.has(keyOf(change.rate)) || isSet.has(keyOf(change.rate))) && change.before !== undefined && change.after !== undefined;
+  const marked = [...others, ...changes].map((change) => (compared(change) ? { ...change, slip: slipOf(change, refused.has(keyOf(change.rate))) } : change));
+  return [...marked.filter(({ slip }) => slip), ...marked.filter(({ slip }) => !slip)];
+}
+
+/** What a step looks like, in a sentence; undefined for one that is taken without asking. */
+function slipOf({ rate, before, after }, isRefused) {
+  const [{ percent, hint }] = calculate([{ op: "deviation", old: before, new: after, tolerancePercentage: "0" }]);
+  // A decimal in words needs no more than this: what is refused is the host's to decide.
+  if (!isRefused && Math.abs(Number(percent)) < ASKED_FROM) return undefined;
+  return [HINTS[hint] ?? "A large step", example(rate, before, after)].filter(Boolean).join(". ") + ".";
+}
+
+/** What it means in money: 100 EUR would be 110.50 SEK instead of 1,105.00 SEK. */
+function example({ currencyIdFrom, currencyIdTo }, before, after) {
+  for (const amount of AMOUNTS) {
+    const sums = [after, before].map((rate) => converted(amount, rate, currencyIdFrom));
+    if (sums.every((sum) => sum !== undefined && /[1-9]/.test(sum))) {
+      const [would, now] = sums.map((sum) => `${grouped(sum)} ${currencyIdFrom}`);
+      return `${grouped(amount)} ${currencyIdTo} would be ${would} instead of ${now}`;
+    }
+  }
+  return undefined;
+}
+
+/** An amount in another currency; undefined when it would have too many digits. */
+function converted(amount, rate, currency) {
+  try {
+    return convert(amount, rate, { currency });
+  } catch (error) {
+    if (!(error instanceof TillgateError)) throw error;
+    return undefined;
+  }
+}
+
+/** A decimal with its thousands apart: 1,105.00. */
+function grouped(decimal) {
+  const [whole, fraction] = decimal.split(".");
+  const apart = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return fraction === undefined ? apart : `${apart}.${fraction}`;
+}

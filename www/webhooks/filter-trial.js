@@ -1,0 +1,86 @@
+/**
+ * Tries a filter that is not saved yet on recent events: how many of them would be delivered. The events are those that the
+ * journal has a delivery of, to any webhook.
+ */
+
+import { button, h } from "../shared/dom.js";
+import { counted } from "../shared/messages.js";
+import { differsInKind, eventOf, matches } from "./event-filter.js";
+import { ALL, explain } from "./wording.js";
+
+/** How many events it is tried on, and how many pages of deliveries are looked through for them. */
+const MAX_EVENTS = 20;
+const MAX_PAGES = 5;
+const PAGE = 100;
+
+/** Pings are for one webhook, whatever its filter is. */
+const PING = "exe.events.v1";
+
+/**
+ * The button and what comes of it. `types` and `filter` return what the form has, `isComplete` whether the filter can be
+ * tried.
+ */
+export function filterTrial(desk, { types, filter, isComplete }) {
+  const result = h("p", { class: "hint", role: "status" });
+  const run = button("Try it on recent events", { image: "eye", onclick: () => read() });
+  const element = h("div", { class: "stack tight filter-trial" }, h("div", {}, run), result);
+  let events;
+  let ofTypes;
+
+  async function read() {
+    const asked = JSON.stringify(types());
+    result.textContent = "Reading recent events…";
+    try {
+      const found = await recentEvents(desk.host, types());
+      [events, ofTypes] = [found, asked];
+      tell();
+    } catch (error) {
+      result.textContent = explain(error);
+    }
+  }
+
+  function tell() {
+    const conditions = filter();
+    if (!isComplete()) result.textContent = "Complete the conditions first.";
+    else if (events.length === 0) result.textContent = "There are no recent events of these types.";
+    else result.textContent = [verdict(conditions, events), hint(conditions, events)].join(" ").trim();
+  }
+
+  return {
+    element,
+    /** Shows the trial, and what comes of the conditions as they are now if events were read already. */
+    show(hasConditions) {
+      element.hidden = !hasConditions || !desk.may("exe.delivery.read");
+      if (events === undefined) return;
+      if (ofTypes === JSON.stringify(types())) tell();
+      else [events, result.textContent] = [undefined, ""];
+    },
+  };
+}
+
+function verdict(filter, events) {
+  const count = events.filter((event) => matches(filter, event)).length;
+  return `${count.toLocaleString("en")} of the last ${counted(events.length, "event")} would be delivered.`;
+}
+
+/** A mistake that is easily made. */
+const hint = (filter, events) =>
+  filter.some((condition) => events.some((event) => differsInKind(condition, event))) ? "Some events have a value of another kind: a number as text, or a text as number. Choose its kind." : "";
+
+/** The newest events of some types. */
+async function recentEvents(host, types) {
+  const found = new Map();
+  for (let page = 0, cursor; page < MAX_PAGES && found.size < MAX_EVENTS; page += 1) {
+    const { items, next } = await host.deliveries({}, { limit: PAGE, cursor });
+    const wanted = items.filter(({ eventType }) => eventType !== PING && (types.includes(ALL) || types.includes(eventType)));
+    for (const { id, eventId } of wanted) if (found.size < MAX_EVENTS && !found.has(eventId)) found.set(eventId, id);
+    if (next === undefined) break;
+    cursor = next;
+  }
+  const read = await Promise.all([...found.values()].map((id) => host.delivery(id).catch(ignoreNotFound)));
+  return read.filter((delivery) => delivery?.request !== undefined).map(({ request }) => eventOf(request.body));
+}
+
+const ignoreNotFound = (error) => {
+  if (error.code !== "not_found") throw error;
+};
