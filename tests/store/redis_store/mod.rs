@@ -3,3 +3,4 @@
 mod copy;
 mod keys;
 mod periods;
+mod runtimes;

@@ -69,7 +69,8 @@ impl Batcher {
             sends
         };
         if sends {
-            tokio::spawn(Arc::clone(self).send_batches(partition));
+            let sending = Arc::clone(self).send_batches(partition);
+            self.shared.runtime.spawn(sending);
         }
         let aborted = |_| Err(CommitError::Unknown("its sender has ended".to_owned()));
         answered.await.unwrap_or_else(aborted)

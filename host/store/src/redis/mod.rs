@@ -36,6 +36,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use redis::Value;
+use tokio::runtime::Handle;
 
 use self::batcher::Batcher;
 use self::freshness::Freshness;
@@ -78,19 +79,22 @@ impl RedisStore {
         Ok(store)
     }
 
-    /// Opens the store without connecting to a server yet. Must be called within a Tokio runtime.
+    /// Opens the store without connecting to a server yet. Must be called within a Tokio runtime, on which its connections
+    /// and tasks live.
     ///
     /// # Errors
     /// When the certificates cannot be read.
     pub fn connect(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Self, String> {
+        let runtime = Handle::current();
         let shared = Arc::new(Shared {
-            router: Router::new(url.clone())?,
+            router: Router::new(url.clone(), runtime.clone())?,
+            runtime: runtime.clone(),
             keyspace: Keyspace::new(&url.prefix),
             freshness: Freshness::new(clock.now()),
             clock,
             listeners: Listeners::default(),
         });
-        tokio::spawn(hints::listen(Arc::downgrade(&shared)));
+        runtime.spawn(hints::listen(Arc::downgrade(&shared)));
         let batcher = Arc::new(Batcher::new(Arc::clone(&shared)));
         Ok(Self { shared, batcher })
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -41,6 +42,8 @@ pub(super) enum RequestError {
 pub(super) struct Node {
     address: Address,
     client: Client,
+    /// Where connections live: the runtime of one that asks may end before the others are done.
+    runtime: Handle,
     connection: ArcSwapOption<Connection>,
     /// The connections of requests that wait for replicas.
     replicated: Pool<(Connection, Wait)>,
@@ -55,10 +58,11 @@ struct Connection {
 }
 
 impl Node {
-    pub(super) fn new(address: Address, client: Client) -> Self {
+    pub(super) fn new(address: Address, client: Client, runtime: Handle) -> Self {
         Self {
             address,
             client,
+            runtime,
             connection: ArcSwapOption::empty(),
             replicated: Pool::new(),
             last_failure: Mutex::new(None),
@@ -203,19 +207,26 @@ impl Node {
     }
 
     /// Opens a connection, unless the last attempt has just failed.
-    async fn open<T>(
+    async fn open<T, F>(
         &self,
         last_failure: &mut Option<(Instant, String)>,
-        open: impl AsyncFnOnce(&Client) -> RedisResult<T>,
-    ) -> Result<T, String> {
+        open: impl FnOnce(Client) -> F,
+    ) -> Result<T, String>
+    where
+        T: Send + 'static,
+        F: Future<Output = RedisResult<T>> + Send + 'static,
+    {
         if let Some((at, why)) = last_failure.as_ref()
             && at.elapsed() < CONNECT_BACKOFF
         {
             return Err(why.clone());
         }
-        let opened = match timeout(CONNECT_TIMEOUT * 2, open(&self.client)).await {
-            Ok(opened) => opened.map_err(|error| error.to_string()),
-            Err(_) => Err("it does not answer".to_owned()),
+        let opening = open(self.client.clone());
+        let opening = async { timeout(CONNECT_TIMEOUT * 2, opening).await };
+        let opened = match self.runtime.spawn(opening).await {
+            Ok(Ok(opened)) => opened.map_err(|error| error.to_string()),
+            Ok(Err(_)) => Err("it does not answer".to_owned()),
+            Err(ended) => Err(ended.to_string()),
         };
         let opened = opened.map_err(|why| format!("{}: {why}", self.address));
         *last_failure = opened
@@ -227,7 +238,7 @@ impl Node {
 }
 
 impl Connection {
-    async fn open(client: &Client) -> RedisResult<Self> {
+    async fn open(client: Client) -> RedisResult<Self> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(None);
@@ -244,7 +255,7 @@ impl Connection {
     }
 
     /// Opens a connection for requests that wait for replicas.
-    async fn open_to_wait(client: &Client) -> RedisResult<(Self, Wait)> {
+    async fn open_to_wait(client: Client) -> RedisResult<(Self, Wait)> {
         let mut connection = Self::open(client).await?;
         let wait = Wait::detect(&mut connection.requests).await?;
         Ok((connection, wait))

@@ -17,6 +17,7 @@ use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisResult,
     TlsCertificates, Value,
 };
+use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 use super::cluster::{self, is_transient};
@@ -38,6 +39,7 @@ const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(3);
 /// Routes requests to the servers of a store.
 pub(super) struct Router {
     url: RedisUrl,
+    runtime: Handle,
     certificates: Option<TlsCertificates>,
     sentinels: Option<Sentinels>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
@@ -50,14 +52,15 @@ pub(super) struct Router {
 type Owners = BTreeMap<u16, (u16, Arc<Node>)>;
 
 impl Router {
-    /// Reads the URL and the certificates; connects to no server.
+    /// Reads the URL and the certificates; connects to no server. Connections will live on the runtime.
     ///
     /// # Errors
     /// When the file of certificates cannot be read or contains none.
-    pub(super) fn new(url: RedisUrl) -> Result<Self, String> {
+    pub(super) fn new(url: RedisUrl, runtime: Handle) -> Result<Self, String> {
         let certificates = certificates(&url)?;
         let mut router = Self {
             url,
+            runtime,
             certificates,
             sentinels: None,
             nodes: Mutex::default(),
@@ -295,7 +298,7 @@ impl Router {
             return Ok(Arc::clone(node));
         }
         let client = self.new_client(address, self.login())?;
-        let node = Arc::new(Node::new(address.clone(), client));
+        let node = Arc::new(Node::new(address.clone(), client, self.runtime.clone()));
         nodes.insert(address.clone(), Arc::clone(&node));
         Ok(node)
     }

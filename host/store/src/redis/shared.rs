@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use redis::Value;
+use tokio::runtime::Handle;
 
 use super::super::contract::{Commit, CommitError, Partition, Unavailable};
 use super::super::hints::Listeners;
@@ -31,6 +32,8 @@ pub(super) const STALLED_AFTER: Duration = Duration::from_millis(500);
 pub(super) const CLOCK_JUMPS: &str = "its server's clock jumps";
 
 pub(super) struct Shared {
+    /// Where the store's own tasks run: they go on when the runtime of one who asks for something ends.
+    pub(super) runtime: Handle,
     pub(super) router: Router,
     pub(super) keyspace: Keyspace,
     pub(super) clock: Arc<dyn Clock>,
