@@ -9,13 +9,13 @@ const MAX_IMPORT = 16 << 20;
 const CURRENCIES =
   "USD JPY CZK DKK GBP HUF PLN SEK CHF ISK NOK TRY AUD BRL CAD CNY HKD IDR ILS INR KRW MXN MYR NZD PHP SGD THB ZAR RON BGN HRK RUB LTL LVL".split(" ");
 
-const MANY_CURRENCIES = [
+export const MANY_CURRENCIES = [
   ...CURRENCIES.filter((code) => !["HRK", "LTL", "LVL", "BGN"].includes(code)),
   ..."EUR AED ALL AMD AOA ARS AZN BDT BHD BOB BWP CLP COP CRC CVE DOP DZD EGP ETB GEL GHS GMD GTQ HNL JMD JOD KES KWD KZT LKR MAD".split(" "),
 ];
 const TYPES = ["SALES", "PURCHASE", "INTERCOMPANY"];
 
-const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
+export const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
 
 /** So many rates, each of a key of its own. */
 function manyRates(count, seed = 0) {

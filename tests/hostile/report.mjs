@@ -20,7 +20,8 @@ export const header = () => aligned(COLUMNS.map(([name]) => name));
 
 const ms = (value) => value.toFixed(value < 10 ? 1 : 0);
 const mib = (value) => value.toFixed(0);
-const quantiles = (phase) => [0.5, 0.99, 1].map((part) => ms(phase.quantile(part))).join(" / ");
+/** The p50, p99 and maximum of a phase, in ms. */
+export const quantiles = (phase) => [0.5, 0.99, 1].map((part) => ms(phase.quantile(part))).join(" / ");
 
 /** The row of an attack. */
 export function row(name, { idle, during, memory, counts }) {

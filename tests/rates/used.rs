@@ -108,6 +108,11 @@ async fn what_shops_use_is_kept_however_old_it_is_and_what_nobody_uses_is_not() 
     let kept = shop.store.scan(&partition, "used-rates/", None, 100);
     let kept = kept.await.unwrap().entries;
     assert_eq!(kept.len(), 2, "one of two shops, and one of SE-1: {kept:?}");
+    let references = shop
+        .store
+        .scan(&partition, "used-rates-references/", None, 100);
+    let references = references.await.unwrap().entries;
+    assert_eq!(references.len(), 1, "that of the two shops: {references:?}");
     // A change is compared with what was kept.
     let mut at = Position::default();
     shop.messages(&mut at).await;

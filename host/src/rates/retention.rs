@@ -3,14 +3,14 @@
 //! A job of each tenant that changes anything runs at the end of that hour, and once a day while there is something that
 //! will be old one day (`rates.md`, "The topic": 7 days or 10 million messages).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::change::progress::{CHANGES, Progress};
 use super::shop::history::{HISTORY, time_of};
 use super::shop::quotes::{self, QUOTES};
-use super::shop::used_record::SHARED;
+use super::shop::used_record::{REFERENCES, SHARED, reference_key};
 use super::topic::{SHARED_LISTS, TOPIC};
 use super::units::unit::{Unit, units_prefix};
 use crate::app::App;
@@ -18,9 +18,12 @@ use crate::clock::Timestamp;
 use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::Result;
 use crate::jobs::{CLOCK_SKEW, Work};
-use crate::store::{Entry, Position, Revision};
+use crate::store::{Entry, Position};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many shared rates that no shop uses are removed at once.
+const REMOVED_AT_ONCE: usize = 200;
 
 /// How many messages are dropped at once.
 const TRIMMED_AT_ONCE: usize = 1_000;
@@ -124,34 +127,48 @@ async fn remove(
     }
 }
 
-/// Removes shared rates that no shop uses. A commit that refers to them writes them again, so those that were not written
-/// since they were read here are in use only if a unit says so.
+/// Removes shared rates that no shop uses. A commit that refers to them writes them, or the record that says so, so those
+/// of which neither was written since they were read here are in use only if a unit says so.
 async fn remove_unused(records: &Records) -> Result<()> {
-    let mut shared = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let page = records.scan(SHARED, after.as_deref(), PAGE).await?;
-        after = page.entries.last().map(|(key, _)| key.clone());
-        let versions = page.entries.iter();
-        shared.extend(versions.map(|(key, entry)| (key.clone(), entry.revision)));
-        if !page.more || after.is_none() {
-            break;
-        }
-    }
+    let shared = versions(records, SHARED).await?;
+    let references = versions(records, REFERENCES).await?;
     let used = used_keys(records).await?;
-    let unused = shared.into_iter().filter(|(key, _)| !used.contains(key));
-    let unused: Vec<(String, Revision)> = unused.collect();
-    for unused in unused.chunks(PAGE) {
+    let unused: Vec<_> = shared
+        .iter()
+        .filter(|(key, _)| !used.contains(*key))
+        .collect();
+    for unused in unused.chunks(REMOVED_AT_ONCE) {
         let mut change = Change::default();
-        for (key, revision) in unused {
-            let record = ();
-            let revision = *revision;
-            change.expect(key, Some(&Versioned { revision, record }));
+        for (key, version) in unused {
+            change.expect(key, Some(version));
             change.delete(key);
+            let Some(reference) = reference_key(key) else {
+                continue;
+            };
+            let version = references.get(&reference);
+            change.expect(&reference, version);
+            if version.is_some() {
+                change.delete(&reference);
+            }
         }
         records.commit(change).await?;
     }
     Ok(())
+}
+
+/// The versions of the records under a prefix, by key.
+async fn versions(records: &Records, prefix: &str) -> Result<HashMap<String, Versioned<()>>> {
+    let mut versions = HashMap::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = records.scan(prefix, after.as_deref(), PAGE).await?;
+        after = page.entries.last().map(|(key, _)| key.clone());
+        let entries = page.entries.iter();
+        versions.extend(entries.map(|(key, entry)| (key.clone(), version(entry))));
+        if !page.more || after.is_none() {
+            return Ok(versions);
+        }
+    }
 }
 
 async fn used_keys(records: &Records) -> Result<HashSet<String>> {

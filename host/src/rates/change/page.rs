@@ -79,6 +79,7 @@ pub(super) struct Pages<'v> {
     visit: &'v Visit,
     tree: Tree<'v>,
     differences: Differences<'v>,
+    shared: Shared,
     /// How many shops the next page has.
     size: usize,
 }
@@ -102,6 +103,7 @@ impl<'v> Pages<'v> {
             visit,
             tree: Tree::new(&visit.records),
             differences: Differences::new(&visit.app, &visit.records, at),
+            shared: Shared::default(),
             size: FIRST_PAGE,
         }
     }
@@ -147,6 +149,7 @@ impl<'v> Pages<'v> {
             change.put(key, &next)?;
             self.settle(&mut change, &next, is_over);
             if let Some(committed) = records.commit(change).await? {
+                self.shared.committed(committed.revision);
                 let counters = &self.visit.counters;
                 counters.messages.inc_by(published);
                 counters
@@ -170,10 +173,11 @@ impl<'v> Pages<'v> {
         Err(Error::Busy)
     }
 
-    /// Drops what was computed from units that have changed.
+    /// Drops what was computed from units that have changed, and what is known of records that may be gone.
     fn clear(&mut self) {
         self.tree.clear();
         self.differences.clear();
+        self.shared.clear();
     }
 
     /// Adds to a change what becomes of the job: it ends, goes on after the others of the tenant, or goes on now.
@@ -197,6 +201,7 @@ impl<'v> Pages<'v> {
             self.size = fewer;
             return Box::pin(self.compute(progress)).await;
         }
+        self.shared.plan();
         let change = &mut page.change;
         let published = match task {
             Task::Difference => {
@@ -275,7 +280,7 @@ impl<'v> Pages<'v> {
     /// Adds to a change what has changed for shops; answers how many messages that is.
     async fn publish(&mut self, change: &mut Change, shops: Vec<Arc<Node>>) -> Result<u64> {
         let computed = self.differences.of(&mut self.tree, shops).await?;
-        let (publisher, mut shared, mut published) = (self.publisher(), Shared::default(), 0);
+        let (publisher, mut published) = (self.publisher(), 0);
         expect_above(change, computed.iter().map(|shop| shop.path.as_ref()));
         for computed in &computed {
             // A page takes a millisecond, for which no decision should wait.
@@ -283,7 +288,7 @@ impl<'v> Pages<'v> {
             let shop = &computed.shop;
             shop.expect(change);
             let (unit, has_message) =
-                publisher.publish(change, &mut shared, shop, &computed.difference);
+                publisher.publish(change, &mut self.shared, shop, &computed.difference);
             if let Some(unit) = unit {
                 change.put(&shop.id.key(), &unit)?;
             }
@@ -293,8 +298,8 @@ impl<'v> Pages<'v> {
     }
 
     /// Adds to a change a message with all that each shop uses.
-    async fn send_all(&self, change: &mut Change, shops: &[Arc<Node>]) -> Result<u64> {
-        let mut shared = Shared::default();
+    async fn send_all(&mut self, change: &mut Change, shops: &[Arc<Node>]) -> Result<u64> {
+        let publisher = self.publisher();
         // Shops that use the same mostly follow each other.
         let mut latest: Option<(Option<String>, Content)> = None;
         for shop in shops {
@@ -307,7 +312,7 @@ impl<'v> Pages<'v> {
                     all_rates(&used)?
                 }
             };
-            self.publisher().send(change, &mut shared, &shop.id, &lists);
+            publisher.send(change, &mut self.shared, &shop.id, &lists);
             latest = Some((key.clone(), lists));
         }
         Ok(u64::try_from(shops.len()).unwrap_or(0))

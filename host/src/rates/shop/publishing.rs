@@ -1,23 +1,26 @@
 //! Publishing: what a shop uses from now on, and the message that says so, as parts of one commit.
 //!
-//! Records of used rates that shops share, and lists of messages when they are long, are named by their content. A commit
-//! that refers to such a record writes it again, so that one that seems unused is removed only while no commit has
-//! referred to it since (`retention.rs`).
+//! Records of used rates that shops share, and lists of messages when they are long, are named by their content. They may
+//! be large, so a fan-out writes one once: commits that follow expect it to be there still. Every commit that refers to used
+//! rates that are shared says so in a small record beside them, so that those that seem unused are removed only while no
+//! commit has referred to them since (`retention.rs`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use bytes::Bytes;
 use uuid::Uuid;
 
 use super::content::Content;
 use super::math::{self, Difference};
-use super::used_record::{is_shared, used_key};
+use super::used_record::{is_shared, reference_key, used_key};
 use crate::clock::Timestamp;
-use crate::data::records::Change;
+use crate::data::records::{Change, Versioned};
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::rates::topic::{self, SHARED_LISTS, TOPIC};
 use crate::rates::units::tree::Node;
 use crate::rates::units::unit::{Unit, UnitId};
+use crate::store::Revision;
 
 /// Longer lists of a message are a record that messages share; in bytes.
 const INLINE: usize = 1 << 10;
@@ -30,9 +33,50 @@ pub(in crate::rates) struct Publisher<'a> {
     pub(in crate::rates) now: Timestamp,
 }
 
-/// The shared records that a commit writes already.
+/// The shared records that commits refer to which follow each other.
 #[derive(Debug, Default)]
-pub(in crate::rates) struct Shared(HashSet<String>);
+pub(in crate::rates) struct Shared {
+    /// Those that the commit refers to that is planned.
+    planned: HashSet<String>,
+    /// Those that an earlier one has written, and in which version.
+    written: HashMap<String, Revision>,
+}
+
+impl Shared {
+    /// Begins another plan of the next commit.
+    pub(in crate::rates) fn plan(&mut self) {
+        self.planned.clear();
+    }
+
+    /// The planned commit took effect.
+    pub(in crate::rates) fn committed(&mut self, revision: Revision) {
+        for key in self.planned.drain() {
+            self.written.entry(key).or_insert(revision);
+        }
+    }
+
+    /// Forgets what was written: it may be gone.
+    pub(in crate::rates) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Adds to the planned change that it refers to a record of a content.
+    fn refer(&mut self, change: &mut Change, key: &str, content: &Content) {
+        if !self.planned.insert(key.to_owned()) {
+            return;
+        }
+        match self.written.get(key) {
+            Some(&revision) => {
+                let record = ();
+                change.expect(key, Some(&Versioned { revision, record }));
+            }
+            None => change.put_bytes(key, content.bytes().clone()),
+        }
+        if let Some(reference) = reference_key(key) {
+            change.put_bytes(&reference, Bytes::new());
+        }
+    }
+}
 
 impl Publisher<'_> {
     /// Adds to a change that a shop uses the rates of a difference from now on, and the message that says so. Answers the
@@ -48,7 +92,9 @@ impl Publisher<'_> {
         let key = used_key(shop, &difference.rates);
         let is_moved = unit.used_rates.as_ref() != Some(&key);
         let is_changed = is_moved || difference.is_changed;
-        if is_changed && shared.0.insert(key.clone()) {
+        if is_changed && is_shared(&key) {
+            shared.refer(change, &key, &difference.rates);
+        } else if is_changed {
             change.put_bytes(&key, difference.rates.bytes().clone());
         }
         if is_moved {
@@ -77,9 +123,7 @@ impl Publisher<'_> {
             topic::inline_body(self.tenant, shop, lists.bytes())
         } else {
             let key = lists_key(self.now, lists);
-            if shared.0.insert(key.clone()) {
-                change.put_bytes(&key, lists.bytes().clone());
-            }
+            shared.refer(change, &key, lists);
             topic::shared_body(self.tenant, shop, &key)
         };
         let attributes = topic::attributes(self.tenant, shop, self.correlation);
@@ -107,4 +151,33 @@ fn lists_key(now: Timestamp, lists: &Content) -> String {
     let day = now.to_millis_text();
     let day = day.get(..10).unwrap_or_default();
     format!("{SHARED_LISTS}{day}/{}", lists.digest())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rates::shop::used_record::SHARED;
+
+    #[test]
+    fn a_shared_record_is_written_once_and_then_expected_until_it_may_be_gone() {
+        let (key, mut shared) = (format!("{SHARED}d1"), Shared::default());
+        let content = Content::new(Bytes::from_static(b"[1]"));
+        let mut refer = |shared: &mut Shared| {
+            shared.plan();
+            let mut change = Change::default();
+            shared.refer(&mut change, &key, &content);
+            shared.refer(&mut change, &key, &content);
+            format!("{change:?}").matches("Put").count()
+        };
+        assert_eq!(
+            refer(&mut shared),
+            2,
+            "the record, and that it is referred to"
+        );
+        assert_eq!(refer(&mut shared), 2, "that plan did not take effect");
+        shared.committed(Revision(7));
+        assert_eq!(refer(&mut shared), 1, "that it is referred to");
+        shared.clear();
+        assert_eq!(refer(&mut shared), 2);
+    }
 }

@@ -13,6 +13,9 @@ use crate::rates::units::tree::Node;
 /// The records that several shops may share, by content.
 pub(in crate::rates) const SHARED: &str = "used-rates/shared/";
 
+/// The records that say that commits have referred to those, by content. They are empty: their version counts.
+pub(in crate::rates) const REFERENCES: &str = "used-rates-references/";
+
 /// The records of one shop each.
 const OWN: &str = "used-rates/shop/";
 
@@ -42,4 +45,9 @@ pub(super) fn used_key(shop: &Node, rates: &Content) -> String {
 /// Whether several shops may use a record.
 pub(super) fn is_shared(key: &str) -> bool {
     key.starts_with(SHARED)
+}
+
+/// The key of the record that says that commits have referred to a shared one.
+pub(in crate::rates) fn reference_key(key: &str) -> Option<String> {
+    Some(format!("{REFERENCES}{}", key.strip_prefix(SHARED)?))
 }
