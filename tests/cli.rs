@@ -2,10 +2,13 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tillgate::clock::SystemClock;
 use tillgate::identity::TenantId;
+use tillgate::store::EmbeddedStore;
 use tillgate::tokens::Registration;
 use tillgate::tokens::client_id::{Claim, Claims, Software};
 
@@ -310,7 +313,7 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
         output(command.arg(&file).env("TILLGATE_LOG__LEVEL", "off"))
     };
     let told = failed(&further(&store));
-    assert!(told.contains("no such folder"), "{told}");
+    assert!(told.contains("there is no store in"), "{told}");
     let mut program = Program::serve(&folder.path().join("store"));
     let told = failed(&further(&store));
     assert!(told.contains("another process"), "{told}");
@@ -331,9 +334,14 @@ async fn an_operator_who_lost_the_credentials_gets_others_from_the_store() {
     let program = Program::serve(&folder.path().join("store"));
     let mut list = tillgate(&["keys", "list", "--url", &program.url, "--credentials"]);
     done(&output(list.arg(&file)));
-    let empty = tempfile::tempdir().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", other.path().display());
     std::fs::remove_file(&file).unwrap();
-    let told = failed(&further(&format!("embedded:{}", empty.path().display())));
+    let told = failed(&further(&store));
+    assert!(told.contains("there is no store in"), "{told}");
+    assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
+    drop(EmbeddedStore::open(other.path(), Arc::new(SystemClock)).unwrap());
+    let told = failed(&further(&store));
     assert!(told.contains("tillgate serve"), "{told}");
 }
 
@@ -413,6 +421,35 @@ fn what_cannot_be_backed_up_is_said() {
     assert!(!Path::new(&file).exists());
 }
 
+#[tokio::test]
+async fn a_copy_of_a_store_that_is_not_there_makes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let store = |name: &str| format!("embedded:{}", path(name).display());
+    let to = store("to");
+    let copy = |from: &str| {
+        failed(&output(&mut tillgate(&[
+            "copy", "--from", from, "--to", &to,
+        ])))
+    };
+    let told = copy(&store("none"));
+    let expected = format!("tillgate: there is no store in {}", path("none").display());
+    assert_eq!(told, expected);
+    std::fs::create_dir(path("folder")).unwrap();
+    let told = copy(&store("folder"));
+    assert!(told.contains("there is no store in"), "{told}");
+    assert_eq!(std::fs::read_dir(path("folder")).unwrap().count(), 0);
+    let told = copy("memory:");
+    assert!(told.contains("a store in memory"), "{told}");
+    drop(EmbeddedStore::open(&path("new"), Arc::new(SystemClock)).unwrap());
+    let told = copy(&store("new"));
+    assert!(
+        told.contains("is empty: there is nothing to copy"),
+        "{told}"
+    );
+    assert!(!path("none").exists() && !path("to").exists());
+}
+
 #[test]
 fn what_is_not_understood_ends_with_2_and_help_has_examples() {
     let rows: &[&[&str]] = &[
@@ -423,6 +460,7 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["keys", "list", "--colour"],
         &["keys", "list", "--of", "clients"],
         &["tail"],
+        &["tail", "nope"],
         &["import-rates", "--unit", "eu", "--type", "SALES"],
         &["import-rates", "eurofxref.csv", "--unit", "eu"],
         &["import-rates", "eurofxref.csv", "--type", "SALES"],

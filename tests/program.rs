@@ -9,7 +9,7 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 use crate::support::host::{Program, client, read, token};
-use crate::support::wait::{Lines, output, until};
+use crate::support::wait::{Lines, ended, output, until};
 
 fn bash(script: &str) -> Output {
     output(Command::new("bash").args(["-c", script]))
@@ -209,6 +209,86 @@ fn what_is_wrong_with_the_configuration_is_named() {
         let told = String::from_utf8(program.stderr).unwrap();
         assert!(told.contains(named), "{content}: {told}");
     }
+}
+
+#[test]
+fn a_configuration_file_that_cannot_be_read_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |file: &std::path::Path| {
+        let mut command = Program::command();
+        let refused = output(command.args(["serve", "--config"]).arg(file));
+        assert_eq!(refused.status.code(), Some(1));
+        String::from_utf8(refused.stderr).unwrap()
+    };
+    let missing = folder.path().join("none.toml");
+    let expected = format!(
+        "tillgate: there is no configuration file {}: name another one with --config, or leave --config out for the \
+         defaults\n",
+        missing.display()
+    );
+    assert_eq!(told(&missing), expected);
+    let expected = format!(
+        "tillgate: the configuration file {} cannot be read: ",
+        folder.path().display()
+    );
+    let told = told(folder.path());
+    assert!(told.starts_with(&expected), "{told}");
+}
+
+/// Runs a command that prints to a pipe which is closed; answers its exit code and what it tells on stderr.
+fn unread(arguments: &[&str]) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Program::command();
+    let command = command.args(arguments).env("TILLGATE_LOG__LEVEL", "off");
+    let command = command.stdin(Stdio::null()).stdout(writer);
+    let mut process = Killed(command.stderr(Stdio::piped()).spawn().unwrap());
+    let told = Lines::of("stderr", process.0.stderr.take().unwrap()).rest();
+    (ended("the command ends", &mut process.0).code(), told)
+}
+
+#[test]
+fn a_command_whose_output_is_closed_ends_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let embedded = |name: &str| format!("embedded:{}", path(name));
+    let mut program = Program::serve(&folder.path().join("store"));
+    let (url, credentials) = (program.url.clone(), path("store/operator.json"));
+    let host = ["--url", &url, "--credentials", &credentials];
+    let quiet = (Some(0), String::new());
+    for command in [["keys", "list"], ["clients", "list"]] {
+        assert_eq!(unread(&[command.as_slice(), &host].concat()), quiet);
+    }
+    program.terminate();
+    let (store, to, restored) = (embedded("store"), embedded("to"), embedded("restored"));
+    let (backup, operator) = (path("backup.db"), path("further.json"));
+    let rows: &[&[&str]] = &[
+        &["completions", "bash"],
+        &["completions", "zsh"],
+        &["serve", "--print-config"],
+        &["copy", "--help"],
+        &["doctor", "--store", &store],
+        &["backup", &backup, "--store", &store],
+        &["restore", &backup, "--store", &restored],
+        &["copy", "--from", &store, "--to", &to],
+        &["operator", "--store", &store, "--operator-file", &operator],
+    ];
+    for row in rows {
+        assert_eq!(unread(row), quiet, "{row:?}");
+    }
+}
+
+#[test]
+fn what_a_command_tells_may_be_closed_too() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().display());
+    let mut command = Program::command();
+    let command = command.args(["doctor", "--store", &store]);
+    let mut process = Killed(command.stderr(writer).spawn().unwrap());
+    let status = ended("the command ends", &mut process.0);
+    assert_eq!(status.code(), Some(1));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::host::Program;
 use crate::support::script::{ScriptedHost, Then, response, stream};
-use crate::support::wait::{Lines, ended};
+use crate::support::wait::{Lines, ended, output};
 
 const TOPIC: &str = "cer.public.event.rates-changed.v1";
 
@@ -221,6 +221,14 @@ fn what_waiting_does_not_mend_ends_it() {
         told.contains("without a stream of events: is it Tillgate?"),
         "{told}"
     );
+}
+
+#[test]
+fn an_unknown_topic_is_refused_with_those_that_there_are() {
+    let refused = output(Program::command().args(["tail", "nope"]));
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("'nope'") && told.contains(TOPIC), "{told}");
 }
 
 #[test]

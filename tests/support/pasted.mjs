@@ -2,7 +2,7 @@
 // `cargo build --release` and `cargo run --release` put the built program where the document says that it will be.
 
 import { spawn } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 
@@ -13,6 +13,9 @@ const END = "\x1e";
 
 /** How long pasted lines may take. */
 const DEADLINE_MS = 120_000;
+
+/** What builds and installations keep. */
+const KEPT = /^(target|js\/node_modules)(\/|$)/;
 
 /** A port that is free now. */
 const freePort = () =>
@@ -29,14 +32,12 @@ function script(file, text) {
   chmodSync(file, 0o755);
 }
 
-/** Starts a shell in a folder of the clone; returns `{ paste, said, end }`. */
+/** Starts a shell in a folder of the clone; returns `{ paste, files, end }`. */
 export async function pasted(program, inside = ".") {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-pasted-`);
-  const log = `${folder}/said`;
-  writeFileSync(log, "");
   mkdirSync(`${folder}/bin`);
-  // What runs in the background prints between the answers: here it has a file of its own.
-  script(`${folder}/tillgate`, `case $1 in demo|serve|listen) exec >>'${log}';; esac\nexec '${program}' "$@"\n`);
+  // What hosts print in the background comes between the answers.
+  script(`${folder}/tillgate`, `case $1 in demo|serve) exec >/dev/null;; esac\nexec '${program}' "$@"\n`);
   script(
     `${folder}/bin/cargo`,
     `case "$1 $2" in "build --release"|"run --release") ;; *) exit 1;; esac
@@ -51,12 +52,8 @@ mkdir -p target/release && cp '${folder}/tillgate' target/release/
   cpSync(`${root}LICENSE`, `${clone}/LICENSE`);
   const shell = spawn("bash", [], { cwd: `${clone}/${inside}`, env, detached: true, stdio: "pipe" });
   let output = "";
-  let all = "";
   let faults = "";
-  shell.stdout.setEncoding("utf8").on("data", (text) => {
-    output += text;
-    all += text;
-  });
+  shell.stdout.setEncoding("utf8").on("data", (text) => (output += text));
   shell.stderr.setEncoding("utf8").on("data", (text) => (faults += text));
   const ended = new Promise((resolve) => shell.once("close", resolve));
   shell.stdin.write("set -euo pipefail\n");
@@ -75,8 +72,8 @@ mkdir -p target/release && cp '${folder}/tillgate' target/release/
   };
   return {
     paste,
-    /** Waits until what the shell and the programs of its background have printed holds. */
-    said: (holds, what) => until(() => holds(all + readFileSync(log, "utf8")), what),
+    /** The files and folders of the clone, without what builds and installations keep. */
+    files: () => readdirSync(clone, { recursive: true }).filter((file) => !KEPT.test(file)),
     end: async () => {
       // The shell, and all that it has started and not ended.
       try {

@@ -7,6 +7,7 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use super::log_to_stderr;
+use super::output::print;
 use super::progress::ProgressLine;
 use crate::config::{Flags, Loaded, store_url};
 use crate::store::backup::{Contents, Progress, backup, inspect, restore};
@@ -79,8 +80,7 @@ pub(super) fn run_backup(arguments: Backup) -> Result<(), String> {
     priority::lower_own(priority::UPKEEP);
     let contents = with_progress("copying", |report| backup(&folder, &file, report))?;
     let (folder, file) = (folder.display(), file.display());
-    println!("wrote {file}, a backup of {folder} {contents}");
-    Ok(())
+    print(&format!("wrote {file}, a backup of {folder} {contents}\n"))
 }
 
 pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
@@ -88,15 +88,14 @@ pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
     let folder = folder_of(&store_url(&store)?)?;
     let contents = with_progress("restoring", |report| restore(&file, &folder, report))?;
     let (folder, file) = (folder.display(), file.display());
-    println!("restored {file} to {folder} {contents}");
-    Ok(())
+    print(&format!("restored {file} to {folder} {contents}\n"))
 }
 
 pub(super) fn run_doctor(arguments: Doctor) -> Result<(), String> {
     let folder = arguments.store.folder()?;
     let contents = inspect(&folder).map(describe)?;
-    println!("the store in {} is sound {contents}", folder.display());
-    Ok(())
+    let folder = folder.display();
+    print(&format!("the store in {folder} is sound {contents}\n"))
 }
 
 /// What a store contains, after the progress of copying it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::log_to_stderr;
+use super::output::print;
 use super::progress::ProgressLine;
 use crate::clock::SystemClock;
 use crate::config::{Log, store_url};
@@ -40,8 +41,15 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
     log_to_stderr(&log)?;
     let from: StoreUrl = store_url(&arguments.from)?.parse()?;
     let to: StoreUrl = store_url(&arguments.to)?.parse()?;
+    from.check_exists()?;
     let clock = Arc::new(SystemClock);
     let source = open_portable(&from, Arc::clone(&clock) as _, false).await?;
+    let first = source.partitions(None, 1).await;
+    if first.map_err(|cause| cause.to_string())?.is_empty() {
+        return Err(format!(
+            "the store {from} is empty: there is nothing to copy"
+        ));
+    }
     let target = open_portable(&to, clock, false).await?;
     let mut progress_line = ProgressLine::new();
     let name = from.to_string();
@@ -51,8 +59,10 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
     .await;
     progress_line.end();
     let all = copied.map_err(|cause| cause.to_string())?;
-    println!("copied {from} to {to} and compared them: {}", counts(&all));
-    Ok(())
+    print(&format!(
+        "copied {from} to {to} and compared them: {}\n",
+        counts(&all)
+    ))
 }
 
 fn describe(progress: &Progress) -> String {

@@ -1,9 +1,5 @@
-//! The command line: arguments → configuration → app. The only part of the host that prints to stdout.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line prints"
-)]
+//! The command line: arguments → configuration → app. What it prints goes through `output.rs`, so that a pipe that is
+//! closed ends nothing with a panic.
 
 mod backup;
 mod changes;
@@ -201,8 +197,9 @@ pub fn main() -> ExitCode {
         Command::Listen(arguments) => run(listen::run(arguments)),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
-            clap_complete::generate(shell, &mut command, "tillgate", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, "tillgate", &mut script);
+            output::print(&String::from_utf8_lossy(&script))
         }
     };
     match done {
@@ -241,8 +238,7 @@ async fn serve(arguments: Serve) -> Result<(), String> {
     };
     let loaded = Loaded::read(config.as_deref(), &flags)?;
     if print_config {
-        println!("{}", loaded.describe().trim_end());
-        return Ok(());
+        return output::print(&format!("{}\n", loaded.describe().trim_end()));
     }
     let config = loaded.config;
     log_to_stderr(&config.log)?;
@@ -255,6 +251,8 @@ fn log_to_stderr(log: &Log) -> Result<(), String> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
+        // It says on stderr that stderr is closed, and panics.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     if log.format == "json" {
         lines.json().init();

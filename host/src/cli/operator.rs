@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::log_to_stderr;
+use super::output::print;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Flags, Loaded};
@@ -44,15 +45,8 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
         return Err(format!("{file} already exists: name another file"));
     }
     let url: StoreUrl = config.store.parse()?;
-    let missing = match &url {
-        StoreUrl::Memory => Some("it exists only while a process runs"),
-        // Opening it would create it.
-        StoreUrl::Embedded { folder, .. } if !folder.exists() => Some("no such folder"),
-        _ => None,
-    };
-    if let Some(why) = missing {
-        return Err(format!("no operator can be created on {url}: {why}"));
-    }
+    url.check_exists()
+        .map_err(|why| format!("no operator can be created: {why}"))?;
     let clock = Arc::new(SystemClock);
     let store = store::open(&url, Arc::clone(&clock) as _, false).await?;
     let app = App::start(config.clone(), store, clock)
@@ -61,10 +55,9 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     let tokens = Tokens::start(&app).await.map_err(error_text)?;
     let save = |credentials: &Credentials| write_credentials(&config, credentials, &file);
     let created = tokens.further_operator(save).await.map_err(error_text)?;
-    println!(
-        "created the operator {}; its credentials are in {}",
+    print(&format!(
+        "created the operator {}; its credentials are in {}\n",
         created.client_id,
         file.display()
-    );
-    Ok(())
+    ))
 }

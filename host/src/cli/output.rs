@@ -85,7 +85,12 @@ pub(super) fn print_on(output: &str) -> Result<bool, String> {
 
 /// Tells the person at the terminal something on stderr, which may come from elsewhere too.
 pub(super) fn tell(message: &str) {
-    eprintln!("tillgate: {}", escaped(message, LAYOUT));
+    on_stderr(&format!("tillgate: {}\n", escaped(message, LAYOUT)));
+}
+
+/// Writes to stderr as it is. Where that fails there is no place left to say so.
+pub(super) fn on_stderr(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

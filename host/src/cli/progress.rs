@@ -3,6 +3,8 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use super::output::on_stderr;
+
 /// How often progress is printed to a terminal, and to anything else.
 const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
 const FILE_INTERVAL: Duration = Duration::from_secs(10);
@@ -31,16 +33,16 @@ impl ProgressLine {
         }
         self.printed = Instant::now();
         if self.terminal {
-            eprint!("\r\x1b[K{}", progress());
+            on_stderr(&format!("\r\x1b[K{}", progress()));
         } else {
-            eprintln!("{}", progress());
+            on_stderr(&format!("{}\n", progress()));
         }
     }
 
     /// Clears the line of a terminal.
     pub(super) fn end(&self) {
         if self.terminal {
-            eprint!("\r\x1b[K");
+            on_stderr("\r\x1b[K");
         }
     }
 }

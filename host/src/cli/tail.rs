@@ -14,6 +14,7 @@ use super::reconnect::Reconnect;
 use super::session::{HostOptions, Session, segment};
 use super::signals::Signals;
 use crate::egress::{Event, EventStream};
+use crate::rates::topic::TOPIC;
 
 /// The longest pause before it connects again.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
@@ -22,8 +23,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Tail {
     #[command(flatten)]
     options: HostOptions,
-    /// Topic, such as cer.public.event.rates-changed.v1
-    #[arg(value_name = "TOPIC")]
+    /// Topic
+    #[arg(value_name = "TOPIC", value_parser = [TOPIC])]
     topic: String,
     /// Print only messages of this tenant [default: all that the credentials may see]
     #[arg(long, value_name = "ID")]
@@ -149,7 +150,7 @@ struct Message<'j> {
     data: Changes<'j>,
 }
 
-/// A message on one line; one of another topic as it is.
+/// A message on one line; one that is not as expected as it is.
 fn describe(data: &str) -> String {
     match serde_json::from_str::<Message<'_>>(data) {
         Ok(message) => format!("{}  {}", message.publish_time, message.data),

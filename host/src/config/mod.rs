@@ -4,6 +4,7 @@
 //! `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
 
 mod as_text;
+mod config_file;
 mod reference_rates;
 mod store_url;
 mod trusted_issuers;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::as_text::{duration, text};
+use self::config_file::ConfigFile;
 use crate::egress::{shown, with_urls_shown};
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
@@ -251,7 +253,7 @@ impl Loaded {
     pub fn read(file: Option<&std::path::Path>, flags: &Flags) -> Result<Self, String> {
         let mut sources = Figment::from(Toml::string(DEFAULTS));
         if let Some(file) = file {
-            sources = sources.merge(Toml::file_exact(file));
+            sources = sources.merge(ConfigFile::read(file)?);
         }
         let environment = Env::prefixed("TILLGATE_").ignore(&NO_SETTINGS);
         let sources = sources

@@ -1,9 +1,5 @@
 //! A host from its configuration to its end: `start.rs` (socket, store, app), `credentials.rs` (the operator's first
 //! credentials), `serving.rs` (until a signal comes), `outage.rs` (a start while the store is unavailable).
-#![expect(
-    clippy::print_stdout,
-    reason = "the address is printed for the operator"
-)]
 
 mod credentials;
 mod outage;

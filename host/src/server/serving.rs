@@ -1,5 +1,6 @@
 //! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -72,7 +73,8 @@ impl Serving {
         let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
         let address = listener.address().map_err(|cause| cause.to_string())?;
-        println!("listening on http://{address}");
+        // A host whose output is closed serves all the same.
+        let _ = writeln!(std::io::stdout(), "listening on http://{address}");
         print_more();
         let (stop, mut stopping) = watch::channel(false);
         let signalled = async {

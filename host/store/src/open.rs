@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytesize::ByteSize;
 
 use super::contract::Store;
-use super::embedded::{DEFAULT_CACHE_BYTES, EmbeddedStore};
+use super::embedded::{DEFAULT_CACHE_BYTES, EmbeddedStore, existing_database};
 use super::memory::MemoryStore;
 use super::portable::Portable;
 use super::redis::{RedisStore, RedisUrl};
@@ -28,6 +28,20 @@ pub enum StoreUrl {
     },
     /// `redis://`, `rediss://`, `redis+sentinel://`, `redis+cluster://`.
     Redis(RedisUrl),
+}
+
+impl StoreUrl {
+    /// Checks that there is a store to read: opening a folder without one would make an empty one. Servers are not asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn check_exists(&self) -> Result<(), String> {
+        match self {
+            Self::Memory => Err("a store in memory exists only while its process runs".to_owned()),
+            Self::Embedded { folder, .. } => existing_database(folder).map(drop),
+            Self::Redis(_) => Ok(()),
+        }
+    }
 }
 
 impl FromStr for StoreUrl {

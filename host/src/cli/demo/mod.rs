@@ -13,6 +13,7 @@ use tillgate_engine::restriction::ProjectId;
 
 use self::env_file::EnvFile;
 use self::webhooks::Receivers;
+use super::output::print;
 use super::{Demo, log_to_stderr};
 use crate::app::App;
 use crate::conditions::{Owner, StoredProject};
@@ -169,7 +170,8 @@ fn print_instructions(app: &App, credentials: &Credentials, receivers_url: &str)
     } = credentials;
     let audience = &app.config.audience;
     let key = webhooks::SHARED_KEY;
-    println!(
+    // The demo goes on when its output is closed.
+    let _ = print(&format!(
         r#"
 The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the demo (Ctrl-C).
 
@@ -188,6 +190,7 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
 Deliveries to the webhooks are printed below. May beer be sold to a customer aged 17? Paste this:
 
 curl -s {url}/api/v1/conditions/alcohol/evaluate -H "Authorization: Bearer $(curl -s -u '{client_id}:{client_secret}' -d grant_type=client_credentials -d audience={audience} {url}/oauth2/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')" -H 'Content-Type: application/json' -d '{{"item":{{"id":"beer-0.5l"}},"context":{{"customer":{{"customer_age":17}}}}}}'
+
 "#
-    );
+    ));
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Error, OpenFlags};
 use tempfile::NamedTempFile;
 
 use super::database::{check, connect, describe};
-use super::folder::{Folder, database_in, sync};
+use super::folder::{Folder, database_in, existing_database, sync};
 use super::formats::{FORMATS, format_of};
 use super::number::Number;
 use crate::clock::Timestamp;
@@ -156,10 +156,7 @@ fn copy(
 
 /// Opens the store in a folder for reading, beside a host.
 fn open(folder: &Path) -> Result<(PathBuf, Connection), String> {
-    let file = database_in(folder);
-    if !file.exists() {
-        return Err(format!("there is no store in {}", folder.display()));
-    }
+    let file = existing_database(folder)?;
     let db = open_file(&file)?;
     Ok((file, db))
 }

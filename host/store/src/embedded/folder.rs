@@ -91,6 +91,19 @@ pub(super) fn database_in(folder: &Path) -> PathBuf {
     folder.join(DATABASE)
 }
 
+/// The store's file in a folder, for those who must not make one.
+///
+/// # Errors
+/// When there is none, or the folder cannot be read.
+pub(crate) fn existing_database(folder: &Path) -> Result<PathBuf, String> {
+    let file = database_in(folder);
+    match file.try_exists() {
+        Ok(true) => Ok(file),
+        Ok(false) => Err(format!("there is no store in {}", folder.display())),
+        Err(error) => Err(cannot("read", folder, &error)),
+    }
+}
+
 /// Creates a folder that only this user can read, since it will contain keys.
 fn create_folder(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path

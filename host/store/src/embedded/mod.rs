@@ -41,6 +41,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::checkpoints::Checkpoints;
 use self::database::{Database, describe};
 use self::folder::Folder;
+pub(super) use self::folder::existing_database;
 use self::formats::{FORMATS, Formats};
 use self::readers::Readers;
 use self::requests::{Claim, Pending, Request, Trim, WriteError};
