@@ -1,9 +1,9 @@
 //! Builds the one module: the engine for wasm32, then its JavaScript glue, by wasm-bindgen as a library.
 //!
 //! What comes out, the module, its glue and `engine.js`, which names the module, is embedded in the host from `OUT_DIR`
-//! and laid in `js/engine/`, from where the npm package and the tests take it: the same bytes for all. `module.js` is the
-//! module once more, for what bundles code alone. The nested build has a target folder of its own, since the outer one
-//! is locked by the cargo that runs this.
+//! and laid in `js/engine/`, from where the tests take it: the same bytes for all. `module.js` is the module as the npm
+//! package has it: a part of the code, so that whatever bundles code has it too. The nested build has a target folder of
+//! its own, since the outer one is locked by the cargo that runs this.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,12 +11,15 @@
 )]
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use wasm_bindgen_cli_support::Bindgen;
 
@@ -54,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     fs::write(glue.join("engine.js"), name(&digest)?)?;
-    fs::write(glue.join("module.js"), as_code(&wasm))?;
+    fs::write(glue.join("module.js"), as_code(&wasm)?)?;
     println!("cargo::rustc-env=ENGINE_SHA256={digest}");
     println!("cargo::rustc-env=ENGINE_DIR={}", glue.display());
     lay(&glue, &root.join("js/engine"))
@@ -70,13 +73,15 @@ fn name(digest: &str) -> Result<String, env::VarError> {
     ))
 }
 
-/// The module as a text of JavaScript.
-fn as_code(wasm: &[u8]) -> String {
-    let text = BASE64_STANDARD.encode(wasm);
-    format!(
-        "/** The bytes of the module beside this file, in base64. Written by the build that made it. */\n\n\
+/// The module as a text of JavaScript, compressed.
+fn as_code(wasm: &[u8]) -> io::Result<String> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(wasm)?;
+    let text = BASE64_STANDARD.encode(gzip.finish()?);
+    Ok(format!(
+        "/** The module beside this file, compressed by gzip, in base64. Written by the build that made it. */\n\n\
          export default \"{text}\";\n"
-    )
+    ))
 }
 
 /// Builds the engine for wasm32 and answers where the raw module is.

@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 
 const at = (path) => new URL(path, import.meta.url);
 const manifest = at("package.json");
@@ -12,7 +13,7 @@ const [, , step] = process.argv;
 
 const { sha256 } = await import("./engine/engine.js");
 const { default: code } = await import("./engine/module.js");
-const digests = [readFileSync(at("engine/tillgate_bg.wasm")), Buffer.from(code, "base64")].map((bytes) => createHash("sha256").update(bytes).digest("hex"));
+const digests = [readFileSync(at("engine/tillgate_bg.wasm")), gunzipSync(Buffer.from(code, "base64"))].map((bytes) => createHash("sha256").update(bytes).digest("hex"));
 const [digest] = digests;
 if (digests.some((each) => each !== sha256)) throw new Error(`the files in engine/ are from different builds: ${digests}, ${sha256}`);
 

@@ -29,13 +29,13 @@ const MAY_IMPORT = {
 
 const folderOf = (file) => file.replace(/\/[^/]*$/, "");
 
-const filesIn = (folder) => readdirSync(new URL(folder, root), { recursive: true }).map((name) => `${folder}/${name}`).filter((name) => /\.(js|d\.ts)$/.test(name));
+const filesIn = (folder) => readdirSync(new URL(folder, root), { recursive: true }).map((name) => `${folder}/${name}`).filter((name) => /\.(js|d\.c?ts)$/.test(name));
 
 /** The files that a file imports, now or later. Types are imported by the name of the file that they declare. */
 function importsOf(file) {
   const text = readFileSync(new URL(file, root), "utf8");
   const found = [...text.matchAll(/(?:^(?:import|export)\b[^;(]*?|\bimport\()"(\.[^"]+)"/gm)].map(([, path]) => new URL(path, new URL(file, root)).href.slice(root.href.length));
-  return found.map((path) => (file.endsWith(".d.ts") ? path.replace(/\.js$/, ".d.ts") : path));
+  return found.map((path) => (/\.d\.c?ts$/.test(file) ? path.replace(/\.cjs$/, ".d.cts") : path));
 }
 
 const imports = new Map([...filesIn("www"), ...filesIn("js/src")].map((file) => [file, importsOf(file)]));

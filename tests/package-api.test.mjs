@@ -95,7 +95,7 @@ about("deciding", () => {
 
   test("every reason has a sentence, and nothing else has one", () => {
     glue.initSync({ module: readFileSync(new URL("../js/engine/tillgate_bg.wasm", import.meta.url)) });
-    const types = readFileSync(new URL("../js/src/shared/decision.d.ts", import.meta.url), "utf8");
+    const types = readFileSync(new URL("../js/src/shared/decision.d.cts", import.meta.url), "utf8");
     const reasons = types.match(/export type Reason =([^;]*);/)[1].match(/[a-z_]+\.[a-z_]+/g);
     assert.equal(reasons.length, 9);
     for (const reason of reasons) {

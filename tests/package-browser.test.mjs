@@ -40,10 +40,10 @@ test("a page whose policy forbids WebAssembly gets an error, and may try again",
   const page = await open(context, `${strict.url}/blank`);
   const results = await inPage(page, async () => {
     const { init } = await import("/js/src/runtime/browser.js");
-    const failure = () => init().then(() => "loaded", (error) => error.name);
+    const failure = () => init().then(() => "loaded", ({ code, cause }) => `${code} ${cause.name}`);
     return [await failure(), await failure()];
   });
-  assert.deepEqual(results, ["CompileError", "CompileError"]);
+  assert.deepEqual(results, ["wrong_module CompileError", "wrong_module CompileError"]);
   strict.end();
 });
 
@@ -52,11 +52,12 @@ test("a module with an unknown media type loads, and a missing one is reported w
   const page = await open(context, `${plain.url}/blank`);
   const results = await inPage(page, async () => {
     const { Catalog, init } = await import("/js/src/runtime/browser.js");
-    const missing = await init("/nowhere.wasm").catch(({ message }) => message);
-    await Promise.all([init(), init()]);
+    const missing = await init("/nowhere.wasm").catch(({ code, message }) => `${code}: ${message}`);
+    const url = "/js/engine/tillgate_bg.wasm";
+    await Promise.all([init(url), init(url)]);
     return [missing, new Catalog({ global: [], tenant: [] }).evaluateProjectRestrictions({ projectId: crypto.randomUUID(), item: { id: "a" } }).allow];
   });
-  assert.match(results[0], /the module cannot be loaded from .*nowhere\.wasm: 404/);
+  assert.match(results[0], /^unavailable: the module cannot be loaded from .*nowhere\.wasm: 404/);
   assert.equal(results[1], false);
   plain.end();
 });

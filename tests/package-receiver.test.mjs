@@ -1,13 +1,18 @@
-// The receivers in `js/examples/receiver`, started as their first lines say, with a sender and its certificates.
+// The receivers in `js/examples/receiver`, started as their first lines say, and those of the README, with a sender and its
+// certificates.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { FOLDER, startExample } from "./support/example-receiver.mjs";
+import { ROOT, block } from "./support/packed.mjs";
 import { ended, within } from "./support/wait.mjs";
-import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, certificateServer, dataSignature, delivery, envelope, identity, token } from "./support/webhook-sender.mjs";
+import { CALLBACK_URL, EMAIL, ISSUER, SHARED_KEY, bodySignature, certificateServer, dataSignature, delivery, envelope, identity, token } from "./support/webhook-sender.mjs";
 
 let sender;
 let certificates;
@@ -28,8 +33,8 @@ async function start(file, settings) {
   return started;
 }
 
-const receiver = (settings) =>
-  start("receiver.js", { CALLBACK_URL, ISSUER, SENDER_EMAIL: EMAIL, CERTIFICATES_URL: certificates.url, SHARED_KEY, ...settings });
+const receiver = (settings, file = "receiver.js") =>
+  start(file, { CALLBACK_URL, ISSUER, SENDER_EMAIL: EMAIL, CERTIFICATES_URL: certificates.url, SHARED_KEY, ...settings });
 
 /** Sends a request and returns `{ status, headers }`. A header may be there several times: `[value, value]`. */
 function send(url, { headers, body, method = "POST", path = "/hook" }) {
@@ -111,6 +116,69 @@ describe("the receiver", () => {
     assert.equal(await ended(program, "the end of the receiver"), 0);
   });
 });
+
+/** What the README has said before, as a program of its own. */
+const BEFORE = `
+  import { WebhookError, WebhookVerifier } from "tillgate/webhook";
+  const { CALLBACK_URL, ISSUER, SENDER_EMAIL, CERTIFICATES_URL, SHARED_KEY } = process.env;
+  const verifier = new WebhookVerifier({
+    scheme: "BEARER", audience: CALLBACK_URL, issuer: ISSUER, email: SENDER_EMAIL, certificatesUrl: CERTIFICATES_URL,
+    sharedKey: SHARED_KEY, requireBodySignature: true,
+  });
+  const handle = async ({ id, data }) => console.log(id, JSON.stringify(data));
+`;
+
+/** For each framework of which the README has a receiver, how it listens. */
+const FRAMEWORKS = {
+  express: 'const server = app.listen(0, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${server.address().port}`));',
+  fastify: 'console.log(`listening on ${await app.listen({ port: 0, host: "127.0.0.1" })}`);',
+};
+
+for (const [framework, listen] of Object.entries(FRAMEWORKS)) {
+  describe(`the receiver with ${framework}, as the README has it`, () => {
+    let folder;
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), "tillgate-receiver-"));
+      mkdirSync(join(folder, "node_modules"));
+      symlinkSync(`${ROOT}/js`, join(folder, "node_modules/tillgate"));
+      symlinkSync(`${ROOT}/tests/node_modules/${framework}`, join(folder, `node_modules/${framework}`));
+      writeFileSync(join(folder, "receiver.mjs"), `${BEFORE}${block("js", `from "${framework}"`)}${listen}`);
+    });
+    after(() => rmSync(folder, { recursive: true }));
+
+    const started = (settings) => receiver(settings, join(folder, "receiver.mjs"));
+
+    test("accepts what is signed, byte for byte, and handles it", async () => {
+      const { url, line } = await started();
+      const event = envelope();
+      const { headers } = delivery({ authorization: `Bearer ${token(sender)}`, event });
+      const body = JSON.stringify(event, undefined, 4);
+      const t = Math.floor(Date.now() / 1000);
+      const answer = await send(url, { headers: { ...headers, "x-service-body-signature": bodySignature({ t, body }) }, body });
+      assert.equal(answer.status, 204);
+      assert.equal(await line(), 'e-1 {"action":"CREATED","id":"beer"}');
+    });
+
+    test("refuses what is not, and what is too large, of any type", async () => {
+      const { url } = await started();
+      const { headers, body } = signed();
+      const status = async (made) => (await send(url, made)).status;
+      assert.equal(await status({ headers: { ...headers, authorization: [] }, body }), 401);
+      assert.equal(await status({ headers, body: `${body} ` }), 401);
+      assert.equal(await status({ headers, body: "{" }), 400);
+      assert.equal(await status({ headers: { ...headers, "content-type": "text/plain" }, body }), 204);
+      assert.equal(await status({ headers: {} }), 401);
+      assert.equal(await status({ headers, body: Buffer.alloc(1024 * 1024 + 1) }), 413);
+    });
+
+    test("answers 503 while the certificates cannot be fetched, and when to try again", async () => {
+      const { url } = await started({ CERTIFICATES_URL: "http://127.0.0.1:1/certs" });
+      const { status, headers } = await send(url, signed());
+      assert.equal(status, 503);
+      assert.ok(Number(headers["retry-after"]) > 0 && Number(headers["retry-after"]) <= 30);
+    });
+  });
+}
 
 describe("the receiver without this package", () => {
   test("accepts what is signed in its own header, and nothing else", async () => {

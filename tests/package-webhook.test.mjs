@@ -245,7 +245,7 @@ describe("a delivery is refused:", () => {
 
   test("every code is in the types, and the other way round", () => {
     const read = (name) => readFileSync(new URL(`../js/src/${name}`, import.meta.url), "utf8");
-    const typed = read("shared/error.d.ts").match(/export type WebhookErrorCode =([^;]*);/)[1].match(/(?<=\| ")[a-z_]+/g);
+    const typed = read("shared/error.d.cts").match(/export type WebhookErrorCode =([^;]*);/)[1].match(/(?<=\| ")[a-z_]+/g);
     const coded = read("webhook/error.js").match(/(?<=^ {2})[a-z_]+(?=: \[)/gm);
     assert.deepEqual(typed.sort(), coded.sort());
   });

@@ -3,7 +3,7 @@
  * module; all but Preview are loaded when they are first shown.
  */
 
-import { init } from "../js/src/runtime/browser.js";
+import { init } from "../js/src/index.js";
 import { preview } from "./rules/preview.js";
 import { button, confirmed, h, notify } from "./shared/dom.js";
 import { icon } from "./shared/icon.js";
@@ -217,7 +217,7 @@ document.addEventListener("visibilitychange", () => session?.follow({ isVisible:
 addEventListener("beforeunload", (event) => draftCount() > 0 && event.preventDefault());
 
 // The form is there before the module, which is large.
-const ready = init();
+const ready = init(new URL("../js/engine/tillgate_bg.wasm", import.meta.url));
 signOut();
 ready.catch((error) => {
   main.replaceChildren(h("div", { class: "empty-state" }, icon("alert"), h("h1", {}, "The page could not load its module"), h("p", {}, error.message)));

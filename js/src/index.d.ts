@@ -1,21 +1,3 @@
-// The exports of every entry. Each declaration stands beside the file that it declares. Written by hand;
-// `tests/package.test.mjs` compiles programs against it.
+// `tillgate` for ES modules: the same declarations as for CommonJS, which both can import.
 
-import type { Reason } from "./shared/decision.js";
-
-export * from "./catalog/catalog.js";
-export * from "./rates/math.js";
-export * from "./shared/decision.js";
-export type { ErrorCode, RateDeviation } from "./shared/error.js";
-export { TillgateError } from "./shared/error.js";
-export * from "./shared/load.js";
-
-/** A sentence for the cashier about a reason; undefined when the reason is unknown. */
-export function describe(reason: Reason): string;
-export function describe(reason: string): string | undefined;
-
-/** The version of the package and of its module. */
-export const version: string;
-
-/** The SHA-256 of the module; equal to the host's `Tillgate-Engine` header when both are of the same release. */
-export const sha256: string;
+export * from "./index.cjs";

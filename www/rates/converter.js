@@ -3,7 +3,7 @@
  * the unit uses now.
  */
 
-import { TillgateError, convert } from "../../js/src/runtime/browser.js";
+import { TillgateError, convert } from "../../js/src/index.js";
 import { button, choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";

@@ -3,7 +3,7 @@
  * all.
  */
 
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { button, debounce, field, h, notify } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";

@@ -3,7 +3,7 @@
  * fault for each row that is wrong. Knows no elements.
  */
 
-import { TillgateError, calculate } from "../../js/src/runtime/browser.js";
+import { TillgateError, calculate } from "../../js/src/index.js";
 import { faultText } from "../shared/faults.js";
 import { readDecimal } from "./decimal.js";
 import { TYPES, keyOf } from "./wording.js";

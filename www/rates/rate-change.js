@@ -3,7 +3,7 @@
  * the meantime is not overwritten unseen, and one that looks like a slip is not set without asking.
  */
 
-import { TillgateError, calculate, oppositeRate } from "../../js/src/runtime/browser.js";
+import { TillgateError, calculate, oppositeRate } from "../../js/src/index.js";
 import { h } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";

@@ -2,7 +2,7 @@
  * The form for one rate, as a sentence: 1 EUR = 11.05 SEK.
  */
 
-import { TillgateError, calculate } from "../../js/src/runtime/browser.js";
+import { TillgateError, calculate } from "../../js/src/index.js";
 import { choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, growthText, readDecimal } from "./decimal.js";

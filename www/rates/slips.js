@@ -3,7 +3,7 @@
  * beyond its tolerance (`rates.md`, "Guard against slips"); from 20 % on the page asks in any case. Knows no elements.
  */
 
-import { TillgateError, calculate, convert } from "../../js/src/runtime/browser.js";
+import { TillgateError, calculate, convert } from "../../js/src/index.js";
 import { keyOf } from "./wording.js";
 
 /** From how many percent on a step is asked about. */

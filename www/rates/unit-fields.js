@@ -2,7 +2,7 @@
  * The form of a business unit: its kind, its id, its name, the unit above it, its markups, and how far rates may move.
  */
 
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { button, choice, field, h } from "../shared/dom.js";
 import { DOTS_RULE, faultText, isDots } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";

@@ -2,7 +2,7 @@
  * The dialog that creates or changes a condition of the tenant, with the decision by age that it would make.
  */
 
-import { Catalog } from "../../js/src/runtime/browser.js";
+import { Catalog } from "../../js/src/index.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";

@@ -3,7 +3,7 @@
  * it is one, and what tills answer today. Screen readers announce it when typing pauses.
  */
 
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { debounce, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";

@@ -3,7 +3,7 @@
  * must make the same decision with the same module. While it cannot be reached, it is asked again.
  */
 
-import { sha256 } from "../../js/src/runtime/browser.js";
+import { sha256 } from "../../js/src/index.js";
 import { debounce, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { missingPermission } from "../shared/messages.js";

@@ -3,7 +3,7 @@
  * is a draft, and everything on the page that it decides says so.
  */
 
-import { Catalog } from "../../js/src/runtime/browser.js";
+import { Catalog } from "../../js/src/index.js";
 import { button, field, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { ageChart } from "./age-chart.js";

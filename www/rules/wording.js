@@ -2,7 +2,7 @@
  * The words of the Rules views: decisions, conditions and restrictions in terms that a rule owner knows.
  */
 
-import { describe } from "../../js/src/runtime/browser.js";
+import { describe } from "../../js/src/index.js";
 import { counted, valueText } from "../shared/messages.js";
 
 /** How each decision is shown. Colour is never the only sign. */

@@ -4,7 +4,7 @@
  */
 
 import { CatalogClient, Host, clientCredentials } from "../../js/src/catalog/client.js";
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
 

@@ -2,7 +2,7 @@
  * The form that publishes an event to the tenant's webhooks.
  */
 
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { field, h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";

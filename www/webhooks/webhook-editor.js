@@ -2,7 +2,7 @@
  * The form of a webhook: creating one, and changing one. It can be tried with a ping before it is saved.
  */
 
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { changeList } from "../shared/difference.js";
 import { h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";

@@ -2,7 +2,7 @@
  * The fields of a webhook. Secrets are entered here and never shown: a stored one is kept unless another is given.
  */
 
-import { TillgateError } from "../../js/src/runtime/browser.js";
+import { TillgateError } from "../../js/src/index.js";
 import { choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { eventTypeFields } from "./event-types.js";

@@ -1,7 +1,13 @@
-// An edge worker whose modules are compiled at deployment. The package loads its own module that way and is ready on
-// import.
+// An edge worker. Its runtime compiles WebAssembly at deployment only, so the module is a file beside this one. Write it
+// before each build:
+//
+//     node --input-type=module -e 'import { bytes } from "tillgate/module"; process.stdout.write(await bytes())' > tillgate.wasm
 
-import { Catalog, TillgateError } from "tillgate";
+import { Catalog, TillgateError, initSync } from "tillgate";
+
+import module from "./tillgate.wasm";
+
+initSync(module);
 
 const catalog = new Catalog({
   global: [{ id: "alcohol", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }],

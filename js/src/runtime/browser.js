@@ -1,5 +1,5 @@
 /** The entry for browsers and for unknown runtimes: call `await init()` or `initSync(module)` first. */
 
-import "./beside.js";
+import "./embedded.js";
 
 export * from "../index.js";

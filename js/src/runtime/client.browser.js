@@ -1,5 +1,5 @@
 /** `tillgate/client` for browsers and for unknown runtimes: the module is loaded when a client starts. */
 
-import "./beside.js";
+import "./embedded.js";
 
 export * from "../catalog/client.js";

@@ -4,10 +4,11 @@
  */
 
 import { Buffer } from "node:buffer";
+import { gunzipSync } from "node:zlib";
 
-import module from "../../engine/module.js";
+import compressed from "../../engine/module.js";
 import { initSync } from "../shared/load.js";
 
 export * from "../index.js";
 
-initSync(Buffer.from(module, "base64"));
+initSync(gunzipSync(Buffer.from(compressed, "base64")));

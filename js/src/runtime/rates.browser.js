@@ -1,5 +1,5 @@
 /** `tillgate/rates` for browsers and for unknown runtimes: the module is loaded when a client starts. */
 
-import "./beside.js";
+import "./embedded.js";
 
 export * from "../rates/client.js";

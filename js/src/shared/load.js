@@ -1,14 +1,14 @@
-/** Loads the module: from a source that the caller gives or, where it has to be fetched, from the place that is set. */
+/** Loads the module: from a source that the caller gives or, where it is not ready on import, from what is set. */
 
 import { isReady, start } from "./engine.js";
 import { TillgateError } from "./error.js";
 
 let loading;
 let findDefault = () => {
-  throw new TillgateError({ code: "not_ready", message: "`init` needs the URL or the bytes of the module here" });
+  throw new TillgateError({ code: "not_ready", message: "`init` needs the module here: its URL, its bytes or what is compiled of them" });
 };
 
-/** Sets how to find the URL of the module when `init` is given nothing. */
+/** Sets what `init` loads when it is given nothing. */
 export function loadFrom(find) {
   findDefault = find;
 }
@@ -29,16 +29,43 @@ export async function init(source) {
 
 /** Loads the module synchronously, from a WebAssembly.Module or its bytes. */
 export function initSync(source) {
-  if (!isReady()) start(source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source));
+  if (isReady()) return;
+  try {
+    start(source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source));
+  } catch (cause) {
+    throw notCompiled(cause);
+  }
 }
 
 async function compile(given) {
-  const source = (await given) ?? findDefault();
+  const source = (await given) ?? (await findDefault());
   if (source instanceof WebAssembly.Module) return source;
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  const response = source instanceof Response ? source : await fetch(source);
-  if (!response.ok) throw new Error(`the module cannot be loaded from ${response.url}: ${response.status}`);
+  const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+  const response = isBytes ? undefined : await fetched(source);
   // Streaming requires the right media type, which some servers do not send.
-  const streams = response.headers.get("content-type")?.startsWith("application/wasm");
-  return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+  const streams = response?.headers.get("content-type")?.startsWith("application/wasm");
+  try {
+    if (streams) return await WebAssembly.compileStreaming(response);
+    return await WebAssembly.compile(isBytes ? source : await response.arrayBuffer());
+  } catch (cause) {
+    throw notCompiled(cause);
+  }
+}
+
+async function fetched(source) {
+  let response;
+  try {
+    response = source instanceof Response ? source : await fetch(source);
+  } catch (cause) {
+    throw notLoaded(source.url ?? source, cause.message, cause);
+  }
+  if (!response.ok) throw notLoaded(response.url, response.status);
+  return response;
+}
+
+const notLoaded = (url, why, cause) => new TillgateError({ code: "unavailable", message: `the module cannot be loaded from ${url}: ${why}`, cause });
+
+function notCompiled(cause) {
+  if (cause instanceof TillgateError) return cause;
+  return new TillgateError({ code: "wrong_module", message: `the module cannot be compiled: ${cause.message}`, cause });
 }

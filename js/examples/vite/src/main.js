@@ -1,4 +1,4 @@
-// Decides about a basket in an app that Vite bundles. The module becomes one of the app's assets.
+// Decides about a basket in an app that Vite bundles.
 
 import { Catalog, describe, init } from "tillgate";
 

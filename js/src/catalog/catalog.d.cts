@@ -10,7 +10,7 @@ import type {
   ItemDecision,
   ProjectRequest,
   RestrictionResult,
-} from "../shared/decision.js";
+} from "../shared/decision.cjs";
 
 interface ConditionBase {
   id: string;

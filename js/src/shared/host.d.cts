@@ -8,8 +8,8 @@ import type {
   ItemDecision,
   ProjectRequest,
   RestrictionResult,
-} from "./decision.js";
-import type { TokenSource } from "./token.js";
+} from "./decision.cjs";
+import type { TokenSource } from "./token.cjs";
 
 export interface HostOptions {
   /** The address of the host, such as `https://till.example`. */

@@ -1,0 +1,66 @@
+// A catalog that keeps itself up to date.
+
+import type {
+  BasketDecision,
+  BasketRequest,
+  ConditionRequest,
+  ConditionResult,
+  ItemDecision,
+  ProjectRequest,
+  RestrictionResult,
+} from "../shared/decision.cjs";
+import type { TillgateError } from "../shared/error.cjs";
+import type { Host, HostOptions } from "../shared/host.cjs";
+import type { Listener, ListenerOptions } from "../shared/listener.cjs";
+import type { Catalog, CatalogDocument } from "./catalog.cjs";
+
+export type { HostDecision, HostOptions } from "../shared/host.cjs";
+export { Host } from "../shared/host.cjs";
+export type { Listener, ListenerOptions } from "../shared/listener.cjs";
+export type { TokenSource } from "../shared/token.cjs";
+export { clientCredentials } from "../shared/token.cjs";
+
+/** STARTING until the first catalog, READY while it is up to date, STALE while changes are not received. */
+export type CatalogState = "STARTING" | "READY" | "STALE" | "CLOSED";
+
+export interface CatalogClientEvents {
+  state: Event & { readonly state: CatalogState };
+  change: Event & { readonly document: Required<CatalogDocument> };
+  error: Event & { readonly error: TillgateError | Error };
+}
+
+/** A catalog that keeps itself up to date. Decides locally; while there is no catalog, the host decides. */
+export class CatalogClient extends EventTarget {
+  constructor(
+    options: HostOptions & {
+      /** How long a stale catalog is used before the host decides instead; 15 minutes by default. */
+      maxStaleMs?: number;
+    },
+  );
+  readonly state: CatalogState;
+  readonly catalog: Catalog | undefined;
+  readonly document: Required<CatalogDocument> | undefined;
+  readonly host: Host;
+  /** Resolves when there is a catalog; rejects when this caller may not read it or the client is closed first. */
+  ready(): Promise<void>;
+  /** Reconnects at once instead of after the current pause. */
+  retry(): void;
+  /** Stops receiving changes, for example while a page is hidden. The state is STALE until `resume()`. */
+  pause(): void;
+  /** Receives changes again. */
+  resume(): void;
+  evaluateCondition(conditionId: string, request: ConditionRequest): Promise<ItemDecision<ConditionResult>>;
+  evaluateProjectRestrictions(request: ProjectRequest): Promise<ItemDecision<RestrictionResult>>;
+  evaluateBasket(request: BasketRequest): Promise<BasketDecision>;
+  close(): void;
+  addEventListener<Type extends keyof CatalogClientEvents>(
+    type: Type,
+    listener: ((event: CatalogClientEvents[Type]) => void) | null,
+    options?: ListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: Listener,
+    options?: ListenerOptions,
+  ): void;
+}

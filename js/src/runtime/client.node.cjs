@@ -1,0 +1,3 @@
+// `tillgate/client` for CommonJS in Node.
+
+module.exports = require("./client.node.js");

@@ -1,0 +1,3 @@
+// `tillgate/module` for CommonJS in Node.
+
+module.exports = require("./module.js");

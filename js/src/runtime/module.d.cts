@@ -1,0 +1,10 @@
+// `tillgate/module`: the module itself.
+
+/** The bytes of the module: those that a host of the same release decides with. */
+export function bytes(): Promise<Uint8Array>;
+
+/** The version of the package and of its module. */
+export const version: string;
+
+/** The SHA-256 of the module. */
+export const sha256: string;

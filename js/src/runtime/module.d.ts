@@ -1,0 +1,3 @@
+// `tillgate/module` for ES modules: the same declarations as for CommonJS, which both can import.
+
+export * from "./module.cjs";

@@ -1,0 +1,12 @@
+/** `tillgate/module`: the module itself, for what does not load it from this package. */
+
+import compressed from "../../engine/module.js";
+import { fromBase64 } from "../shared/base64.js";
+
+export { sha256, version } from "../../engine/engine.js";
+
+/** The bytes of the module: those that a host decides with. */
+export async function bytes() {
+  const stream = new Blob([fromBase64(compressed)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,3 @@
+// `tillgate` for CommonJS in Node.
+
+module.exports = require("./node.js");

@@ -1,0 +1,3 @@
+// `tillgate/rates` for CommonJS in Node.
+
+module.exports = require("./rates.node.js");

@@ -1,0 +1,3 @@
+// `tillgate/webhook` for CommonJS in Node.
+
+module.exports = require("./webhook.node.js");

@@ -1,5 +1,0 @@
-/** `tillgate/webhook` for workers that compile their modules at deployment. */
-
-import "./workerd.js";
-
-export * from "../webhook/verifier.js";
