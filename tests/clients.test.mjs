@@ -1,17 +1,22 @@
-// Third-party OAuth libraries get tokens from the real program and verify them.
+// Libraries of others use the real program: of OAuth, which get tokens and verify them, and one that follows server-sent
+// events.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
+import { EventSource } from "eventsource";
 import * as jose from "jose";
 import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 
-import { endsWithThis, lines } from "./support/wait.mjs";
+import { clientWith, emptyHost } from "./support/program.mjs";
+import { proxy } from "./support/proxy.mjs";
+import { endsWithThis, lines, until, within } from "./support/wait.mjs";
 
 const root = new URL("../", import.meta.url).pathname;
 const program = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/tillgate");
@@ -99,4 +104,58 @@ test("jose refuses a token for another audience and one that was changed", async
   const changed = [header, Buffer.from(`${Buffer.from(claims, "base64url")} `).toString("base64url"), signature];
   await assert.rejects(jose.jwtVerify(changed.join("."), keys), { code: "ERR_JWS_SIGNATURE_VERIFICATION_FAILED" });
   assert.equal(await statusFor(changed.join(".")), 401);
+});
+
+const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1";
+
+/** What a message says of the rate to EUR: the shop and the value. */
+function told({ data }) {
+  const { businessUnitId, createdRates = [], updatedRates = [] } = JSON.parse(data).data;
+  const of = [...createdRates, ...updatedRates].find(({ targetCurrencyCode }) => targetCurrencyCode === "EUR");
+  return [businessUnitId, of.rateValue];
+}
+
+test("eventsource sees the messages of a shop and nothing else, and after a cut goes on with Last-Event-ID", async () => {
+  const host = await emptyHost();
+  const network = await proxy(host.url);
+  let source;
+  try {
+    const office = await clientWith(host, ["exr.editor", "exr.subscriber"]);
+    const put = async (path, body) => {
+      const answer = await office.api("PUT", `/api/v1/business-units/${path}`, body);
+      assert.equal(answer.ok, true, await answer.text());
+    };
+    const set = (unit, rateValue) => put(`${unit}/exchange-rates/SALES/SEK/EUR`, { rateValue });
+    await put("company", { type: "COMPANY" });
+    for (const id of ["here", "elsewhere"]) await put(id, { type: "STORE", parentId: "company" });
+
+    const [events, cursors, token] = [[], [], await office.token()];
+    const authorized = (url, { headers, ...init }) => {
+      cursors.push(headers["Last-Event-ID"]);
+      return fetch(url, { ...init, headers: { ...headers, Authorization: `Bearer ${token}` } });
+    };
+    source = new EventSource(`${network.url}${TOPIC}?businessUnitId=here`, { fetch: authorized });
+    for (const type of ["message", "reset"]) source.addEventListener(type, (event) => events.push(event));
+    const seen = (count) => until(() => events.length >= count, `${count} messages arrive`);
+    await within(once(source, "open"), "the stream opens");
+    await set("here", 11.05);
+    await seen(1);
+    await set("elsewhere", 9);
+    await set("here", 11.06);
+    await seen(2);
+
+    network.cut();
+    await within(once(source, "error"), "eventsource notices that its connection is gone");
+    await set("here", 11.07);
+    network.restore();
+    await seen(3);
+    assert.deepEqual(events.map(told), [["here", 11.05], ["here", 11.06], ["here", 11.07]]);
+    for (const { type, lastEventId } of events) assert.ok(type === "message" && lastEventId !== "");
+    assert.equal(cursors[0], undefined);
+    assert.equal(cursors.at(-1), events[1].lastEventId);
+  } finally {
+    source?.close();
+    network.end();
+    await host.end();
+  }
 });

@@ -19,6 +19,7 @@ mod support {
     pub mod receiver;
     pub mod redis;
     pub mod script;
+    pub mod stores;
     pub mod switched;
     pub mod wait;
     pub mod wire;

@@ -11,7 +11,7 @@ use tillgate::identity::TenantId;
 use tillgate::rates::topic::TOPIC;
 use tillgate::store::{MemoryStore, Position};
 
-use crate::support::host::{Host, read};
+use crate::support::host::{Host, HostStore, read};
 
 pub const ROLES: &[&str] = &["exr.editor", "exr.subscriber"];
 
@@ -21,7 +21,7 @@ pub const NOON: Timestamp = Timestamp(1_795_176_000_000_000);
 /// A host whose clock stands still, and a price manager.
 pub struct Shop {
     pub host: Host,
-    pub store: Arc<MemoryStore>,
+    pub store: HostStore,
     pub clock: Arc<StoppedClock>,
     pub token: String,
     pub tenant: &'static str,
@@ -37,6 +37,16 @@ impl Shop {
     pub async fn configured(configure: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(StoppedClock::at(NOON));
         let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::on(store, clock, configure).await
+    }
+
+    /// The same on a store.
+    pub async fn on(
+        store: impl Into<HostStore>,
+        clock: Arc<StoppedClock>,
+        configure: impl FnOnce(&mut Config),
+    ) -> Self {
+        let store = store.into();
         // Passes are made when a test says so: no change waits for those before it.
         let configure = |config: &mut Config| {
             config.quotas.rate_passes = usize::MAX;
@@ -63,16 +73,21 @@ impl Shop {
     /// The same units, and other settings than the defaults.
     pub async fn configured_with_units(configure: impl FnOnce(&mut Config)) -> Self {
         let shop = Self::configured(configure).await;
-        shop.unit("C", json!({ "type": "COMPANY" })).await;
-        shop.unit("SE", json!({ "type": "GROUP", "parentId": "C" }))
+        shop.add_units().await;
+        shop
+    }
+
+    /// Adds these units.
+    pub async fn add_units(&self) {
+        self.unit("C", json!({ "type": "COMPANY" })).await;
+        self.unit("SE", json!({ "type": "GROUP", "parentId": "C" }))
             .await;
         for id in ["SE-1", "SE-2"] {
-            shop.unit(id, json!({ "type": "STORE", "parentId": "SE" }))
+            self.unit(id, json!({ "type": "STORE", "parentId": "SE" }))
                 .await;
         }
-        shop.unit("C-1", json!({ "type": "STORE", "parentId": "C" }))
+        self.unit("C-1", json!({ "type": "STORE", "parentId": "C" }))
             .await;
-        shop
     }
 
     pub async fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {

@@ -10,6 +10,7 @@ use tillgate::store::Position;
 use super::fixture::Shop;
 use crate::support::ecb;
 use crate::support::host::read;
+use crate::support::stores::{Opened, embedded, redis, run};
 
 const SEK: &str = "business-units/C/exchange-rates/SALES/SEK/EUR";
 const BULK: &str = "business-units/C/exchange-rates";
@@ -21,6 +22,14 @@ fn twenty(config: &mut Config) {
 /// Units whose company has 1 EUR = 11.05 SEK, and a tolerance of 20 %.
 async fn guarded() -> Shop {
     let shop = Shop::configured_with_units(twenty).await;
+    shop.set("C", "SEK", "EUR", "11.05").await;
+    shop
+}
+
+/// The same on a store.
+async fn guarded_on(on: &Opened) -> Shop {
+    let shop = Shop::on(on.store.clone(), on.clock.clone(), twenty).await;
+    shop.add_units().await;
     shop.set("C", "SEK", "EUR", "11.05").await;
     shop
 }
@@ -53,7 +62,20 @@ fn rows(deviations: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn a_slip_is_refused_with_what_it_looks_like_and_set_when_it_is_meant() {
-    let shop = guarded().await;
+    slips(guarded().await).await;
+}
+
+#[test]
+fn a_slip_is_refused_and_set_when_it_is_meant_on_the_embedded_store() {
+    run(embedded, |on| async move { slips(guarded_on(&on).await).await });
+}
+
+#[test]
+fn a_slip_is_refused_and_set_when_it_is_meant_on_redis() {
+    run(redis, |on| async move { slips(guarded_on(&on).await).await });
+}
+
+async fn slips(shop: Shop) {
     let mut at = Position::default();
     shop.messages(&mut at).await;
     let before = shop.text(BULK).await;

@@ -19,6 +19,7 @@
 mod support {
     pub mod failing_disk;
     pub mod redis;
+    pub mod stores;
     pub mod wait;
 }
 

@@ -11,6 +11,7 @@ use super::kept_secrets::stored;
 use super::shop::{DELIVERIES, KEY, Shop, WEBHOOKS, minutes, settings};
 use super::standard_webhooks::{accepts, assert_signed, basic, key_of, put, sent, signed};
 use crate::support::receiver::{Answer, Receiver};
+use crate::support::stores::{embedded, redis, run};
 
 /// Rotates the key of a webhook; answers what was answered.
 async fn rotate(shop: &Shop, id: &str, query: &str) -> Value {
@@ -68,6 +69,48 @@ async fn both_keys_sign_until_the_overlap_ends_and_then_the_new_one_only() {
     let renamed = json!({ "name": "Till", "authentication": basic() });
     put(&shop, &id, &settings(&receiver.url, renamed)).await;
     assert_eq!(stored(&shop, &id).await["previousKey"], Value::Null);
+}
+
+#[tokio::test]
+async fn what_was_accepted_before_a_rotation_is_delivered_under_both_keys() {
+    rotated_between(Shop::open().await).await;
+}
+
+#[test]
+fn what_was_accepted_before_a_rotation_is_delivered_under_both_keys_on_the_embedded_store() {
+    run(embedded, |on| async move {
+        rotated_between(Shop::open_at(&on).await).await;
+    });
+}
+
+#[test]
+fn what_was_accepted_before_a_rotation_is_delivered_under_both_keys_on_redis() {
+    run(redis, |on| async move {
+        rotated_between(Shop::open_at(&on).await).await;
+    });
+}
+
+/// An event is accepted, its webhook's key is replaced, and only then it is delivered.
+async fn rotated_between(shop: Shop) {
+    let receiver = Receiver::start().await;
+    let off = json!({ "authentication": basic(), "sharedKey": KEY, "enabled": false });
+    let id = shop.webhook(&receiver.url, off).await;
+    let before = shop.publish(json!(1)).await;
+    let answer = rotate(&shop, &id, "?overlap=1h").await;
+    let new = key_of(&answer);
+    let on = settings(&receiver.url, json!({ "authentication": basic() }));
+    put(&shop, &id, &on).await;
+    shop.run().await;
+    let delivered = receiver.wait_for(1).await.remove(0);
+    assert_eq!(delivered.id(), before);
+    let after = sent(&shop, &receiver).await;
+    for received in [delivered, after] {
+        assert_signed(&received, &[new, KEY], KEY);
+        for keys in [&[KEY][..], &[new], &[new, KEY]] {
+            assert!(accepts(&shop, keys, &received), "{keys:?}");
+        }
+    }
+    shop.run().await;
 }
 
 #[tokio::test]

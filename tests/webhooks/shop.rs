@@ -10,6 +10,7 @@ use tillgate::config::Config;
 use tillgate::store::MemoryStore;
 
 use crate::support::host::{Host, HostStore};
+use crate::support::stores::Opened;
 
 pub(crate) const WEBHOOKS: &str = "/api/v1/webhooks";
 pub(crate) const DELIVERIES: &str = "/api/v1/deliveries";
@@ -43,6 +44,11 @@ impl Shop {
         let clock = Arc::new(StoppedClock::at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self::open_on(store, clock, configure).await
+    }
+
+    /// On a fresh store.
+    pub(crate) async fn open_at(on: &Opened) -> Self {
+        Self::open_on(on.store.clone(), on.clock.clone(), local).await
     }
 
     pub(crate) async fn open_on(

@@ -10,5 +10,5 @@ pub(super) fn is_media_type(text: &str) -> bool {
 /// Whether data of a media type is JSON.
 pub(super) fn is_json(media_type: &str) -> bool {
     let parsed: Option<Mime> = media_type.parse().ok();
-    parsed.is_some_and(|it| it.subtype() == mime::JSON || it.suffix() == Some(mime::JSON))
+    parsed.is_some_and(|it| it.suffix().unwrap_or_else(|| it.subtype()) == mime::JSON)
 }
