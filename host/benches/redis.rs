@@ -1,5 +1,6 @@
 //! The cost of the store on Redis: commits a second compared with plain `SET`s of the same bytes, by the same client over
-//! one connection; and decisions over HTTP compared with those on the embedded store.
+//! one connection; decisions over HTTP compared with those on the embedded store; and how soon memory is fresh again once
+//! the server is back.
 //!
 //! A commit is a typical one: an entry, a message and a job of some 300 bytes each. Server and disk are real.
 #![allow(
@@ -9,6 +10,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a bench fails by panicking and measures time, and nothing outside can reach it"
 )]
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use reqwest::Method;
+use serde_json::json;
 use tillgate::clock::{Clock, SystemClock};
 use tillgate::store::{
     Commit, CommitId, EmbeddedStore, Op, Partition, RedisStore, RedisUrl, Store,
@@ -35,10 +39,19 @@ mod samples;
 #[path = "../../tests/support/wait.rs"]
 mod wait;
 
+use self::host::Host;
 use self::redis_servers::Server;
+use self::wait::wait_for;
 
 /// The number of concurrent committers.
 const COMMITTERS: u64 = 64;
+
+/// How often the server goes away in each way, and for how long.
+const ROUNDS: usize = 5;
+const AWAY: Duration = Duration::from_secs(5);
+
+/// Where decisions are asked for.
+const EVALUATE: &str = "/api/v1/conditions/alcohol/evaluate";
 
 /// The body of a message and of a job.
 static BODY: [u8; 300] = [b'x'; 300];
@@ -141,6 +154,17 @@ fn commits(criterion: &mut Criterion) {
     }
 }
 
+/// A host with a condition, and a token for it.
+async fn serve(store: Arc<dyn Store>) -> (Host, String) {
+    let host = Host::start_on(store, Arc::new(SystemClock)).await;
+    let token = host.token("shop", &["ecs.editor", "ecs.evaluator"]).await;
+    let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    let path = "/api/v1/entity-conditions/alcohol";
+    let put = host.send(Method::PUT, path, &token, &condition).await;
+    assert_eq!(put.0, 201);
+    (host, token)
+}
+
 fn decisions(criterion: &mut Criterion) {
     let serving = Runtime::new().unwrap();
     let asking = tokio::runtime::Builder::new_current_thread()
@@ -167,22 +191,9 @@ fn decisions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("evaluate over HTTP");
     group.throughput(Throughput::Elements(1));
     for (name, store) in stores {
-        let (host, token) = serving.block_on(async {
-            let host = host::Host::start_on(store, clock.clone()).await;
-            let token = host.token("shop", &["ecs.editor", "ecs.evaluator"]).await;
-            let condition = serde_json::json!({
-                "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 },
-            });
-            let path = "/api/v1/entity-conditions/alcohol";
-            let put = host
-                .send(reqwest::Method::PUT, path, &token, &condition)
-                .await;
-            assert_eq!(put.0, 201);
-            (host, token)
-        });
+        let (host, token) = serving.block_on(serve(store));
         let address = host.url.trim_start_matches("http://").to_owned();
-        let path = "/api/v1/conditions/alcohol/evaluate";
-        let bytes = load::request(&address, path, &token, samples::AGE_REQUEST);
+        let bytes = load::request(&address, EVALUATE, &token, samples::AGE_REQUEST);
         let mut connections = asking.block_on(load::connect(&address, &bytes));
         group.bench_function(name, |bencher| {
             bencher
@@ -192,9 +203,68 @@ fn decisions(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Whether a decision is made from memory that may be older than a second.
+async fn is_stale(host: &Host, token: &str) -> bool {
+    let request = host.request(Method::POST, EVALUATE, token);
+    let request = request.header("content-type", "application/json");
+    let answer = request.body(samples::AGE_REQUEST).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    answer.headers().contains_key("tillgate-stale")
+}
+
+/// How long decisions are stale after the server is back, while nothing is written. For `tests/bench`: the median and the
+/// longest in milliseconds, where the server was killed and where it was paused.
+fn freshness(_: &mut Criterion) {
+    let serving = Runtime::new().unwrap();
+    let mut server = Server::durable();
+    let (host, token) = serving.block_on(async {
+        let url = RedisUrl::parse(&server.url()).unwrap().unwrap();
+        serve(Arc::new(
+            RedisStore::connect(&url, Arc::new(SystemClock)).unwrap(),
+        ))
+        .await
+    });
+    let stale = || serving.block_on(is_stale(&host, &token));
+    let mut measure = |is_killed: bool| {
+        let round = |_| {
+            if is_killed {
+                server.kill();
+            } else {
+                server.signal("STOP");
+            }
+            std::thread::sleep(AWAY);
+            assert!(stale());
+            // It answers when this returns, or at once.
+            if is_killed {
+                server.restart();
+            } else {
+                server.signal("CONT");
+            }
+            let begin = Instant::now();
+            wait_for("decisions are fresh", || !stale());
+            begin.elapsed().as_secs_f64() * 1_000.0
+        };
+        let mut times: Vec<f64> = (0..ROUNDS).map(round).collect();
+        times.sort_by(f64::total_cmp);
+        [times[ROUNDS / 2], times[ROUNDS - 1]]
+    };
+    let (killed, paused) = (measure(true), measure(false));
+    println!("fresh again after a kill {killed:.0?} ms, after a pause {paused:.0?} ms");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../target/criterion/redis.json"
+    );
+    std::fs::create_dir_all(std::path::Path::new(file).parent().unwrap()).unwrap();
+    std::fs::write(
+        file,
+        json!({ "killed": killed, "paused": paused }).to_string(),
+    )
+    .unwrap();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5));
-    targets = commits, decisions
+    targets = commits, decisions, freshness
 }
 criterion_main!(benches);

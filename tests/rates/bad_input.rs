@@ -8,7 +8,7 @@ use tillgate::store::portable::Portable;
 
 use super::fixture::Shop;
 use crate::support::ecb;
-use crate::support::host::read;
+use crate::support::host::{HostStore, read};
 
 const JSON: &str = "application/json";
 const XML: &str = "application/xml";
@@ -438,7 +438,10 @@ fn faults(answer: &Value) -> Vec<String> {
 /// What is stored of the tenant: its newest revision, and how far its logs and queues are.
 async fn stored(shop: &Shop) -> tillgate::store::portable::Metadata {
     let partition = TenantId::new(shop.tenant).unwrap().partition();
-    shop.store.metadata(&partition).await.unwrap()
+    let HostStore::Memory(store) = &shop.store else {
+        panic!("it is on a store in memory");
+    };
+    store.metadata(&partition).await.unwrap()
 }
 
 #[tokio::test]

@@ -67,12 +67,18 @@ async fn a_slip_is_refused_with_what_it_looks_like_and_set_when_it_is_meant() {
 
 #[test]
 fn a_slip_is_refused_and_set_when_it_is_meant_on_the_embedded_store() {
-    run(embedded, |on| async move { slips(guarded_on(&on).await).await });
+    run(
+        embedded,
+        |on| async move { slips(guarded_on(&on).await).await },
+    );
 }
 
 #[test]
 fn a_slip_is_refused_and_set_when_it_is_meant_on_redis() {
-    run(redis, |on| async move { slips(guarded_on(&on).await).await });
+    run(
+        redis,
+        |on| async move { slips(guarded_on(&on).await).await },
+    );
 }
 
 async fn slips(shop: Shop) {

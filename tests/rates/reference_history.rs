@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use tillgate::identity::TenantId;
-use tillgate::store::Store;
 
 use super::charts::{ALL, SALES, chart, chart_at, days, import, week};
 use super::fixture::{ROLES, Shop};

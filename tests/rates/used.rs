@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tillgate::identity::TenantId;
-use tillgate::store::{Position, Store};
+use tillgate::store::Position;
 
 use super::fixture::Shop;
 
