@@ -12,6 +12,7 @@ import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { growthText, readDecimal } from "../www/rates/decimal.js";
+import { doneText } from "../www/rates/wording.js";
 
 const SEK = "SALES/SEK/EUR";
 
@@ -55,6 +56,17 @@ describe("decimals", () => {
     assert.equal(growthText("0.1", "0.10"), "unchanged");
     assert.equal(growthText("123456789.123456", "123456789.123457"), "less than 0.01 %");
   });
+});
+
+test("what a change has come to is said about shops", () => {
+  assert.equal(doneText(12, 0), "Done: 12 shops keep their rates: nothing changed for them.");
+  assert.equal(doneText(1, 0), "Done: 1 shop keeps its rates: nothing changed for it.");
+  assert.equal(doneText(0, 0), "Done: there are no shops that it concerns.");
+  assert.equal(doneText(40, 40), "Done: sent to all 40 shops.");
+  assert.equal(doneText(1, 1), "Done: sent to the shop.");
+  assert.equal(doneText(1040, 1028), "Done: sent to 1,028 of 1,040 shops. The other 12 keep their rates: nothing changed for them.");
+  assert.equal(doneText(3, 1, ["SE-2"]), "Done: sent to 1 of 3 shops. The other 1 keeps its rates: nothing changed for it. It failed for 1 shop: SE-2.");
+  assert.equal(doneText(5, 0, ["a", "b", "c", "d", "e"]), "Done: it failed for 5 shops: a, b, c and others.");
 });
 
 describe("the tree of business units", () => {
@@ -165,6 +177,7 @@ describe("the rates of a unit", () => {
     });
     await page.getByRole("switch", { name: "With markup" }).uncheck();
     await page.getByText(`At 1 EUR = ${rate.rateValue} NOK. Set at`).waitFor();
+    await page.getByText(/Computed by version [0-9a-f]{8} of the rate math\.$/).waitFor();
     await page.getByRole("button", { name: "Swap the currencies" }).click();
     await page.getByText(/^1000\.50 NOK = /).waitFor();
     await page.getByLabel("Amount").fill("ten");
@@ -204,7 +217,7 @@ describe("changing rates", () => {
     await arrived.getByText(/^from Sweden, \d/).waitFor();
     await other.getByText(/rates? changed at \d\d:\d\d:\d\d/).waitFor();
     await until(() => atTheTill() === value, "the till has the rate");
-    await one.getByText(new RegExp(`Done: ${affected} messages sent to ${total} shops`)).first().waitFor();
+    await one.getByText(`Done: sent to ${affected} of ${total} shops. The other `).first().waitFor();
     await row(one, `1 EUR = ${value} SEK`).getByText("Set here", { exact: true }).waitFor();
 
     await one.getByRole("link", { name: "History of Sales, 1 EUR in SEK" }).click();
@@ -518,7 +531,7 @@ describe("business units", () => {
     await press(page, "Save");
     await page.getByText("1.5 %, set here").waitFor();
     await page.getByText("Sales, 1 EUR in SEK and back: 0.5 %").waitFor();
-    await page.locator(".progress-list").getByText(/^Done: \d+ messages sent/).waitFor();
+    await page.locator(".progress-list").getByText(/^Done: sent to /).waitFor();
     const { id, ...body } = before;
     await on.host.api("PUT", unit("FI"), body);
   }));
@@ -545,7 +558,7 @@ describe("messages", () => {
     await page.getByRole("button", { name: "Send initial state" }).click();
     await dialog(page).getByText(/^\d+ messages, one with all rates of each shop/).waitFor();
     await press(page, "Send");
-    await page.locator(".progress-list").getByText(/^Done: \d+ messages sent/).waitFor();
+    await page.locator(".progress-list").getByText(/^Done: sent to all \d+ shops\.$/).waitFor();
     const message = page.locator(".messages > li").first();
     await message.locator("summary").first().click();
     await message.getByRole("heading", { name: "Updated" }).waitFor();
