@@ -391,6 +391,19 @@ describe("changing rates", () => {
     await unset("FI-006", SEK);
   }));
 
+  test("the form says at once that another user has changed the rate", () => visit(on, "#/rates/FI-006", async (page) => {
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await dialog(page).getByLabel("is worth").fill("11.7");
+    await dialog(page).getByLabel("in", { exact: true }).fill("SEK");
+    await set("FI-006", SEK, 11.6);
+    await dialog(page).getByText("Another user has just saved this. What you entered is still here.").waitFor();
+    await press(page, "See the difference");
+    await dialog(page).getByText("Sales: 1 EUR = 11.6 SEK.").waitFor();
+    await press(page, "Keep theirs");
+    await row(page, "1 EUR = 11.6 SEK").waitFor();
+    await unset("FI-006", SEK);
+  }));
+
   test("what was typed is not discarded without asking", () => visit(on, "#/rates/FI-007", async (page) => {
     await page.getByRole("button", { name: "Paste rates" }).click();
     await page.keyboard.press("Escape");

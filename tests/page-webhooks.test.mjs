@@ -226,6 +226,7 @@ describe("webhooks", () => {
       await dialog(page).getByLabel("Name", { exact: true }).fill("Mine");
       const { id, hasSharedKey, createdAt, lastModified, ...body } = made;
       assert.equal((await on.host.api("PUT", `${WEBHOOKS}/${id}`, { ...body, name: "Theirs" })).status, 200);
+      await dialog(page).getByText("Another user has just saved this. What you entered is still here.").waitFor();
       await save(page);
       await dialog(page).getByText("Another user changed this while you were editing").waitFor();
       const has = (side, changes) =>
