@@ -103,6 +103,15 @@ describe("the tree of business units", () => {
     await item(page, /^Sweden/).and(page.locator("[aria-expanded=false]")).waitFor();
   }));
 
+  test("on a narrow screen the list leads back to the unit that it was opened from", () => visit(on, "#/rates/SE-002", async (page) => {
+    await page.setViewportSize({ width: 768, height: 1024 });
+    await page.getByRole("button", { name: "All units" }).click();
+    await page.locator(".unit-title").waitFor({ state: "hidden" });
+    await page.getByRole("treeitem", { selected: true }).click();
+    await page.locator(".unit-title").waitFor();
+    await page.getByRole("tree").waitFor({ state: "hidden" });
+  }));
+
   test("a unit that does not exist is named", () => visit(on, "#/rates/SE-999", async (page) => {
     await page.getByText("There is no such business unit").waitFor();
     await page.getByText("Nothing has the id “SE-999”.").waitFor();
@@ -235,6 +244,19 @@ describe("changing rates", () => {
       await page.close();
     }
   });
+
+  test("what goes back to an earlier value is in sight at every width", () => visit(on, "#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
+    const back = page.getByRole("button", { name: /^Go back to this/ }).first();
+    await back.waitFor();
+    for (const size of [360, 768, 1024, 1440]) {
+      await page.setViewportSize({ width: size, height: 900 });
+      await eventually(async () => {
+        const [button, table] = [await back.boundingBox(), await page.locator(".history-table").boundingBox()];
+        assert.ok(button.x >= table.x && button.x + button.width <= table.x + table.width, `at ${size} px`);
+        assert.equal(await page.locator(".history-table").evaluate((element) => element.scrollLeft), 0);
+      });
+    }
+  }));
 
   test("an earlier value of a shop’s own rate is set again from the history", () => visit(on, "#/rates/FI-002/history/SALES/SEK/EUR", async (page) => {
     await set("FI-002", SEK, 11.5);

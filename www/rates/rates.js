@@ -211,8 +211,12 @@ class RatesView {
 
   #go(to) {
     const href = hrefOf(to);
-    if (location.hash === href) this.#reading.now();
-    else location.hash = href;
+    if (location.hash !== href) {
+      location.hash = href;
+      return;
+    }
+    this.#showTree(to.id === undefined);
+    this.#reading.now();
   }
 
   /** The unit that a new one is proposed below. */
