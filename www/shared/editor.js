@@ -1,7 +1,7 @@
 /**
  * The dialog for editing. Saving replaces only the version that the form was opened with. If another user saves in the
- * meantime, the form says so at once; both versions are then shown and the user chooses. What a change does is shown before it is saved. What was typed is
- * discarded only after asking, or is kept as a draft.
+ * meantime, the form says so at once; both versions are then shown and the user chooses. What a change does is shown before
+ * it is saved. What was typed is discarded only after asking, or is kept as a draft.
  */
 
 import { conflict } from "./conflict.js";
