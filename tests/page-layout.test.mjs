@@ -13,11 +13,16 @@ import { eventually } from "./support/wait.mjs";
 
 const LONG = "5f0f1a2b-0000-4000-8000-000000000005";
 const ARABIC = "5f0f1a2b-0000-4000-8000-000000000006";
+/** Wide letters, so that one line has no room for them. */
+const WIDE = "w".repeat(64);
+const SHOP = "W".repeat(100);
 
 const on = onDemo(async (host) => {
   const put = async (path, body) => assert.equal((await host.api("PUT", path, body)).status, 201, path);
   const name = "x".repeat(200);
   await put(`/api/v1/entity-conditions/${"i".repeat(64)}`, { rule: "LICENSE_REQUIREMENT", condition_value: {} });
+  await put(`/api/v1/entity-conditions/${WIDE}`, { rule: "LICENSE_REQUIREMENT", condition_value: {} });
+  await put(`/api/v1/business-units/${SHOP}`, { type: "STORE", parentId: "nordic-retail" });
   await put(`/api/v1/projects/${LONG}`, { name, restrictions: [{ type: "WHITELIST", propertyName: name, allowedValues: [name, true] }, { type: "BLACKLISTEDITEMS", itemIds: [name] }] });
   await put(`/api/v1/projects/${ARABIC}`, { name: "مدرسة جديدة", restrictions: [{ type: "WHITELIST", propertyName: "الصنف", allowedValues: ["خشب", "زجاج"] }] });
 });
@@ -108,6 +113,70 @@ test("long ids, names and properties do not push the page wide", () => visit(on,
     assert.ok(inside <= 0, `the dialog is ${inside} px too wide`);
   });
 }));
+
+/** The long words that reach beyond the page, or beyond what cuts them off. */
+const cutWords = (page) =>
+  page.evaluate(() => {
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode;
+      if (!/\S{60}/.test(data) || parentElement.closest("option, textarea, .visually-hidden, details:not([open])")) continue;
+      const range = document.createRange();
+      range.selectNodeContents(texts.currentNode);
+      const right = Math.max(0, ...[...range.getClientRects()].map((box) => box.right));
+      let end = document.documentElement.clientWidth;
+      for (let around = parentElement; around; around = around.parentElement) {
+        if (getComputedStyle(around).overflowX !== "visible") end = Math.min(end, around.getBoundingClientRect().right);
+      }
+      if (right > end + 1) found.push(`${parentElement.className || parentElement.tagName}: ${right} of ${end}`);
+    }
+    return found;
+  });
+
+describe("long ids are whole at every width", () => {
+  const WIDTHS = [360, 768, 1440];
+
+  async function fits(page, name) {
+    for (const size of WIDTHS) {
+      await page.setViewportSize({ width: size, height: 900 });
+      await eventually(async () => assert.ok((await width(page)) <= size, `${name} at ${size} is ${await width(page)} px wide`));
+      await eventually(async () => assert.deepEqual(await cutWords(page), [], `${name} at ${size}`));
+    }
+  }
+
+  test("of a condition, and they leave room for the sentence beside them", () => visit(on, `#/preview/condition/${WIDE}`, async (page) => {
+    await agrees(page);
+    assert.equal(await page.locator(".result-name").innerText(), WIDE);
+    await fits(page, "the preview");
+    for (const size of WIDTHS) {
+      await page.setViewportSize({ width: size, height: 900 });
+      await eventually(async () => assert.ok((await page.locator(".result-why").boundingBox()).width >= 150, `the sentence at ${size}`));
+    }
+    await page.screenshot({ path: `${OUTPUT}long-preview.png` });
+    await go(page, "#/conditions");
+    await page.getByRole("heading", { name: WIDE }).waitFor();
+    await fits(page, "the list");
+    await page.getByRole("button", { name: `Edit ${WIDE}` }).click();
+    await dialog(page).waitFor();
+    await fits(page, "the form");
+  }));
+
+  test("of a shop, on every tab and where there is none", () => visit(on, `#/rates/${SHOP}`, async (page) => {
+    const title = (id) => page.locator(".unit-title").getByText(id, { exact: true }).waitFor();
+    for (const [tab, ready] of [["", page.getByText("Set a rate").first()], ["/history", page.getByRole("slider")], ["/convert", page.getByText(/^At 1 EUR/)], ["/messages", page.getByText("No messages yet")], ["/details", page.getByText("General markup")]]) {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.evaluate((hash) => (location.hash = hash), `#/rates/${SHOP}${tab}`);
+      await title(SHOP);
+      await ready.waitFor();
+      await fits(page, `the tab ${tab}`);
+    }
+    await page.evaluate((hash) => (location.hash = hash), `#/rates/${SHOP.toLowerCase()}`);
+    await page.getByText("There is no such business unit").waitFor();
+    await fits(page, "an unknown shop");
+    expected(page, 404);
+  }));
+});
 
 test("Arabic runs from right to left, in lists, forms and decisions", () => visit(on, "#/projects", async (page) => {
   const runs = (locator, direction, why) => eventually(async () => assert.equal(await locator.evaluate((element) => getComputedStyle(element).direction), direction, why));

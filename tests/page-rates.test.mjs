@@ -12,6 +12,7 @@ import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { growthText, readDecimal } from "../www/rates/decimal.js";
+import { doneText } from "../www/rates/wording.js";
 
 const SEK = "SALES/SEK/EUR";
 
@@ -57,6 +58,17 @@ describe("decimals", () => {
   });
 });
 
+test("what a change has come to is said about shops", () => {
+  assert.equal(doneText(12, 0), "Done: 12 shops keep their rates: nothing changed for them.");
+  assert.equal(doneText(1, 0), "Done: 1 shop keeps its rates: nothing changed for it.");
+  assert.equal(doneText(0, 0), "Done: there are no shops that it concerns.");
+  assert.equal(doneText(40, 40), "Done: sent to all 40 shops.");
+  assert.equal(doneText(1, 1), "Done: sent to the shop.");
+  assert.equal(doneText(1040, 1028), "Done: sent to 1,028 of 1,040 shops. The other 12 keep their rates: nothing changed for them.");
+  assert.equal(doneText(3, 1, ["SE-2"]), "Done: sent to 1 of 3 shops. The other 1 keeps its rates: nothing changed for it. It failed for 1 shop: SE-2.");
+  assert.equal(doneText(5, 0, ["a", "b", "c", "d", "e"]), "Done: it failed for 5 shops: a, b, c and others.");
+});
+
 describe("the tree of business units", () => {
   test("a unit is found by its name or id, and its address holds it and the tab", () => visit(on, "#/rates", async (page) => {
     await page.getByText("Choose a business unit").waitFor();
@@ -89,6 +101,15 @@ describe("the tree of business units", () => {
     await hasFocus(page, /^Sweden/, "the focus stays in the tree");
     await page.keyboard.press("ArrowLeft");
     await item(page, /^Sweden/).and(page.locator("[aria-expanded=false]")).waitFor();
+  }));
+
+  test("on a narrow screen the list leads back to the unit that it was opened from", () => visit(on, "#/rates/SE-002", async (page) => {
+    await page.setViewportSize({ width: 768, height: 1024 });
+    await page.getByRole("button", { name: "All units" }).click();
+    await page.locator(".unit-title").waitFor({ state: "hidden" });
+    await page.getByRole("treeitem", { selected: true }).click();
+    await page.locator(".unit-title").waitFor();
+    await page.getByRole("tree").waitFor({ state: "hidden" });
   }));
 
   test("a unit that does not exist is named", () => visit(on, "#/rates/SE-999", async (page) => {
@@ -165,6 +186,7 @@ describe("the rates of a unit", () => {
     });
     await page.getByRole("switch", { name: "With markup" }).uncheck();
     await page.getByText(`At 1 EUR = ${rate.rateValue} NOK. Set at`).waitFor();
+    await page.getByText(/Computed by version [0-9a-f]{8} of the rate math\.$/).waitFor();
     await page.getByRole("button", { name: "Swap the currencies" }).click();
     await page.getByText(/^1000\.50 NOK = /).waitFor();
     await page.getByLabel("Amount").fill("ten");
@@ -204,7 +226,7 @@ describe("changing rates", () => {
     await arrived.getByText(/^from Sweden, \d/).waitFor();
     await other.getByText(/rates? changed at \d\d:\d\d:\d\d/).waitFor();
     await until(() => atTheTill() === value, "the till has the rate");
-    await one.getByText(new RegExp(`Done: ${affected} messages sent to ${total} shops`)).first().waitFor();
+    await one.getByText(`Done: sent to ${affected} of ${total} shops. The other `).first().waitFor();
     await row(one, `1 EUR = ${value} SEK`).getByText("Set here", { exact: true }).waitFor();
 
     await one.getByRole("link", { name: "History of Sales, 1 EUR in SEK" }).click();
@@ -222,6 +244,19 @@ describe("changing rates", () => {
       await page.close();
     }
   });
+
+  test("what goes back to an earlier value is in sight at every width", () => visit(on, "#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
+    const back = page.getByRole("button", { name: /^Go back to this/ }).first();
+    await back.waitFor();
+    for (const size of [360, 768, 1024, 1440]) {
+      await page.setViewportSize({ width: size, height: 900 });
+      await eventually(async () => {
+        const [button, table] = [await back.boundingBox(), await page.locator(".history-table").boundingBox()];
+        assert.ok(button.x >= table.x && button.x + button.width <= table.x + table.width, `at ${size} px`);
+        assert.equal(await page.locator(".history-table").evaluate((element) => element.scrollLeft), 0);
+      });
+    }
+  }));
 
   test("an earlier value of a shop’s own rate is set again from the history", () => visit(on, "#/rates/FI-002/history/SALES/SEK/EUR", async (page) => {
     await set("FI-002", SEK, 11.5);
@@ -378,6 +413,19 @@ describe("changing rates", () => {
     await unset("FI-006", SEK);
   }));
 
+  test("the form says at once that another user has changed the rate", () => visit(on, "#/rates/FI-006", async (page) => {
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await dialog(page).getByLabel("is worth").fill("11.7");
+    await dialog(page).getByLabel("in", { exact: true }).fill("SEK");
+    await set("FI-006", SEK, 11.6);
+    await dialog(page).getByText("Another user has just saved this. What you entered is still here.").waitFor();
+    await press(page, "See the difference");
+    await dialog(page).getByText("Sales: 1 EUR = 11.6 SEK.").waitFor();
+    await press(page, "Keep theirs");
+    await row(page, "1 EUR = 11.6 SEK").waitFor();
+    await unset("FI-006", SEK);
+  }));
+
   test("what was typed is not discarded without asking", () => visit(on, "#/rates/FI-007", async (page) => {
     await page.getByRole("button", { name: "Paste rates" }).click();
     await page.keyboard.press("Escape");
@@ -518,7 +566,7 @@ describe("business units", () => {
     await press(page, "Save");
     await page.getByText("1.5 %, set here").waitFor();
     await page.getByText("Sales, 1 EUR in SEK and back: 0.5 %").waitFor();
-    await page.locator(".progress-list").getByText(/^Done: \d+ messages sent/).waitFor();
+    await page.locator(".progress-list").getByText(/^Done: sent to /).waitFor();
     const { id, ...body } = before;
     await on.host.api("PUT", unit("FI"), body);
   }));
@@ -545,7 +593,7 @@ describe("messages", () => {
     await page.getByRole("button", { name: "Send initial state" }).click();
     await dialog(page).getByText(/^\d+ messages, one with all rates of each shop/).waitFor();
     await press(page, "Send");
-    await page.locator(".progress-list").getByText(/^Done: \d+ messages sent/).waitFor();
+    await page.locator(".progress-list").getByText(/^Done: sent to all \d+ shops\.$/).waitFor();
     const message = page.locator(".messages > li").first();
     await message.locator("summary").first().click();
     await message.getByRole("heading", { name: "Updated" }).waitFor();

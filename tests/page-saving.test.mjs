@@ -102,6 +102,30 @@ describe("two people change the same thing", () => {
     expected(page, 412);
   }));
 
+  test("the form says at once that another user has saved or deleted it, and shows the difference", () => visit(on, "#/projects", async (page) => {
+    const watched = "5f0f1a2b-0000-4000-8000-000000000003";
+    const values = dialog(page).getByLabel("Values, one per line");
+    await put(201, project(watched), { ...rule(["timber"]), name: "Watched" });
+    await page.getByRole("button", { name: "Edit Watched" }).click();
+    await values.fill("timber\nsteel");
+    await put(200, project(watched), { ...rule(["timber", "paint"]), name: "Watched" });
+    await dialog(page).getByRole("status").getByText("Another user has just saved this. What you entered is still here.").waitFor();
+    await hasValue(values, "timber\nsteel", "what was typed stays");
+    await page.screenshot({ path: `${OUTPUT}collision-at-once.png` });
+    await dialog(page).getByRole("button", { name: "See the difference" }).click();
+    await dialog(page).locator(".side").filter({ hasText: "What they changed" }).getByText("added: paint").waitFor();
+    await dialog(page).locator(".side").filter({ hasText: "What saving yours would change now" }).getByText("removed: paint").waitFor();
+    await hasCount(dialog(page).getByRole("button", { name: "See the difference" }), 0);
+    await dialog(page).getByRole("button", { name: "Change mine" }).click();
+    await hasValue(values, "timber\nsteel");
+    await on.host.api("DELETE", project(watched));
+    await dialog(page).getByText("Another user has just deleted this. What you entered is still here.").waitFor();
+    await dialog(page).getByRole("button", { name: "See the difference" }).click();
+    await dialog(page).getByRole("button", { name: "Leave it deleted" }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    expected(page, 404);
+  }));
+
   test("mine can be changed again, against theirs", () => visit(on, "#/conditions", async (page) => {
     await put(200, condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
     await page.getByRole("button", { name: "Edit energy-drink" }).click();

@@ -63,6 +63,13 @@ function headersOf(changes = {}) {
   return new Map(Object.entries(all).filter(([, value]) => value !== undefined).map(([name, value]) => [name, [value].flat()]));
 }
 
+/** The headers of Standard Webhooks of the same delivery. */
+function standard(key = SHARED_KEY) {
+  const t = NOW / 1000 - 60;
+  const signed = createHmac("sha256", key).update(`event-1.${t}.${BODY}`).digest("base64");
+  return { "webhook-id": "event-1", "webhook-timestamp": String(t), "webhook-signature": `v1,${signed}` };
+}
+
 /** The checks of a request, each by its title. */
 async function checked({ headers, body = BODY, known = {}, now = NOW } = {}) {
   const checks = await check({ headers: headersOf(headers), body }, { ...expected, ...known }, now);
@@ -210,6 +217,47 @@ describe("the signatures", () => {
     assert.match((await checked({ known: { sharedKey: "short" } })).of("Signature of the data").detail, /16 to 128/);
     assert.match((await checked({ known: { sharedKey: ` ${SHARED_KEY}` } })).of("Signature of the data").detail, /without the spaces around/);
     assert.match((await checked({ headers: { "x-service-signature": hmac(data).toUpperCase() } })).of("Signature of the data").detail, /must read HS256=/);
+  });
+
+  test("of Standard Webhooks are enough, under the shared key or its secret", async () => {
+    const alone = { ...standard(), "x-service-signature": undefined, "x-service-body-signature": undefined };
+    for (const sharedKey of [SHARED_KEY, `whsec_${btoa(SHARED_KEY)}`]) {
+      const { checks, of, verdict } = await checked({ headers: alone, known: { sharedKey } });
+      assert.deepEqual(checks.slice(-2).map(({ title }) => title), ["Envelope", "Signature of Standard Webhooks"]);
+      assert.equal(of("Signature of Standard Webhooks").detail, "It matches, and was made 60 seconds ago.");
+      assert.equal(verdict.text, "Every check passes.");
+    }
+    const open = await checked({ headers: alone, known: { sharedKey: undefined } });
+    assert.equal(open.of("Signature of Standard Webhooks").detail, "Enter the shared key.");
+    const all = await checked({ headers: standard() });
+    assert.deepEqual(all.checks.slice(-3).map(({ title, state }) => `${title}: ${state}`), ["Signature of Standard Webhooks: pass", "Signature of the data: pass", "Signature of the whole body: pass"]);
+  });
+
+  test("of Standard Webhooks decide: the others hold the old key while it is replaced", async () => {
+    const key = "the key that replaces it";
+    const signed = standard()["webhook-signature"];
+    const both = `${standard(key)["webhook-signature"]} ${signed}`;
+    const { of, verdict } = await checked({ headers: { ...standard(), "webhook-signature": both }, known: { sharedKey: key } });
+    assert.equal(of("Signature of Standard Webhooks").state, "pass");
+    assert.equal(of("Signature of the data").state, "open");
+    assert.match(of("Signature of the data").detail, /made with the old one\.$/);
+    assert.equal(verdict.state, "open");
+  });
+
+  test("of Standard Webhooks are rejected when they do not match, are incomplete or are old", async () => {
+    const title = "Signature of Standard Webhooks";
+    const fails = async (options, detail) => {
+      const { of, verdict } = await checked({ ...options, headers: { ...standard(), ...options.headers } });
+      assert.match(of(title).detail, detail);
+      assert.equal(verdict.text, "A receiver rejects this. What fails: signature of Standard Webhooks.");
+    };
+    await fails({ known: { sharedKey: "another key of 16" } }, /the shared key is another one/);
+    await fails({ headers: { "webhook-id": "event-2" } }, /^It does not match\./);
+    await fails({ headers: { "webhook-timestamp": undefined } }, /^There is no webhook-timestamp header\.$/);
+    await fails({ headers: { "webhook-signature": ["v1,a", "v1,b"] } }, /there 2 times/);
+    await fails({ headers: { "webhook-signature": "HS256=00" } }, /v1, and base64/);
+    const later = await checked({ headers: standard(), now: NOW + 600_000 });
+    assert.match(later.of(title).detail, /^It matches, but was made 11 minutes ago\./);
   });
 
   test("need an envelope", async () => {

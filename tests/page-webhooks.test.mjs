@@ -157,11 +157,13 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   await page.getByLabel("Issuer").fill("https://identity.tillgate.example");
   await page.getByText("Every check passes.").waitFor();
   await page.screenshot({ path: `${OUTPUT}webhooks-signature.png`, fullPage: true });
+  await page.getByRole("heading", { name: "Signature of Standard Webhooks" }).getByText("Passes").waitFor();
   await page.getByLabel("Shared key").fill(`${sharedKey}x`);
-  await page.getByText("A receiver rejects this. What fails: signature of the data.").waitFor();
-  await page.getByLabel("Shared key").fill(sharedKey);
+  await page.getByText("A receiver rejects this. What fails: signature of Standard Webhooks.").waitFor();
+  await page.getByLabel("Shared key").fill(`whsec_${btoa(sharedKey)}`);
+  await page.getByText("Every check passes.").waitFor();
   await page.getByLabel("Body", { exact: true }).fill(got.body.replace("orders", "order"));
-  await page.getByText("A receiver rejects this. What fails: signature of the whole body.").waitFor();
+  await page.getByText("A receiver rejects this. What fails: signature of Standard Webhooks.").waitFor();
 }));
 
 describe("webhooks", () => {
@@ -224,6 +226,7 @@ describe("webhooks", () => {
       await dialog(page).getByLabel("Name", { exact: true }).fill("Mine");
       const { id, hasSharedKey, createdAt, lastModified, ...body } = made;
       assert.equal((await on.host.api("PUT", `${WEBHOOKS}/${id}`, { ...body, name: "Theirs" })).status, 200);
+      await dialog(page).getByText("Another user has just saved this. What you entered is still here.").waitFor();
       await save(page);
       await dialog(page).getByText("Another user changed this while you were editing").waitFor();
       const has = (side, changes) =>

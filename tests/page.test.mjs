@@ -152,7 +152,8 @@ describe("previewing a condition", () => {
     await agrees(page);
     const { sha256 } = await import("../js/engine/engine.js");
     const digest = () => page.locator(".host-check code").getAttribute("title");
-    await eventually(async () => assert.equal(await digest(), `SHA-256 of the module: ${sha256}`));
+    await eventually(async () => assert.equal(await digest(), `SHA-256 of the program that decides: ${sha256}`));
+    await page.getByText(`by version ${sha256.slice(0, 8)} of the rule program`).waitFor();
     expected(page, UNREACHABLE);
   }));
 

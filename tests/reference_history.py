@@ -110,7 +110,8 @@ class Host:
         return answer.json()
 
     def chart(self, unit, rate_type, source, target, **more):
-        query = {"businessUnit": unit, "type": rate_type, "from": source, "to": target, "limit": 1000, **more}
+        rate = {"exchangeRateType": rate_type, "currencyIdFrom": source, "currencyIdTo": target}
+        query = {"businessUnit": unit, **rate, "limit": 1000, **more}
         chart = []
         while True:
             answer = self.session.get(f"{self.url}/api/v1/exchange-rates/history", params=query)

@@ -154,7 +154,7 @@ function showConnection() {
   const text = texts[session.state] ?? `Not connected. Showing the last known ${VIEWS[shown].watched}`;
   const isStale = !(session.state in texts);
   connection.dataset.state = isStale ? "stale" : "live";
-  connection.replaceChildren(h("i", {}), h("span", {}, text));
+  connection.replaceChildren(h("i", {}), h("span", { title: text }, text));
   if (isStale) connection.append(button("Reconnect", { class: "plain", onclick: () => session?.retry() }));
 }
 

@@ -103,7 +103,7 @@ const converting = (businessUnitId) => ({
 function reading({ groups }, number) {
   const id = `group-${number % groups}`;
   const ways = [
-    get(`/api/v1/exchange-rates/history?businessUnit=${id}&type=SALES&from=SEK&to=EUR&limit=1`),
+    get(`/api/v1/exchange-rates/history?businessUnit=${id}&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR&limit=1`),
     get(`/api/v1/business-units/${id}/exchange-rates/SALES/USD/JPY`),
     get(`/api/v1/business-units/${id}/exchange-rates`),
     get(`/api/v1/exchange-rates?businessUnit=${id}`),

@@ -325,8 +325,20 @@ const FAULTS: &[Fault] = &[
         "GET",
         "exchange-rates/history",
         "",
-        &["$.businessUnit", "$.type", "$.from", "$.to"],
+        &[
+            "$.businessUnit",
+            "$.exchangeRateType",
+            "$.currencyIdFrom",
+            "$.currencyIdTo",
+        ],
     ),
+    (
+        "GET",
+        "exchange-rates/history?businessUnit=C&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=SEK",
+        "",
+        &["$.currencyIdTo"],
+    ),
+    // The names of an earlier release.
     (
         "GET",
         "exchange-rates/history?businessUnit=C&type=SALES&from=SEK&to=SEK",
@@ -335,13 +347,13 @@ const FAULTS: &[Fault] = &[
     ),
     (
         "GET",
-        "exchange-rates/history?businessUnit=C&type=SALES&from=SEK&to=EUR&since=friday&limit=0&cursor=x",
+        "exchange-rates/history?businessUnit=C&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR&since=friday&limit=0&cursor=x",
         "",
         &["$.since", "$.cursor", "$.limit"],
     ),
     (
         "GET",
-        "exchange-rates/history?businessUnit=C&type=SALES&from=SEK&to=EUR&since=2026-02-30&limit=1001",
+        "exchange-rates/history?businessUnit=C&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR&since=2026-02-30&limit=1001",
         "",
         &["$.since", "$.limit"],
     ),
@@ -551,7 +563,7 @@ async fn what_is_not_there_not_allowed_or_of_another_media_type_has_its_status()
         ("GET", "exchange-rates?businessUnit=X", JSON, "", 404),
         (
             "GET",
-            "exchange-rates/history?businessUnit=X&type=SALES&from=SEK&to=EUR",
+            "exchange-rates/history?businessUnit=X&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR",
             JSON,
             "",
             404,

@@ -37,7 +37,7 @@ pub async fn chart_at(host: &Host, token: &str, unit: &str, rate: &str, more: &s
         panic!("{rate} is no rate");
     };
     let path = format!(
-        "/api/v1/exchange-rates/history?businessUnit={unit}&type={rate_type}&from={from}&to={to}{more}"
+        "/api/v1/exchange-rates/history?businessUnit={unit}&exchangeRateType={rate_type}&currencyIdFrom={from}&currencyIdTo={to}{more}"
     );
     let (mut chart, mut cursor) = (Vec::new(), String::new());
     loop {

@@ -167,7 +167,7 @@ async fn each_may_do_what_its_role_says() {
     let convert = json!({ "businessUnitId": "C", "exchangeRateType": "SALES", "from": "EUR", "to": "SEK", "amount": 1 });
     let set = json!({ "set": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 10 }] });
     let unit = json!({ "type": "COMPANY" });
-    let history = "exchange-rates/history?businessUnit=C&type=SALES&from=SEK&to=EUR";
+    let history = "exchange-rates/history?businessUnit=C&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR";
     let topic = "topics/cer.public.event.rates-changed.v1?tenantId=zeta";
     // What a viewer, an editor and a subscriber are answered. A subscriber may not see another tenant's topic either.
     let rows = [

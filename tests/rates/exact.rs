@@ -80,8 +80,7 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
                 assert_eq!(member(&used, EUR_SEK, name), *opposite);
             }
         }
-        let history =
-            "exchange-rates/history?businessUnit=SE-1&type=SALES&from=SEK&to=EUR&limit=1000";
+        let history = "exchange-rates/history?businessUnit=SE-1&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR&limit=1000";
         let history = shop.text(history).await;
         let (before, last) = history.rsplit_once(r#""at":"#).unwrap();
         assert!(before.starts_with(r#"{"items":[{"#));

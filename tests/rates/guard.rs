@@ -336,7 +336,7 @@ async fn an_import_leaves_quotes_out_that_deviate_with_their_crosses_and_names_t
     // Nor does the history tell of it.
     let values = async || {
         let (_, history) = shop
-            .get("exchange-rates/history?businessUnit=SE-1&type=SALES&from=SEK&to=EUR")
+            .get("exchange-rates/history?businessUnit=SE-1&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR")
             .await;
         let items = history["items"].as_array().unwrap().clone();
         let value = |item: &Value| item["rateValue"].to_string();

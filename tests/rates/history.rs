@@ -18,7 +18,7 @@ async fn values(shop: &Shop, unit: &str, more: &str) -> Vec<String> {
 async fn page(shop: &Shop, unit: &str, more: &str) -> (Vec<String>, Option<String>) {
     let token = shop.host.token(shop.tenant, super::fixture::ROLES).await;
     let path = format!(
-        "/api/v1/exchange-rates/history?businessUnit={unit}&type=SALES&from=SEK&to=EUR{more}"
+        "/api/v1/exchange-rates/history?businessUnit={unit}&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR{more}"
     );
     let (status, answer) = shop.host.get(&path, &token).await;
     assert_eq!(status, 200, "{answer}");
@@ -145,7 +145,7 @@ async fn a_unit_that_was_removed_and_created_again_had_no_rate_meanwhile() {
     assert_eq!(
         minutes
             .0
-            .get("exchange-rates/history?businessUnit=SE-1&type=SALES&from=SEK&to=EUR")
+            .get("exchange-rates/history?businessUnit=SE-1&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR")
             .await
             .0,
         404
@@ -211,7 +211,7 @@ async fn many_changes_of_another_pair_hide_nothing_of_this_one() {
         shop.clock.advance(Duration::from_secs(1));
         shop.set("C", currency, "EUR", &value.to_string()).await;
     }
-    let path = "exchange-rates/history?businessUnit=SE-1&type=SALES&from=MYR&to=EUR&limit=1";
+    let path = "exchange-rates/history?businessUnit=SE-1&exchangeRateType=SALES&currencyIdFrom=MYR&currencyIdTo=EUR&limit=1";
     let (mut values, mut cursor) = (Vec::new(), String::new());
     loop {
         let (status, page) = shop.get(&format!("{path}{cursor}")).await;
@@ -224,6 +224,27 @@ async fn many_changes_of_another_pair_hide_nothing_of_this_one() {
         }
     }
     assert_eq!(values, ["4", "5"]);
+}
+
+#[tokio::test]
+async fn a_rate_is_named_as_everywhere_or_by_the_names_of_the_earlier_release() {
+    let shop = Shop::with_units().await;
+    shop.set("C", "SEK", "EUR", "10").await;
+    let values = async |rate: &str| {
+        let path = format!("exchange-rates/history?businessUnit=SE-1&{rate}");
+        let (status, answer) = shop.get(&path).await;
+        assert_eq!(status, 200, "{rate}: {answer}");
+        answer["items"][0]["rateValue"].to_string()
+    };
+    for rate in [
+        "exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR",
+        "type=SALES&from=SEK&to=EUR",
+        "exchangeRateType=SALES&from=SEK&currencyIdTo=EUR",
+        // Where both are there, the earlier name says nothing.
+        "type=x&from=x&to=x&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR",
+    ] {
+        assert_eq!(values(rate).await, "10", "{rate}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
  * the unit uses now.
  */
 
-import { TillgateError, convert } from "../../js/src/index.js";
+import { TillgateError, convert, sha256 } from "../../js/src/index.js";
 import { button, choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
@@ -94,7 +94,7 @@ function resultPane(desk) {
       const markup = rateValue === rate.rateValue ? "" : ` with markup; without it, ${rateText(rate)}`;
       const { converted, fault } = conversion(amount, rateValue, wanted);
       if (fault === undefined) sum.replaceChildren(`${amount} ${given} = `, h("b", {}, `${converted} ${wanted}`));
-      applied.textContent = `At ${rateText({ ...rate, rateValue })}${markup}. Set at ${desk.name(rate.setAt)}.`;
+      applied.textContent = `At ${rateText({ ...rate, rateValue })}${markup}. Set at ${desk.name(rate.setAt)}. Computed by version ${sha256.slice(0, 8)} of the rate math.`;
       return fault;
     },
   };

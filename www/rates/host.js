@@ -82,7 +82,7 @@ export class RatesHost {
 
   /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt? }`. */
   async history(id, { exchangeRateType, currencyIdFrom, currencyIdTo }, since, limit = 1000) {
-    const query = { businessUnit: id, type: exchangeRateType, from: currencyIdFrom, to: currencyIdTo, since, limit };
+    const query = { businessUnit: id, exchangeRateType, currencyIdFrom, currencyIdTo, since, limit };
     const items = [];
     let cursor;
     for (let page = 0; page < MAX_PAGES; page += 1) {

@@ -4,6 +4,7 @@
 
 import { button, h } from "../shared/dom.js";
 import { counted } from "../shared/messages.js";
+import { doneText } from "./wording.js";
 
 const FIRST_MS = 150;
 const LAST_MS = 2000;
@@ -27,7 +28,7 @@ export function progressList(host, ondone) {
       const isSmall = isDone && !line.element.isConnected && Number(change.businessUnits.total) <= 1;
       if (isSmall) break;
       if (change instanceof Error) line.fail();
-      else line.show(change.businessUnits, isDone);
+      else line.show(change, isDone);
       if (!line.element.isConnected && !line.isDismissed()) add(line.element);
       if (isDone) {
         status.textContent = `${title}: ${line.text()}`;
@@ -62,15 +63,14 @@ function progressLine(title, onclose) {
     element,
     isDismissed: () => isDismissed,
     text: () => text.textContent,
-    show({ total, done, published }, isDone) {
-      const sent = Number(published) === 0 ? "no message" : counted(Number(published), "message");
+    show({ businessUnits: { total, done, published }, failed = [] }, isDone) {
       if (total !== null) {
         bar.max = Math.max(1, Number(total));
         bar.value = isDone ? bar.max : Number(done);
       }
       element.classList.toggle("done", isDone);
-      if (isDone) text.textContent = `Done: ${sent} sent to ${counted(Number(total ?? done), "shop")}.`;
-      else if (total !== null) text.textContent = `${Number(done).toLocaleString("en")} of ${counted(Number(total), "shop")}, ${sent} sent`;
+      if (isDone) text.textContent = doneText(Number(total ?? done), Number(published), failed);
+      else if (total !== null) text.textContent = `${Number(done).toLocaleString("en")} of ${counted(Number(total), "shop")}, sent to ${Number(published).toLocaleString("en")} so far`;
     },
     fail() {
       text.textContent = "The host cannot be asked right now.";

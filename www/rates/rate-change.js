@@ -26,6 +26,8 @@ export async function typeRates(desk, { key, formOf, ...rest }) {
 export async function changeRates(desk, { id, title, fields, ...rest }) {
   const kind = desk.units?.get(id)?.type;
   let seen;
+  /** The rates that were set when the form was opened, or reviewed. */
+  let known;
   /** Whether what is shown has rates that look like slips: saving it says that they are meant. */
   let hasSlips = false;
 
@@ -37,6 +39,7 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const usedAbove = above !== undefined && change.delete?.length > 0 ? desk.host.used(above) : [];
     const asked = [desk.host.setAt(id), desk.host.used(id), usedAbove, desk.host.tryRates(id, change)];
     const [set, used, inherited, dryRun] = await Promise.all(asked);
+    known = set;
     seen = touched(set, change);
     const changes = withSlips(changesOf(change, { set, used, inherited }), change.set, dryRun.deviations);
     hasSlips = changes.some(({ slip }) => slip);
@@ -58,8 +61,11 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
   };
 
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
+  const isOutdated = ({ body }) => known !== undefined && versionOf(body) !== versionOf(touched(known, fields.value()));
+  desk.host.setAt(id).then((set) => (known ??= set)).catch(() => {});
   const action = () => (hasSlips ? "Set it anyway" : "Save");
-  return edit({ ...rest, title, fields, review, action, save: (change) => save(change), latest, describe, explain, saved: savedText(kind) });
+  const others = { latest, isOutdated, follow: desk.follow };
+  return edit({ ...rest, ...others, title, fields, review, action, save: (change) => save(change), describe, explain, saved: savedText(kind) });
 }
 
 /** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */

@@ -80,6 +80,7 @@ class RatesView {
         return view.#session.topic;
       },
       may: (permission) => this.#session.may(permission),
+      follow: (look) => this.#session.on("change", look),
       name: (id) => this.#units?.name(id) ?? id,
       isShop: () => this.#isShop(),
       concerns: (shop) => this.#concerns(shop),
@@ -139,6 +140,7 @@ class RatesView {
     try {
       await this.#readUnits();
       if (id !== undefined && id === this.#place.id) await this.#readUnit(id);
+      if (!this.#reading.isClosed) this.#session.changed();
     } catch (error) {
       if (id === this.#place.id && !this.#reading.isClosed) this.#fail(error);
     }
@@ -209,8 +211,12 @@ class RatesView {
 
   #go(to) {
     const href = hrefOf(to);
-    if (location.hash === href) this.#reading.now();
-    else location.hash = href;
+    if (location.hash !== href) {
+      location.hash = href;
+      return;
+    }
+    this.#showTree(to.id === undefined);
+    this.#reading.now();
   }
 
   /** The unit that a new one is proposed below. */

@@ -42,6 +42,7 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
       wide: true,
       fields,
       etag,
+      follow: isNew ? undefined : desk.follow,
       explain,
       saved: "Saved.",
       review: async (unit, theirs) => {

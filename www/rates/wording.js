@@ -4,6 +4,9 @@
 
 import { counted, errorText } from "../shared/messages.js";
 
+/** The most shops that are named where a change has failed. */
+const MAX_FAILED = 3;
+
 /** The types of rates, in the order of every list. */
 export const TYPES = { SALES: "Sales", PURCHASE: "Purchase", INTERCOMPANY: "Intercompany" };
 
@@ -68,4 +71,19 @@ export function explain(error) {
   if (error.code === "conflict") return `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
   if (error.code === "not_found") return "This business unit no longer exists, or has no such rate.";
   return errorText(error);
+}
+
+/** What a change, or an initial state, has come to: how many of all shops were sent something, and for which it has failed. */
+export function doneText(total, sent, failed = []) {
+  const kept = total - sent - failed.length;
+  const keep = kept === 1 ? "keeps its rates: nothing changed for it" : "keep their rates: nothing changed for them";
+  const all = total === 1 ? "the shop" : `all ${counted(total, "shop")}`;
+  const part = `${sent.toLocaleString("en")} of ${counted(total, "shop")}`;
+  const sentences = [
+    total === 0 && "there are no shops that it concerns.",
+    sent > 0 && `sent to ${sent === total ? all : part}.`,
+    kept > 0 && (sent > 0 ? `The other ${kept.toLocaleString("en")} ${keep}.` : `${counted(kept, "shop")} ${keep}.`),
+    failed.length > 0 && `It failed for ${counted(failed.length, "shop")}: ${failed.slice(0, MAX_FAILED).join(", ")}${failed.length > MAX_FAILED ? " and others" : ""}.`,
+  ];
+  return `Done: ${sentences.filter(Boolean).join(" ").replace(/^It/, "it")}`;
 }

@@ -64,6 +64,7 @@ export async function editCondition(session, condition, { given, isNew = false }
     fields: { ...fields, showFaults: () => !fields.check(), element: h("div", { class: "stack" }, fields.element, chart.element) },
     etag: stored?.etag,
     base: stored?.body,
+    follow: stored && ((look) => session.on("change", look)),
     before,
     draft: isNew ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key), stays: given !== undefined },
     review(value, theirs) {

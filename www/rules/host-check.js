@@ -99,8 +99,8 @@ function badge() {
     // Only a difference is announced: agreement after each keystroke would be a nuisance.
     element.setAttribute("aria-live", state === "differs" ? "polite" : "off");
     text.replaceChildren(image ? icon(image) : h("i", { class: "spinner" }), sentence);
-    digest.textContent = engine ? `module ${engine.slice(0, 8)}` : "";
-    digest.title = engine ? `SHA-256 of the module: ${engine}` : "";
+    digest.textContent = engine ? `by version ${engine.slice(0, 8)} of the rule program` : "";
+    digest.title = engine ? `SHA-256 of the program that decides: ${engine}` : "";
   };
   return { element, show };
 }
@@ -108,7 +108,7 @@ function badge() {
 /** What the badge shows of an answer of the host. */
 function comparison({ text, engine }, expected) {
   if (text !== expected) return ["differs", "alert", "The host made a different decision", engine];
-  if (engine !== sha256) return ["differs", "alert", "The host agrees, but runs another module. Reload this page", engine];
+  if (engine !== sha256) return ["differs", "alert", "The host agrees, but runs another version. Reload this page", engine];
   return ["agrees", "check", "The host made the same decision", engine];
 }
 

@@ -182,6 +182,7 @@ class ConditionMode {
   }
 
   #showRule(isDraft) {
+    this.#select.title = this.#stored?.id ?? "";
     this.#rule.show(this.#stored, { isDraft, mayWrite: this.#session.may("ecs.condition.write") });
     const [option] = this.#select.selectedOptions;
     if (option && this.#stored) option.textContent = this.#optionText(this.#stored);

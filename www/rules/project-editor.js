@@ -44,6 +44,7 @@ export async function editProject(session, project, { given } = {}) {
     fields,
     etag: stored?.etag,
     base: stored?.body,
+    follow: stored && ((look) => session.on("change", look)),
     before,
     draft: given ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key) },
     review(value, theirs) {

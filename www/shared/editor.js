@@ -1,7 +1,7 @@
 /**
- * The dialog for editing. Saving replaces only the version that the form was opened with. If another user has saved in the
- * meantime, both versions are shown and the user chooses. What a change does is shown before it is saved. What was typed is
- * discarded only after asking, or is kept as a draft.
+ * The dialog for editing. Saving replaces only the version that the form was opened with. If another user saves in the
+ * meantime, the form says so at once; both versions are then shown and the user chooses. What a change does is shown before
+ * it is saved. What was typed is discarded only after asking, or is kept as a draft.
  */
 
 import { conflict } from "./conflict.js";
@@ -27,6 +27,9 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * `compare` returns the element of the difference between two versions, for both sides of a conflict; without it, `describe`
  * describes each.
  *
+ * `follow` calls a function whenever another user may have saved, and returns what ends that. Whether one has, `latest` tells:
+ * by its version, or where the form has `isOutdated`, which gets what `latest` has read, by that.
+ *
  * `draft` keeps what was typed: `keep(value)` when the dialog is left without saving, `discard()` when it is not wanted.
  * With `stays` it is kept elsewhere too, and is not discarded here. `before` is the value that the form has without it.
  */
@@ -41,6 +44,9 @@ class Editor {
   #isReviewed = false;
   /** How many reviews were begun: only the last one is shown. */
   #reviews = 0;
+  #isWriting = false;
+  /** That another user has saved while the form is open. */
+  #news = h("div", { class: "news", role: "status" });
   #message = h("div", { class: "message", role: "alert" });
   #reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
   #back = button("Back", { class: "plain", hidden: true, onclick: () => this.#showForm() });
@@ -73,12 +79,12 @@ class Editor {
     return h(
       "dialog",
       { class: wide ? "wide" : undefined, "data-keeps": draft !== undefined, "aria-labelledby": "editor-title", oncancel },
-      h("form", { class: "stack", novalidate: true, onsubmit }, heading, note, fields.element, this.#reviewPane, this.#message, this.#actions),
+      h("form", { class: "stack", novalidate: true, onsubmit }, heading, note, this.#news, fields.element, this.#reviewPane, this.#message, this.#actions),
     );
   }
 
   async open() {
-    const { fields, draft, note, reviewed } = this.#given;
+    const { fields, draft, note, reviewed, follow } = this.#given;
     // Otherwise what discards a draft would have the focus.
     if (note) this.#firstControl()?.setAttribute("autofocus", "");
     if (reviewed) {
@@ -87,14 +93,38 @@ class Editor {
     }
     const guard = (event) => this.#isTyped() && event.preventDefault();
     addEventListener("beforeunload", guard);
+    const unfollow = follow?.(() => this.#look());
     try {
       const result = await openDialog(this.#dialog);
       if (result === "saved" || result === "discarded" || !this.#isTyped()) draft?.discard();
       else draft?.keep(fields.value());
       return result === "saved";
     } finally {
+      unfollow?.();
       removeEventListener("beforeunload", guard);
     }
+  }
+
+  /** Says that another user has saved. What is being saved, or is compared already, needs no such news. */
+  async #look() {
+    const { latest, isOutdated = (theirs) => theirs?.etag !== this.#version } = this.#given;
+    const isBusy = () => this.#isWriting || this.#actions.hidden;
+    if (isBusy()) return;
+    try {
+      const theirs = await latest();
+      if (isBusy()) return;
+      if (isOutdated(theirs)) this.#showNews(theirs);
+      else this.#news.replaceChildren();
+    } catch {
+      // Saving says what is wrong.
+    }
+  }
+
+  #showNews(theirs) {
+    const sentence = `Another user has just ${theirs ? "saved" : "deleted"} this. What you entered is still here.`;
+    if (this.#news.textContent.startsWith(sentence)) return;
+    const onclick = () => this.#isWriting || this.#showConflict();
+    this.#news.replaceChildren(icon("alert"), h("p", {}, sentence), button("See the difference", { onclick }));
   }
 
   #firstControl() {
@@ -170,6 +200,7 @@ class Editor {
   async #write() {
     const { fields, save, saved } = this.#given;
     this.#message.replaceChildren();
+    this.#isWriting = true;
     try {
       await save(fields.value(), this.#version);
       this.#dialog.close("saved");
@@ -178,6 +209,8 @@ class Editor {
       if (error.code === "outdated") await this.#showConflict();
       else if (error.deviations) await this.#reviewAgain();
       else this.#fail(error);
+    } finally {
+      this.#isWriting = false;
     }
   }
 
@@ -209,6 +242,9 @@ class Editor {
     const theirs = this.#theirs;
     this.#version = theirs?.etag;
     this.#isReviewed = false;
+    // A review that is still under way is of no interest any more.
+    this.#reviews += 1;
+    this.#news.replaceChildren();
     this.#reviewPane.hidden = true;
     this.#reviewPane.replaceChildren();
     const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => this.#dialog.close("discarded") });

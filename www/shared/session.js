@@ -162,7 +162,7 @@ export class Session extends EventTarget {
     return [...all.values()].sort(byId);
   }
 
-  /** Lets the views show what was typed and not saved. */
+  /** Lets the view show what was typed and not saved, and an open form look whether another user has saved. */
   changed() {
     this.#emit("change", {});
   }

@@ -37,7 +37,7 @@ function only(headers, name) {
 /** What the checks come to: `{ state, text }`. */
 export function verdict(checks) {
   const failed = checks.findIndex(({ state }) => state === "fail");
-  if (failed >= 0) return { state: "fail", text: `A receiver rejects this. What fails: ${checks[failed].title.toLowerCase()}.` };
+  if (failed >= 0) return { state: "fail", text: `A receiver rejects this. What fails: ${checks[failed].title.replace(/^./, (first) => first.toLowerCase())}.` };
   const open = checks.filter(({ state }) => state === "open").length;
   if (open > 0) return { state: "open", text: `Nothing is wrong so far. ${open === 1 ? "1 check is" : `${open} checks are`} still open.` };
   return { state: "pass", text: "Every check passes." };

@@ -6,6 +6,7 @@
 import { button, field, h, notify } from "../shared/dom.js";
 import { explain } from "./wording.js";
 
+const KEY_HINT = "Or the secret for libraries of Standard Webhooks, which begins with whsec_.";
 const CERTIFICATES_HINT = "By key id, as the sender’s identity provider publishes them.";
 const CERTIFICATES_EXAMPLE = '{"<key id>":"-----BEGIN CERTIFICATE-----…"}';
 
@@ -24,7 +25,7 @@ export function expectedFields(desk, { onchange, onfill }) {
   const certificates = h("textarea", { rows: 4, spellcheck: "false", autocomplete: "off", class: "pasted", oninput: () => onchange(), placeholder: CERTIFICATES_EXAMPLE });
   const addresses = h("datalist", { id: "addresses" });
   const take = button("Use this host’s certificates", { class: "plain", onclick: () => takeCertificates() });
-  const ofSignature = h("div", { class: "pair-fields" }, field("Shared key", inputs.sharedKey), field("Header of the signature", inputs.signatureHeader));
+  const ofSignature = h("div", { class: "pair-fields" }, field("Shared key", inputs.sharedKey, { hint: KEY_HINT }), field("Header of the signature", inputs.signatureHeader));
   const ofBearer = h(
     "div",
     { class: "stack" },

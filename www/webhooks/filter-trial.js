@@ -4,9 +4,8 @@
  */
 
 import { button, h } from "../shared/dom.js";
-import { counted } from "../shared/messages.js";
 import { differsInKind, eventOf, matches } from "./event-filter.js";
-import { ALL, explain } from "./wording.js";
+import { ALL, explain, trialText } from "./wording.js";
 
 /** How many events it is tried on, and how many pages of deliveries are looked through for them. */
 const MAX_EVENTS = 20;
@@ -58,10 +57,7 @@ export function filterTrial(desk, { types, filter, isComplete }) {
   };
 }
 
-function verdict(filter, events) {
-  const count = events.filter((event) => matches(filter, event)).length;
-  return `${count.toLocaleString("en")} of the last ${counted(events.length, "event")} would be delivered.`;
-}
+const verdict = (filter, events) => trialText(events.filter((event) => matches(filter, event)).length, events.length);
 
 /** A mistake that is easily made. */
 const hint = (filter, events) =>

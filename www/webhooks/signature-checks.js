@@ -1,13 +1,17 @@
 /**
- * The checks of a delivery's signatures, decided by the module: of the text of `data`, and of the whole body with its time.
+ * The checks of a delivery's signatures, decided by the module: those of Standard Webhooks, of the text of `data`, and of the
+ * whole body with its time.
  */
 
+import { fromBase64 } from "../../js/src/shared/base64.js";
 import { TillgateError } from "../../js/src/shared/error.js";
 import { readEnvelope as readStrictly, toBytes } from "../../js/src/webhook/event.js";
 import { signature } from "../../js/src/webhook/signature.js";
+import { STANDARD_HEADERS } from "../../js/src/webhook/signatures.js";
 import { durationText } from "../shared/time.js";
 import { readEnvelope } from "./event-data.js";
 
+const STANDARD = "Signature of Standard Webhooks";
 const DATA = "Signature of the data";
 const BODY = "Signature of the whole body";
 const ENVELOPE = "Envelope";
@@ -15,20 +19,56 @@ const ENVELOPE = "Envelope";
 const DATA_HEADER = "X-Service-Signature";
 const BODY_HEADER = "X-Service-Body-Signature";
 
+/** What a shared key begins with where it is written as libraries of Standard Webhooks take it. */
+const SECRET = "whsec_";
+
+/** What each signature must read. */
+const FORMS = {
+  [STANDARD]: "webhook-id has 1 to 255 letters, digits, - and _, webhook-timestamp whole seconds, and webhook-signature v1, and base64.",
+  [DATA]: "It must read HS256= and 64 digits 0 to 9 and a to f.",
+  [BODY]: "It must read t=<seconds>,HS256= and 64 digits 0 to 9 and a to f.",
+};
+
 const MISMATCH = "It does not match. Either the shared key is another one, or the content is not exactly what was sent.";
 const REFORMATTED = "The body has line breaks, and a delivery has none: it may have been formatted after it was received.";
+const BESIDE = "Receivers that verify Standard Webhooks do not read it. While a key is being replaced, it is made with the old one.";
 
-/** The checks; `only` takes the one value of a header. */
+/** The checks; `only` takes the one value of a header. Where there are headers of Standard Webhooks, they decide. */
 export function signatureChecks({ headers, body, only }, { sharedKey, signatureHeader = DATA_HEADER }, now) {
   const envelope = readEnvelope(body);
   const checks = [envelopeCheck(envelope, body)];
   if (checks[0].state !== "pass") return checks;
+  const at = { body, now: Math.floor(now / 1000) };
   const given = [
-    [DATA, only(headers, signatureHeader), (value) => ({ op: "verify", data: envelope.data, signature: value })],
-    [BODY, only(headers, BODY_HEADER), (value) => ({ op: "verifyBody", id: envelope.id, body, signature: value, now: Math.floor(now / 1000) })],
+    { title: DATA, header: only(headers, signatureHeader), call: (value) => ({ op: "verify", data: envelope.data, signature: value }) },
+    { title: BODY, header: only(headers, BODY_HEADER), call: (value) => ({ op: "verifyBody", id: envelope.id, signature: value, ...at }), time: (value) => /^t=(\d+)/.exec(value)?.[1] },
   ];
-  return [...checks, ...given.map(([title, header, call]) => signatureCheck(title, header, sharedKey, call, { body, now }))];
+  const made = (each) => signatureCheck(each, sharedKey, { body, now });
+  if (!STANDARD_HEADERS.some((name) => headers.has(name))) return [...checks, ...given.map(made)];
+  const standard = made(standardSignature({ headers, only }, at));
+  const beside = given.filter(({ header }) => !isAbsent(header)).map((each) => ({ ...made(each), isThereOnce: each.header.fault === undefined }));
+  return [...checks, standard, ...beside.map((each) => besideStandard(each, standard))];
 }
+
+/** The signature that is in three headers; what is wrong with one of these is wrong with it. */
+function standardSignature({ headers, only }, at) {
+  const all = STANDARD_HEADERS.map((name) => only(headers, name));
+  const [id, timestamp, signed] = all;
+  return {
+    title: STANDARD,
+    header: all.find(({ fault }) => fault !== undefined) ?? signed,
+    call: (value) => ({ op: "verifyStandard", id: id.value, timestamp: timestamp.value, signature: value, ...at }),
+    time: () => timestamp.value,
+  };
+}
+
+/** Another signature than that of Standard Webhooks: it decides nothing where that one passes. */
+function besideStandard({ isThereOnce, ...check }, standard) {
+  if (standard.state !== "pass" || check.state !== "fail" || !isThereOnce) return check;
+  return { ...check, state: "open", detail: `${check.detail} ${BESIDE}` };
+}
+
+const isAbsent = ({ fault }) => fault?.startsWith("There is no") ?? false;
 
 function envelopeCheck(envelope, body) {
   const title = ENVELOPE;
@@ -49,20 +89,33 @@ function isAccepted(body) {
   }
 }
 
-function signatureCheck(title, header, sharedKey, call, { body, now }) {
+function signatureCheck({ title, header, call, time }, sharedKey, { body, now }) {
   if (!sharedKey) {
     const isSigned = header.fault === undefined;
     return { title, state: "open", detail: isSigned ? "Enter the shared key." : `${header.fault} Webhooks without a shared key send none.` };
   }
   // Receivers need not check the body's signature, and a request from before it was sent has none.
-  if (header.fault !== undefined) return { title, state: title === BODY && header.fault.startsWith("There is no") ? "open" : "fail", detail: header.fault };
-  const answer = verified({ ...call(header.value), sharedKey });
-  if (answer.valid) return { title, state: "pass", detail: title === BODY ? `It matches, and was made ${agoText(header.value, now)}.` : "It matches." };
-  return { title, state: "fail", detail: reasonText(answer.reason, header.value, { title, body, now, isTrimmed: isRightWhenTrimmed(sharedKey, (key) => ({ ...call(header.value), sharedKey: key })) }) };
+  if (header.fault !== undefined) return { title, state: title === BODY && isAbsent(header) ? "open" : "fail", detail: header.fault };
+  const verify = (key) => verified(call(header.value), key);
+  const answer = verify(sharedKey);
+  const ago = time && agoText(time(header.value), now);
+  if (answer.valid) return { title, state: "pass", detail: ago ? `It matches, and was made ${ago}.` : "It matches." };
+  return { title, state: "fail", detail: reasonText(answer.reason, { title, body, ago, isTrimmed: isRightWhenTrimmed(sharedKey, verify) }) };
 }
 
-/** The answer of the module; a shared key that cannot be one is a reason too. */
-function verified(call) {
+/** The answer of the module under a shared key, or under the one in a secret; a key that cannot be one is a reason too. */
+function verified(call, sharedKey) {
+  const answers = keysIn(sharedKey).map((key) => answerOf({ ...call, sharedKey: key }));
+  return answers.find(({ valid }) => valid) ?? answers.at(-1);
+}
+
+/** The shared key as it was typed, and the one that it is where it is a secret of Standard Webhooks. */
+function keysIn(text) {
+  const bytes = text.startsWith(SECRET) ? fromBase64(text.slice(SECRET.length)) : undefined;
+  return bytes === undefined ? [text] : [text, new TextDecoder().decode(bytes)];
+}
+
+function answerOf(call) {
   try {
     return signature(call);
   } catch (error) {
@@ -73,31 +126,31 @@ function verified(call) {
 }
 
 /** Keys are often copied with a space or a line break at their end. */
-function isRightWhenTrimmed(sharedKey, call) {
+function isRightWhenTrimmed(sharedKey, verify) {
   const trimmed = sharedKey.trim();
-  return trimmed !== sharedKey && verified(call(trimmed)).valid;
+  return trimmed !== sharedKey && verify(trimmed).valid;
 }
 
-function reasonText(reason, value, { title, body, now, isTrimmed }) {
+function reasonText(reason, { title, body, ago, isTrimmed }) {
   if (isTrimmed) return "It matches without the spaces around the shared key.";
   switch (reason) {
     case "key":
       return "A shared key has 16 to 128 printable characters.";
     case "malformed":
-      return `It must read ${title === BODY ? "t=<seconds>,HS256=" : "HS256="} and 64 digits 0 to 9 and a to f.`;
+      return FORMS[title];
     case "too_old":
-      return `It matches, but was made ${agoText(value, now)}. Receivers reject what is older than 5 minutes.`;
+      return `It matches, but was made ${ago}. Receivers reject what is older than 5 minutes.`;
     case "too_new":
-      return `It matches, but was made ${agoText(value, now)}. One of the clocks is wrong.`;
+      return `It matches, but was made ${ago}. One of the clocks is wrong.`;
     case "unreadable":
       return "The event’s id cannot be one.";
     default:
-      return title === BODY && /[\r\n]/.test(body.trim()) ? `${MISMATCH} ${REFORMATTED}` : MISMATCH;
+      return title !== DATA && /[\r\n]/.test(body.trim()) ? `${MISMATCH} ${REFORMATTED}` : MISMATCH;
   }
 }
 
-/** When a body signature was made. */
-function agoText(value, now) {
-  const ms = now - 1000 * Number(/^t=(\d+)/.exec(value)?.[1]);
+/** When a signature was made, given in seconds. */
+function agoText(seconds, now) {
+  const ms = now - 1000 * Number(seconds);
   return ms >= 0 ? `${durationText(ms)} ago` : `${durationText(-ms)} in the future`;
 }

@@ -75,9 +75,10 @@ export function signatureCheck(desk) {
   };
 }
 
-/** When a request was sent: the time of the body's signature, or that of the event. */
+/** When a request was sent: the time of its signatures, or that of the event. */
 function sentAt(headers, body) {
-  const signed = /^t=(\d{1,12}),/.exec(headers.get("x-service-body-signature")?.[0] ?? "")?.[1];
+  const first = (name) => headers.get(name)?.[0] ?? "";
+  const [, signed] = /^(\d{1,12})$/.exec(first("webhook-timestamp")) ?? /^t=(\d{1,12}),/.exec(first("x-service-body-signature")) ?? [];
   const event = Date.parse(readEnvelope(body)?.time ?? "");
   return signed ? Number(signed) * 1000 : Number.isNaN(event) ? Date.now() : event;
 }

@@ -43,6 +43,7 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
       etag,
       base,
       latest,
+      follow: etag && desk.follow,
       explain,
       wide: true,
       saved: "Saved.",

@@ -85,6 +85,7 @@ class WebhooksView {
         return view.#known;
       },
       may: (permission) => this.#session.may(permission),
+      follow: (look) => this.#session.on("change", look),
       find,
       name: (id) => (this.#known === undefined ? id : (find(id)?.name ?? "a deleted webhook")),
       /** The event types that are known here, except the one that stands for all. */
@@ -146,6 +147,7 @@ class WebhooksView {
       }
       if (this.#showRefusal() || reader !== this.#shown) return;
       await reader.read();
+      this.#session.changed();
     } catch (error) {
       if (error.code === "unavailable") throw error;
       if (reader === this.#shown && !this.#reading.isClosed && error.code !== "unauthenticated") reader.fail(explain(error));

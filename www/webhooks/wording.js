@@ -161,3 +161,10 @@ export function explain(error, conflict) {
   if (error.code === "conflict") return conflict ?? `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
   return errorText(error);
 }
+
+/** How many of the last events a filter lets through; there is at least one. */
+export function trialText(count, total) {
+  if (total === 1) return `The last event would ${count === 1 ? "" : "not "}be delivered.`;
+  const which = count === 0 ? "None" : count === total ? "All" : count.toLocaleString("en");
+  return `${which} of the last ${counted(total, "event")} would be delivered.`;
+}

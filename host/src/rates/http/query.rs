@@ -15,19 +15,21 @@ use crate::rates::units::unit::{ID_RULE, UnitId};
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
+/// The members of a rate in a query, and the short names that they had before: those are accepted for one more release.
+const RATE: [(&str, &str); 3] = [
+    ("exchangeRateType", "type"),
+    ("currencyIdFrom", "from"),
+    ("currencyIdTo", "to"),
+];
+
 /// What the query says of the history; every fault of it is named.
 pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQuery> {
     let mut faults = Faults::default();
-    let required = |name| request.query_param(name).unwrap_or_default();
-    let unit = faults.check("businessUnit", unit_id(&required("businessUnit")));
-    let key = rate_key(
-        [
-            ("type", &required("type")),
-            ("from", &required("from")),
-            ("to", &required("to")),
-        ],
-        &mut faults,
-    );
+    let unit = request.query_param("businessUnit").unwrap_or_default();
+    let unit = faults.check("businessUnit", unit_id(&unit));
+    let rate = RATE.map(|names| renamed(request, names));
+    let rate = rate.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let key = rate_key(rate, &mut faults);
     let retention = rates.app.config.rates.history_retention;
     let earliest = rates.app.clock.now().minus(retention);
     let since = request.query_param("since").map(|since| time(&since));
@@ -50,6 +52,17 @@ pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQ
         goes_on: cursor.is_some(),
         limit,
     })
+}
+
+/// A parameter with its name, or with the one that it had before if only that is there.
+fn renamed(
+    request: &Request,
+    (name, before): (&'static str, &'static str),
+) -> (&'static str, String) {
+    match (request.query_param(name), request.query_param(before)) {
+        (None, Some(text)) => (before, text),
+        (text, _) => (name, text.unwrap_or_default()),
+    }
 }
 
 /// How many items a page has.
