@@ -110,8 +110,9 @@ about("deciding", () => {
 about("errors", () => {
   const catalog = new Catalog(DOCUMENT);
 
-  test("an unknown condition is an error with the host's status, 404", () => {
+  test("an unknown condition is an error with the host's status, 404, and named", () => {
     const error = thrown(() => catalog.evaluateCondition("nope", aged(17)));
+    assert.equal(error.message, '$.conditionId matches no enabled condition: "nope"');
     assert.ok(error instanceof TillgateError && error instanceof Error);
     assert.deepEqual([error.name, error.code, error.status, error.path], ["TillgateError", "not_found", 404, "$.conditionId"]);
   });
@@ -133,7 +134,11 @@ about("errors", () => {
     loop.loop = loop;
     const messages = [
       () => new Catalog(null),
-      () => new Catalog(undefined),
+      () => new Catalog(),
+      () => catalog.evaluateCondition("alcohol"),
+      () => catalog.evaluateCondition(undefined, aged(17)),
+      () => catalog.evaluateProjectRestrictions(),
+      () => catalog.evaluateBasket(),
       () => catalog.evaluateCondition("alcohol", loop),
       () => catalog.evaluateCondition("nope", aged(17)),
       () => oppositeRate(11.05),
@@ -143,7 +148,11 @@ about("errors", () => {
     ].map((call) => thrown(call).message.replace(/: .*/s, ""));
     assert.deepEqual(messages, [
       "the input must be an object",
-      "the input must be JSON",
+      "the document is missing",
+      "the request is missing",
+      "$.conditionId must be the id of a condition",
+      "the request is missing",
+      "the request is missing",
       "the input cannot be written as JSON",
       "$.conditionId matches no enabled condition",
       "$.rate must be a decimal in a string",
@@ -170,12 +179,14 @@ about("errors", () => {
       import { Catalog, initSync, init } from "${new URL("../js/src/runtime/browser.js", import.meta.url)}";
       const code = (call) => { try { call(); } catch (error) { return error.code ?? error.name; } };
       const foreign = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 5, 3, 1, 0, 1, 7, 10, 1, 6, 109, 101, 109, 111, 114, 121, 2, 0);
-      console.log(code(() => new Catalog({})), code(() => initSync(foreign)), code(() => new Catalog({})));
+      console.log(code(() => new Catalog({})), code(() => initSync(foreign)), code(() => initSync(foreign.slice(1))), code(() => new Catalog({})));
+      const failure = (source) => init(source).catch(({ code }) => code);
+      console.log(await failure("http://127.0.0.1:1/"), await failure(foreign.slice(1)), await failure(new Response("", { status: 404 })));
       const bytes = (await import("node:fs")).readFileSync("${new URL("../js/engine/tillgate_bg.wasm", import.meta.url).pathname}");
       await init(new Response(bytes, { headers: { "Content-Type": "application/wasm" } }));
       console.log(new Catalog({ global: [], tenant: [] }) instanceof Catalog);
     `], { encoding: "utf8", timeout: DEADLINE_MS });
-    assert.equal(output, "not_ready wrong_module not_ready\ntrue\n");
+    assert.equal(output, "not_ready wrong_module wrong_module not_ready\nunavailable wrong_module unavailable\ntrue\n");
   });
 });
 

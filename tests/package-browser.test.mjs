@@ -90,7 +90,7 @@ test("a page follows the rates of a shop", async () => {
     const stream = new ReadableStream({ start: (controller) => (send = (text) => controller.enqueue(new TextEncoder().encode(text))) });
     const answer = (url) =>
       url.includes("/topics/") ? new Response(stream) : Response.json([{ ...rate(11.05), currencyIdFrom: "SEK", currencyIdTo: "EUR" }]);
-    const client = new RatesClient({ url: "", token: "t", businessUnitId: "se-001", fetch: async (url) => answer(url) });
+    const client = new RatesClient({ url: location.origin, token: "t", businessUnitId: "se-001", fetch: async (url) => answer(url) });
     const convert = () => client.convert({ amount: "100", from: "EUR", to: "SEK", exchangeRateType: "SALES" }).amount;
     send("id: 0\n\n");
     await client.ready();

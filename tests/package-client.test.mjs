@@ -152,6 +152,13 @@ describe("asking the host", () => {
     client.close();
   });
 
+  test("a path that the host does not have is told from an unknown condition, which is named", async () => {
+    const token = credentials();
+    await assert.rejects(new Host({ url: `${host.url}/tills`, token }).evaluateCondition("nope", aged(17)), { code: "wrong_host", status: 404 });
+    const unknown = { code: "not_found", status: 404, message: '$.conditionId matches no enabled condition: "nope"' };
+    await assert.rejects(new Host({ url: host.url, token }).evaluateCondition("nope", aged(17)), unknown);
+  });
+
   test("a token that is refused is replaced once", async () => {
     const asked = [];
     const good = await host.token();

@@ -169,7 +169,9 @@ class RatesHost {
     if (gate?.when === "after") await gate.opened.promise;
     if (answer === "stream") return;
     const [status, value] = answer;
-    response.writeHead(status, { "Content-Type": "application/json" }).end(value === undefined ? undefined : toJson(value));
+    const isProblem = status >= 400;
+    response.writeHead(status, { "Content-Type": isProblem ? "application/problem+json" : "application/json" });
+    response.end(value === undefined ? undefined : toJson(isProblem ? { statusCode: status, ...value } : value));
   }
 
   #route({ method, pathname, searchParams, headers, body, without, response }) {

@@ -119,6 +119,8 @@ async function openSession(credentials, { isStopped, onunavailable }) {
 
 function refusalText(error, method) {
   switch (error.code) {
+    // What is typed is empty but for white space.
+    case "invalid":
     case "unauthenticated":
       return method === "client"
         ? "The client id or the secret is wrong, or the client is not authorized."

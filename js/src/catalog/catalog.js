@@ -4,7 +4,7 @@
  */
 
 import { current, toText } from "../shared/engine.js";
-import { TillgateError } from "../shared/error.js";
+import { TillgateError, requireConditionId, unknownCondition } from "../shared/error.js";
 
 /** Releases garbage-collected catalogs in the module too, where the runtime supports it; some workers do not. */
 const registry =
@@ -21,7 +21,7 @@ export class Catalog {
 
   /** Prepares the answer of `GET /api/v1/catalog`, or a document of this shape: `{ global, tenant, projects? }`. */
   constructor(document) {
-    this.#text = toText(document);
+    this.#text = toText(document, "document");
     this.#prepare();
   }
 
@@ -29,10 +29,15 @@ export class Catalog {
   evaluateCondition(conditionId, request) {
     // A till uses few conditions, and often the same one again.
     if (conditionId !== this.#conditionId) {
-      this.#conditionId = conditionId;
       this.#line = `condition ${toLine(conditionId)}\n`;
+      this.#conditionId = conditionId;
     }
-    return this.#evaluate(this.#line, request);
+    requireConditionId(conditionId);
+    try {
+      return this.#evaluate(this.#line, request);
+    } catch (error) {
+      throw error.code === "not_found" ? unknownCondition(conditionId) : error;
+    }
   }
 
   /** Decides about one item on a project. `request` is `{ projectId, item }`. */
@@ -56,7 +61,7 @@ export class Catalog {
   #evaluate(line, request) {
     const instance = current();
     if (instance !== this.#instance) this.#prepare();
-    return instance.evaluate(this.#handle, line, toText(request));
+    return instance.evaluate(this.#handle, line, toText(request, "request"));
   }
 
   /** Prepares the document in the current instance, also after the one that held it was discarded. */

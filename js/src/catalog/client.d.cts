@@ -26,11 +26,12 @@ export type CatalogState = "STARTING" | "READY" | "STALE" | "CLOSED";
 export interface CatalogClientEvents {
   state: Event & { readonly state: CatalogState };
   change: Event & { readonly document: Required<CatalogDocument> };
-  error: Event & { readonly error: TillgateError | Error };
+  error: Event & { readonly error: TillgateError };
 }
 
 /** A catalog that keeps itself up to date. Decides locally; while there is no catalog, the host decides. */
 export class CatalogClient extends EventTarget {
+  /** Starts at once. @throws {TillgateError} `invalid`, when an option is missing or wrong. */
   constructor(
     options: HostOptions & {
       /** How long a stale catalog is used before the host decides instead; 15 minutes by default. */

@@ -9,6 +9,8 @@
 import { withTimeout } from "../shared/deadline.js";
 import { events } from "../shared/event-stream.js";
 import { Follower, closed, emit, sleep } from "../shared/follower.js";
+import { readJson, requireStream } from "../shared/host.js";
+import { readOptions } from "../shared/options.js";
 import { Catalog } from "./catalog.js";
 
 export { Host } from "../shared/host.js";
@@ -24,8 +26,8 @@ const FETCH_PAUSE_MS = 250;
 /** Errors of this package: the host can still decide. */
 const LOCAL_CODES = new Set(["trap", "too_large", "not_ready", "wrong_module", "freed"]);
 
-/** Errors after which there will be no catalog until the caller's permissions change. */
-const REFUSALS = new Set(["denied", "unauthenticated"]);
+/** Errors after which there will be no catalog until the caller's permissions or the address change. */
+const REFUSALS = new Set(["denied", "unauthenticated", "wrong_host"]);
 
 export class CatalogClient extends Follower {
   #catalog;
@@ -34,7 +36,8 @@ export class CatalogClient extends Follower {
   #maxStaleMs;
 
   /** `url` is the address of the host, `token` a token or a token source. The client starts at once. */
-  constructor({ url, token, fetch, maxStaleMs = 15 * 60_000 }) {
+  constructor(options) {
+    const { url, token, fetch, maxStaleMs = 15 * 60_000 } = readOptions(options, checkMaxStale);
     super({ url, token, fetch, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
     this.#maxStaleMs = maxStaleMs;
     this.addEventListener("state", () => (this.#since = performance.now()));
@@ -87,6 +90,7 @@ export class CatalogClient extends Follower {
   async #listen({ signal, upToDate }) {
     const headers = { Accept: "text/event-stream" };
     const stream = await withTimeout(this.host.request("/api/v1/catalog/changes", { headers, signal }));
+    requireStream(stream);
     for await (const { data } of events(stream)) {
       if (data === undefined) continue;
       await this.#fetch(JSON.parse(data).digest, signal);
@@ -98,7 +102,7 @@ export class CatalogClient extends Follower {
   async #fetch(announced, signal) {
     for (let fetches = 0; this.#document?.digest !== announced && fetches < MAX_FETCHES; fetches += 1) {
       if (fetches > 0) await sleep(FETCH_PAUSE_MS);
-      const request = async () => (await this.host.request("/api/v1/catalog", { signal })).json();
+      const request = async () => readJson(await this.host.request("/api/v1/catalog", { signal }));
       const document = await withTimeout(request());
       if (document.digest === this.#document?.digest) continue;
       const catalog = new Catalog(document);
@@ -109,4 +113,8 @@ export class CatalogClient extends Follower {
       emit(this, "change", { document });
     }
   }
+}
+
+function checkMaxStale({ maxStaleMs = 0 }, faults) {
+  if (typeof maxStaleMs !== "number" || !(maxStaleMs >= 0)) faults.add("$.maxStaleMs", "must be a number of milliseconds");
 }

@@ -81,12 +81,12 @@ export interface RatesClientEvents {
   state: Event & { readonly state: RatesState };
   /** The rates of a shop have changed: by a message or, without one, because all of them were read. */
   change: Event & { readonly businessUnitId: string; readonly message?: RatesChanged };
-  error: Event & { readonly error: TillgateError | Error };
+  error: Event & { readonly error: TillgateError };
 }
 
 /** The exchange rates of a shop, or of all shops of a tenant, that keep themselves up to date. */
 export class RatesClient extends EventTarget {
-  /** Starts at once. @throws {TillgateError} `invalid`, when the snapshot is not one of this host and shop. */
+  /** Starts at once. @throws {TillgateError} `invalid`, when an option is missing or wrong, or the snapshot of another host or shop. */
   constructor(options: RatesClientOptions);
   readonly state: RatesState;
   /** When the rates were last known to be up to date; undefined while there are none. */

@@ -9,8 +9,11 @@
 
 import { withTimeout } from "../shared/deadline.js";
 import { TillgateError } from "../shared/error.js";
+import { isText } from "../shared/faults.js";
 import { events } from "../shared/event-stream.js";
 import { Follower, closed, emit, sleep } from "../shared/follower.js";
+import { readJson, readText, requireStream } from "../shared/host.js";
+import { readOptions } from "../shared/options.js";
 import { convert } from "./math.js";
 import { readMessage, readRates } from "./message.js";
 import { restore, snapshot } from "./snapshot.js";
@@ -30,7 +33,7 @@ const PROGRESS_PAUSE_MS = 250;
 const MAX_QUIET_READINGS = 40;
 
 /** Errors after which there will be no rates until something else changes: the caller's permissions, or the shop. */
-const REFUSALS = new Set(["denied", "unauthenticated", "not_found", "invalid"]);
+const REFUSALS = new Set(["denied", "unauthenticated", "not_found", "invalid", "wrong_host"]);
 
 export class RatesClient extends Follower {
   #url;
@@ -48,10 +51,8 @@ export class RatesClient extends Follower {
    * `businessUnitId` is the shop to follow. With a `tenantId` the rates are not read but requested as an initial state:
    * of this shop, or of all shops of the tenant. `snapshot` is what `toJSON` has returned before.
    */
-  constructor({ url, token, fetch, businessUnitId, tenantId, snapshot }) {
-    if (businessUnitId === undefined && tenantId === undefined) {
-      throw new TillgateError({ code: "invalid", message: "the options must have a businessUnitId or a tenantId" });
-    }
+  constructor(options) {
+    const { url, token, fetch, businessUnitId, tenantId, snapshot } = readOptions(options, checkSubject);
     const restored = restore(snapshot, { url: String(url), businessUnitId, tenantId });
     const state = restored.asOf === undefined ? "STARTING" : "STALE";
     super({ url, token, fetch, state, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
@@ -136,6 +137,7 @@ export class RatesClient extends Follower {
     };
     const complete = () => this.#complete(this.#initialState, signal).then((isKnown) => isKnown && setCurrent());
     const stream = await this.#open(signal);
+    requireStream(stream);
     if (!this.#isComplete) complete();
     for await (const { id, event, data } of events(stream)) {
       if (signal.aborted) return;
@@ -204,7 +206,7 @@ export class RatesClient extends Follower {
     const businessUnitId = this.#businessUnitId;
     const publishTime = this.#held.newest(businessUnitId);
     const path = `/api/v1/exchange-rates?${new URLSearchParams({ businessUnit: businessUnitId })}`;
-    const read = async () => (await this.host.request(path, { signal })).text();
+    const read = async () => readText(await this.host.request(path, { signal }));
     this.#held.replace(businessUnitId, readRates(await withTimeout(read()), businessUnitId), publishTime);
     emit(this, "change", { businessUnitId });
   }
@@ -212,7 +214,7 @@ export class RatesClient extends Follower {
   /** Requests a message for each shop that lists all of its rates. */
   async #requestInitialState(signal) {
     const body = JSON.stringify({ tenantId: this.#tenantId, businessUnitId: this.#businessUnitId });
-    const request = async () => (await this.host.request("/api/v1/initial-state", { method: "POST", body, signal })).json();
+    const request = async () => readJson(await this.host.request("/api/v1/initial-state", { method: "POST", body, signal }));
     const { correlationId } = await withTimeout(request());
     this.#initialState = { correlationId, isComplete: false, arrived: new Set(), heard: new Set() };
   }
@@ -243,7 +245,7 @@ export class RatesClient extends Follower {
   async #progress(correlationId, signal) {
     try {
       const path = `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`;
-      const read = async () => (await this.host.request(path, { signal })).json();
+      const read = async () => readJson(await this.host.request(path, { signal }));
       return await withTimeout(read());
     } catch (error) {
       if (error.code === "denied" || error.code === "not_found") return "unknown";
@@ -282,6 +284,13 @@ export class RatesClient extends Follower {
       emit(this, "change", { businessUnitId, message: { ...message, ...changed } });
     }
     return true;
+  }
+}
+
+function checkSubject({ businessUnitId, tenantId }, faults) {
+  if (businessUnitId === undefined && tenantId === undefined) faults.add("$", "the options must have a businessUnitId or a tenantId");
+  for (const [name, value] of Object.entries({ businessUnitId, tenantId })) {
+    if (value !== undefined && !isText(value)) faults.add(`$.${name}`, "must be a string that is not empty");
   }
 }
 

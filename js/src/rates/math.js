@@ -7,7 +7,7 @@ import { TillgateError } from "../shared/error.js";
 
 /** Runs several calls at once. Either all are answered, or the error lists the faults of all. */
 export function calculate(calls) {
-  return current().rates(toText({ calls })).answers;
+  return current().rates(toText({ calls }, "calls")).answers;
 }
 
 /** 1 ÷ rate, to six decimals. */

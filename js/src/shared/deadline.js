@@ -3,6 +3,8 @@
  * something arrives on it, and a runtime may never say that it was lost.
  */
 
+import { TillgateError } from "./error.js";
+
 /** A host sends a heartbeat every 15 seconds to those that listen. */
 export const SILENCE_MS = 40_000;
 
@@ -10,7 +12,7 @@ export const SILENCE_MS = 40_000;
 export async function withTimeout(promise, ms = SILENCE_MS) {
   let timer;
   const timeout = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the host has sent nothing for too long")), ms);
+    timer = setTimeout(() => reject(new TillgateError({ code: "unavailable", message: "the host has sent nothing for too long" })), ms);
   });
   try {
     return await Promise.race([promise, timeout]);

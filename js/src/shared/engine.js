@@ -66,8 +66,12 @@ export function current() {
   return (instance = new Instance(module));
 }
 
-/** The JSON of a value. A value without one is an `invalid` error, as malformed JSON is for the engine. */
-export function toText(value) {
+/**
+ * The JSON of a value; `name` is what it is. A value that is left out or has no JSON is an `invalid` error, as malformed
+ * JSON is for the engine.
+ */
+export function toText(value, name) {
+  if (value === undefined) throw new TillgateError({ code: "invalid", message: `the ${name} is missing` });
   try {
     return JSON.stringify(value) ?? "undefined";
   } catch (cause) {

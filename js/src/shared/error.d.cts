@@ -17,6 +17,8 @@ export type ErrorCode =
   /** Do not use it after it was freed or closed. */
   | "freed"
   | "closed"
+  /** Correct the address: what answers there is no host of Tillgate, or no token service. */
+  | "wrong_host"
   /** Get a token, or a permission. */
   | "unauthenticated"
   | "denied"

@@ -3,11 +3,13 @@
  * its `path` and what it is; `path` is that of the first, and `message` says all of them. `status` is the HTTP status with
  * which the host answers the same request. An error from the host also has its `correlationId`, the `engine` that
  * decided, `retryAfterMs` if the host asks to wait, and `deviations` if rates would move by more than they may.
+ * `value`, if it is given, is what the fault is about; `message` ends with it.
  */
 export class TillgateError extends Error {
-  constructor({ code, path = "$", message, faults, status, cause }) {
+  constructor({ code, path = "$", message, faults, status, cause, value }) {
     const all = faults ?? [{ path, message }];
-    super(all.map(sentence).join("; "), cause === undefined ? undefined : { cause });
+    const about = value === undefined ? "" : `: ${JSON.stringify(value)}`;
+    super(all.map(sentence).join("; ") + about, cause === undefined ? undefined : { cause });
     this.code = code;
     this.path = path;
     this.faults = all;
@@ -26,3 +28,15 @@ function sentence({ path, message }) {
 Object.defineProperty(TillgateError.prototype, "name", { value: "TillgateError", configurable: true, writable: true });
 
 const STATUS = { invalid: 400, not_found: 404 };
+
+/** That no condition in force has an id: the fault as the engine has it, so that a host and a catalog fail alike. */
+export function unknownCondition(id) {
+  return new TillgateError({ code: "not_found", path: "$.conditionId", message: "matches no enabled condition", value: String(id) });
+}
+
+/** Throws an error if the id of a condition is left out. */
+export function requireConditionId(id) {
+  if (id === undefined || id === null) {
+    throw new TillgateError({ code: "invalid", path: "$.conditionId", message: "must be the id of a condition" });
+  }
+}

@@ -4,6 +4,7 @@
  */
 
 import { SILENCE_MS, withTimeout } from "./deadline.js";
+import { TillgateError } from "./error.js";
 
 /** A comment with an id. */
 const CURSOR = /^: cursor (.+)$/;
@@ -22,7 +23,7 @@ export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
   let id;
   try {
     for (;;) {
-      const { done, value } = await withTimeout(reader.read(), silenceMs);
+      const { done, value } = await withTimeout(read(reader), silenceMs);
       if (done) return;
       rest += decoder.decode(value, { stream: true });
       // A line ends with CR, LF or both; a CR at the end may be the first half of both.
@@ -46,6 +47,15 @@ export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
     }
   } finally {
     reader.cancel().catch(() => {});
+  }
+}
+
+/** What is read next. A runtime says in words of its own that the connection has ended. */
+async function read(reader) {
+  try {
+    return await reader.read();
+  } catch (cause) {
+    throw new TillgateError({ code: "unavailable", message: "the connection to the host has ended", cause });
   }
 }
 

@@ -90,7 +90,7 @@ export class Follower extends EventTarget {
         if (this.#state === "CLOSED") return;
         await this.#connect();
       } catch (error) {
-        failure = error;
+        failure = error instanceof TillgateError ? error : unusable(error);
       }
       const isIntended = this.#connection.signal.aborted;
       this.#connection.abort();
@@ -144,6 +144,9 @@ export class Follower extends EventTarget {
 
 /** Dispatches an event with these members. */
 export const emit = (target, type, members) => target.dispatchEvent(Object.assign(new Event(type), members));
+
+/** What the host has sent cannot be followed. */
+const unusable = (cause) => new TillgateError({ code: "unavailable", message: `what the host has sent cannot be used: ${cause.message}`, cause });
 
 export const closed = () => new TillgateError({ code: "closed", message: "this client is closed" });
 

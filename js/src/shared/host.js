@@ -4,7 +4,8 @@
  */
 
 import { toText } from "./engine.js";
-import { TillgateError } from "./error.js";
+import { TillgateError, requireConditionId, unknownCondition } from "./error.js";
+import { readOptions } from "./options.js";
 import { retryAfterMs, toSource } from "./token.js";
 
 const CODES = {
@@ -17,13 +18,17 @@ const CODES = {
   413: "too_large",
 };
 
+/** What a host says of a path that it does not have. */
+const NOTHING = "there is nothing at this path";
+
 export class Host {
   #url;
   #token;
   #fetch;
 
   /** `url` is the address of the host, `token` a token or a token source. */
-  constructor({ url, token, fetch = globalThis.fetch.bind(globalThis) }) {
+  constructor(options) {
+    const { url, token, fetch = globalThis.fetch.bind(globalThis) } = readOptions(options);
     this.#url = String(url).replace(/\/+$/, "");
     this.#token = toSource(token);
     this.#fetch = fetch;
@@ -35,7 +40,7 @@ export class Host {
    */
   async request(path, { method = "GET", headers = {}, body, signal } = {}) {
     const send = async (options) => {
-      const token = await this.#token(options);
+      const token = await this.#getToken(options);
       const json = body === undefined ? {} : { "Content-Type": "application/json" };
       const sent = { Authorization: `Bearer ${token}`, ...json, ...headers };
       try {
@@ -51,21 +56,19 @@ export class Host {
       response = await send({ fresh: true });
     }
     if (response.ok || response.status === 304) return response;
-    throw await errorOf(response);
+    throw await errorOf(response, this.#url);
   }
 
   /** The host's decision by a condition, and the SHA-256 of the module that made it. */
   async evaluateCondition(conditionId, request, options) {
+    requireConditionId(conditionId);
     const path = `/api/v1/conditions/${encodeURIComponent(conditionId)}/evaluate`;
     try {
       return await this.#evaluate(path, request, options);
     } catch (error) {
-      if (!(error instanceof TillgateError) || error.code !== "not_found") throw error;
-      // With the engine's message, so that the host and a catalog fail alike.
-      const { status, engine, correlationId } = error;
-      const message = "matches no enabled condition";
-      const engineError = new TillgateError({ code: "not_found", path: "$.conditionId", message, status });
-      throw Object.assign(engineError, { engine, correlationId });
+      if (error.code !== "not_found") throw error;
+      const { engine, correlationId } = error;
+      throw Object.assign(unknownCondition(conditionId), { engine, correlationId });
     }
   }
 
@@ -79,16 +82,58 @@ export class Host {
     return this.#evaluate("/api/v1/evaluations", request, options);
   }
 
+  /** A token. What a source throws that is not of this package is the cause of an error. */
+  async #getToken(options) {
+    try {
+      return await this.#token(options);
+    } catch (cause) {
+      if (cause instanceof TillgateError) throw cause;
+      throw new TillgateError({ code: "unavailable", message: `there is no token: ${cause?.message ?? cause}`, cause });
+    }
+  }
+
   async #evaluate(path, request, { signal } = {}) {
-    const response = await this.request(path, { method: "POST", body: toText(request), signal });
-    return { decision: await response.json(), engine: response.headers.get("Tillgate-Engine") };
+    const response = await this.request(path, { method: "POST", body: toText(request, "request"), signal });
+    return { decision: await readJson(response), engine: response.headers.get("Tillgate-Engine") };
   }
 }
 
+/** The text of an answer. */
+export async function readText(response) {
+  try {
+    return await response.text();
+  } catch (cause) {
+    if (cause.name === "AbortError") throw cause;
+    throw new TillgateError({ code: "unavailable", message: "the connection to the host ended before its answer did", cause });
+  }
+}
+
+/** The value of an answer. */
+export async function readJson(response) {
+  const text = await readText(response);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw wrongHost(response.url, "an answer that is not JSON", { cause });
+  }
+}
+
+/** Throws an error if a response has no events, because something else than a host has answered. */
+export function requireStream({ headers, url }) {
+  const type = headers.get("Content-Type") ?? "text/event-stream";
+  if (!type.startsWith("text/event-stream")) throw wrongHost(url, `${type} instead of events`);
+}
+
+/** That what answers is no host: the address is another one's, or that of something in front of the host. */
+export const wrongHost = (url, answer, more) =>
+  new TillgateError({ code: "wrong_host", message: `${url} is not the address of a Tillgate host: it has sent ${answer}`, ...more });
+
 /** The error of a response. A 400 lists its faults as sentences, each of which begins with its path. */
-async function errorOf(response) {
+async function errorOf(response, url) {
   const { status } = response;
-  const body = await response.json().catch(() => ({}));
+  const body = (await response.json().catch(() => undefined)) ?? {};
+  const isProblem = response.headers.get("Content-Type")?.startsWith("application/problem+json") && body.statusCode === status;
+  if (status === 404 && (!isProblem || body.message === NOTHING)) return wrongHost(url, "a 404 that no host sends here", { status });
   const code = CODES[status] ?? (status === 429 || status >= 500 ? "unavailable" : "refused");
   const sentences = Array.isArray(body.message) ? body.message : [body.message ?? `the host answered ${status}`];
   const faults = sentences.map((sentence) => {

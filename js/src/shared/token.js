@@ -5,6 +5,7 @@
 
 import { withTimeout } from "./deadline.js";
 import { TillgateError } from "./error.js";
+import { readCredentials } from "./options.js";
 
 /** How long before its expiry a token is replaced. */
 const MARGIN_MS = 60_000;
@@ -15,8 +16,12 @@ const MARGIN_MS = 60_000;
  */
 export const FETCH_OPTIONS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
 
+/** Of a token service. */
+const CODES = { 400: "unauthenticated", 401: "unauthenticated", 404: "wrong_host", 405: "wrong_host" };
+
 /** A token source that exchanges the credentials of a client at the token endpoint when a token is needed. */
-export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) }) {
+export function clientCredentials(options) {
+  const { tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) } = readCredentials(options);
   const basic = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
   let cached;
   let pending;
@@ -36,10 +41,13 @@ export function clientCredentials({ tokenUrl, clientId, clientSecret, audience, 
     }
     const { response, answer } = sent;
     if (!response.ok) {
-      const code = response.status === 401 || response.status === 400 ? "unauthenticated" : "unavailable";
+      const code = CODES[response.status] ?? "unavailable";
       const message = answer.error_description ?? `the token service answered ${response.status}`;
       const error = new TillgateError({ code, message, status: response.status });
       throw Object.assign(error, { retryAfterMs: retryAfterMs(response.headers) });
+    }
+    if (typeof answer?.access_token !== "string") {
+      throw new TillgateError({ code: "wrong_host", message: `${tokenUrl} is not the address of a token service: its answer has no token` });
     }
     const lifetime = Math.max(answer.expires_in * 1000 - MARGIN_MS, answer.expires_in * 500);
     cached = { token: answer.access_token, until: performance.now() + lifetime };

@@ -3,7 +3,7 @@
  * audience, a name that is not an option, a shared key that is undefined because a setting is missing.
  */
 
-import { TillgateError } from "../shared/error.js";
+import { Faults, isObject, isText } from "../shared/faults.js";
 import { parseCertificate } from "./certificate.js";
 import { BODY_SIGNATURE_HEADER, SIGNATURE_HEADER, STANDARD_HEADERS, faultOfSharedKey } from "./signatures.js";
 
@@ -21,9 +21,6 @@ const SCHEMES = {
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
-
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-const isText = (value) => typeof value === "string" && value !== "";
 
 /** The options with their defaults. Throws an error with every fault. */
 export function readOptions(options) {
@@ -139,17 +136,3 @@ function readSignatures(options, faults) {
 }
 
 const isReserved = (name) => ["authorization", BODY_SIGNATURE_HEADER, ...STANDARD_HEADERS].includes(String(name).toLowerCase());
-
-/** Everything that is wrong, to be reported at once. */
-class Faults {
-  #faults = [];
-
-  add(path, message) {
-    this.#faults.push({ path, message });
-  }
-
-  throwIfAny() {
-    const [first] = this.#faults;
-    if (first !== undefined) throw new TillgateError({ code: "invalid", ...first, faults: this.#faults });
-  }
-}

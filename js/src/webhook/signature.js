@@ -6,4 +6,4 @@
 import { current, toText } from "../shared/engine.js";
 
 /** Signs or verifies: `{ op, sharedKey, … }` to `{ signature }` or `{ valid, reason? }`. */
-export const signature = (call) => current().signature(toText(call));
+export const signature = (call) => current().signature(toText(call, "call"));

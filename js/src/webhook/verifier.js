@@ -34,7 +34,7 @@ export class WebhookVerifier {
    * The event of a delivery. Throws a `WebhookError` if the delivery is not to be accepted; its `status` is what to
    * answer.
    */
-  async verify({ headers, body }) {
+  async verify({ headers, body } = {}) {
     const values = readHeaders(headers, this.#headers);
     const bytes = toBytes(body);
     if (bytes.length > this.#maxBodyBytes) throw new WebhookError({ code: "body_too_large" });

@@ -1,0 +1,20 @@
+/** What is wrong with options. */
+
+import { TillgateError } from "./error.js";
+
+export const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+export const isText = (value) => typeof value === "string" && value !== "";
+
+/** Everything that is wrong, to be reported at once. */
+export class Faults {
+  #faults = [];
+
+  add(path, message) {
+    this.#faults.push({ path, message });
+  }
+
+  throwIfAny() {
+    const [first] = this.#faults;
+    if (first !== undefined) throw new TillgateError({ code: "invalid", ...first, faults: this.#faults });
+  }
+}
