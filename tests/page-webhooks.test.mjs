@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 
@@ -91,6 +92,8 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   await page.keyboard.press("Enter");
   await dialog(page).getByRole("checkbox", { name: "orders.events.v1" }).and(page.locator(":checked")).waitFor();
   endpoint.answer(503, "the database is away");
+  await press(page, "Ping before saving");
+  await dialog(page).getByText("Nothing was sent yet. Give this key to the receiver").waitFor();
   await press(page, "Ping before saving");
   await dialog(page).getByText(/^The endpoint answered 503 Service Unavailable\. It took \d+ ms\.$/).waitFor();
   await dialog(page).getByText("the database is away").waitFor();
@@ -187,6 +190,37 @@ describe("webhooks", () => {
     await page.getByText("Discard what you entered?").waitFor();
     await press(page, "Discard");
     expected(page, 400);
+  }));
+
+  test("a key that is generated is shown before the ping that it signs, and is the one that is saved", () => visit(on, "#/webhooks", async (page) => {
+    endpoint.answer(204);
+    const arrived = () => endpoint.got.filter(({ head }) => head.startsWith("POST /known "));
+    const isSigned = ({ headers, body }, key) => {
+      const expected = createHmac("sha256", key).update(JSON.parse(body).data).digest("hex");
+      assert.equal(headers["x-service-signature"], `HS256=${expected}`);
+    };
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await dialog(page).getByLabel("Name", { exact: true }).fill("Known key");
+    await dialog(page).getByLabel("Address").fill(`${endpoint.url}/known`);
+    await dialog(page).getByLabel("All events").uncheck();
+    await dialog(page).getByLabel("Another event type").fill("known.events.v1");
+    await page.keyboard.press("Enter");
+    await press(page, "Ping before saving");
+    await dialog(page).getByText("Nothing was sent yet. Give this key to the receiver").waitFor();
+    const key = await dialog(page).getByLabel("The key that the ping is signed with").inputValue();
+    assert.match(key, /^[\w-]{43}$/);
+    await hasValue(dialog(page).getByLabel("Secret for libraries of Standard Webhooks"), `whsec_${btoa(key)}`);
+    assert.equal(arrived().length, 0, "nothing is sent before the key is known");
+    await press(page, "Ping before saving");
+    await dialog(page).getByText(/^It works: the endpoint answered 204\./).waitFor();
+    isSigned(arrived()[0], key);
+    await save(page);
+    await dialog(page).getByRole("heading", { name: "The shared key of Known key" }).waitFor();
+    await hasValue(dialog(page).getByLabel("Shared key"), key, "it is shown with the webhook that has it now");
+    await press(page, "Done");
+    await card(page, "Known key").waitFor();
+    await publish("known.events.v1", {});
+    isSigned(await until(() => arrived()[1], "the event arrives"), key);
   }));
 
   test("an edit keeps the secrets, and a key is replaced, removed and generated", async () => {
@@ -636,6 +670,12 @@ describe("accessibility", () => {
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
       await press(page, "Ping before saving");
       await dialog(page).getByText(/^It works/).waitFor();
+    }],
+    ["ping-key", () => "#/webhooks", async (page) => {
+      await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+      await dialog(page).getByRole("radio", { name: "Generate a new one" }).check();
+      await press(page, "Ping before saving");
+      await dialog(page).getByText("Nothing was sent yet. Give this key to the receiver").waitFor();
     }],
     ["review", () => "#/webhooks", async (page) => {
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
