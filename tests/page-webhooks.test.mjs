@@ -377,9 +377,33 @@ describe("webhooks", () => {
     await visit(on, "#/webhooks", async (page) => {
       const text = /^Paused for a moment, because one attempt after another failed\. Failing since /;
       await card(page, made.name).getByText(text).waitFor({ timeout: 30_000 });
-      const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from / });
+      await card(page, made.name).getByText(/[12] deliver(y waits|ies wait)\.$/).waitFor();
+      const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from \d\d:\d\d to now: / });
       await chart.waitFor();
       await hasCount(chart.locator(".failed"), 1);
+      const [bar, caption] = [await chart.locator(".failed").boundingBox(), await card(page, made.name).locator("figcaption").boundingBox()];
+      assert.ok(bar.y + bar.height <= caption.y + 0.1, "the chart does not cover “now”");
+      await publish(made.eventTypes[0], { at: "later" });
+      await card(page, made.name).getByRole("link", { name: `Deliveries of ${made.name}` }).click();
+      await rows(page).first().getByText(/^Its webhook is paused, because one attempt after another failed\. Next at \d\d:\d\d:\d\d\.$/).waitFor();
+    });
+  });
+
+  test("those that fail come first, and one that works takes a dense row on a wide screen", async () => {
+    const [works, fails] = [await webhook({ name: "Dense and well" }), await webhook({ name: "Dense and gone" })];
+    await publish(works.eventTypes[0], {});
+    await delivered(works, "DELIVERED");
+    endpoint.answer(410);
+    await publish(fails.eventTypes[0], {});
+    await delivered(fails, "FAILED");
+    endpoint.answer(204);
+    await visit(on, "#/webhooks", async (page) => {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.getByLabel("Filter webhooks").fill("Dense and");
+      await card(page, works.name).getByText(/^Works\. 1 delivered, 0 failed attempts in 24 hours\.$/).waitFor({ timeout: 30_000 });
+      await eventually(async () => assert.deepEqual(await page.locator(".webhook h2").allTextContents(), [fails.name, works.name]));
+      const { height } = await card(page, works.name).boundingBox();
+      assert.ok(height <= 72, `it takes ${height} px`);
     });
   });
 
@@ -511,6 +535,44 @@ describe("deliveries", () => {
     await press(page, "Cancel");
     await press(page, "Discard");
   }));
+
+  test("one is found by the id of its event, with its last answer, how long that took, and when the next attempt is", async () => {
+    const made = await webhook();
+    await publish(made.eventTypes[0], { at: 1 });
+    await delivered(made, "DELIVERED");
+    endpoint.answer(503);
+    await publish(made.eventTypes[0], { at: 2 });
+    const { eventId } = await until(async () => (await deliveries({ webhookId: made.id })).find(({ attemptCount, status }) => attemptCount > 0 && status !== "DELIVERED"), "an attempt has failed");
+    await visit(on, `#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
+      await page.getByText("2 deliveries shown").waitFor();
+      await rows(page).last().getByText(/^204, \d[\d.]* m?s$/).waitFor();
+      await page.getByLabel("Event id").fill(eventId);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**/webhookId%3D${made.id}/eventId%3D${eventId}`);
+      await page.getByText("1 delivery shown").waitFor();
+      await rows(page).getByText(/^503, \d[\d.]* m?s$/).waitFor();
+      await rows(page).getByText("4 attempts", { exact: true }).waitFor();
+      await rows(page).getByRole("link").click();
+      await page.getByRole("link", { name: eventId }).click();
+      await page.waitForURL(`**/#/webhooks/deliveries/eventId%3D${eventId}`);
+      await page.getByText("1 delivery shown").waitFor();
+      await page.getByLabel("Event id").fill("no-such-event");
+      await page.keyboard.press("Enter");
+      await page.getByText("No delivery matches the filter.").waitFor();
+    });
+    endpoint.answer(204);
+  });
+
+  test("those of a webhook that is switched off say so, and until when they are held", async () => {
+    const made = await webhook({ enabled: false });
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "HELD");
+    await visit(on, `#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
+      await rows(page).getByText(/^Its webhook is switched off: it is held until \d{1,2} \w+ \d{4}, \d\d:\d\d\.$/).waitFor();
+      await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
+      await card(page, made.name).getByText("Switched off. Deliveries are held for seven days. 1 delivery waits.").waitFor({ timeout: 30_000 });
+    });
+  });
 
   test("those that failed are sent again together, with their progress", async () => {
     const made = await webhook();
@@ -654,6 +716,9 @@ describe("accessibility", () => {
   let failed;
   before(async () => {
     made = await webhook({ name: "Long ".repeat(40).trim(), callbackUrl: `${endpoint.url}/${"long-".repeat(60)}` });
+    const off = await webhook({ enabled: false });
+    await publish(off.eventTypes[0], {});
+    await delivered(off, "HELD");
     endpoint.answer(500, "x".repeat(900));
     await publish(made.eventTypes[0], { text: "y".repeat(400) });
     failed = await delivered(made, "FAILED");
@@ -702,6 +767,7 @@ describe("accessibility", () => {
       await dialog(page).waitFor();
     }],
     ["deliveries", () => "#/webhooks/deliveries", (page) => rows(page).first().waitFor()],
+    ["deliveries-paused", () => "#/webhooks/deliveries/status%3DHELD", (page) => rows(page).getByText("Its webhook is switched off").first().waitFor()],
     ["deliveries-none", () => "#/webhooks/deliveries/eventType%3Dnever.v1", (page) => page.getByText("No delivery matches the filter.").waitFor()],
     ["resend", () => `#/webhooks/deliveries/webhookId%3D${made.id}/since%3D2026-01-01T00%3A00%3A00.000Z`, async (page) => {
       await page.getByRole("button", { name: "Send these again" }).click();
