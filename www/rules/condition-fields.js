@@ -30,31 +30,21 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
     ageField.hidden = rule !== "AGE_RESTRICTION";
     onchange();
   });
-  let [scope] = scopes;
-  const scopeChoice = choice("Applies to", SCOPES, scope, (chosen) => {
-    scope = chosen;
-    onchange();
-  });
+  const scope = scopeFields(scopes, onchange);
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
   const ageField = field("Minimum age", age);
   const enabled = h("input", { type: "checkbox", role: "switch", onchange });
-  const element = h("div", { class: "stack" }, idField, scopeChoice, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
+  const element = h("div", { class: "stack" }, idField, scope.element, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
 
   const value = () => ({
     id: id.value.trim(),
-    ...(!scopeChoice.hidden && { scope }),
+    ...scope.value(),
     rule,
     enabled: enabled.checked,
     condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
   });
 
-  const idFault = (typed) => {
-    if (typed === "") return "Enter an id.";
-    if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
-    if (isDots(typed)) return `The id ${DOTS_RULE}.`;
-    if (typed.length > MAX_ID) return "The id may have at most 64 characters.";
-    return isTaken(typed) ? taken(typed) : undefined;
-  };
+  const idFault = (typed) => faultOfId(typed) ?? (isTaken(typed) ? taken(typed) : undefined);
 
   /** An id that exists is opened, never overwritten. */
   const taken = (typed) => ["This id exists: ", button("open it", { class: "link", onclick: () => onopen(typed) })];
@@ -70,9 +60,7 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
     show(condition, { named }) {
       id.value = condition.id;
       idField.hidden = named;
-      scopeChoice.hidden = named || scopes.length < 2;
-      scope = scopes.includes(condition.scope) ? condition.scope : scopes[0];
-      scopeChoice.choose(scope);
+      scope.show(condition, { named });
       rule = condition.rule;
       rules.choose(rule);
       ageField.hidden = rule !== "AGE_RESTRICTION";
@@ -98,4 +86,30 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
     /** Says that the id exists, which the host has found out. */
     showTaken: () => idField.showFault(taken(id.value.trim())),
   };
+}
+
+/** Whom a new condition is for, where the user may choose: `value` is empty otherwise. */
+function scopeFields(scopes, onchange) {
+  let scope;
+  const element = choice("Applies to", SCOPES, scope, (chosen) => {
+    scope = chosen;
+    onchange();
+  });
+  return {
+    element,
+    value: () => (element.hidden ? {} : { scope }),
+    show(condition, { named }) {
+      element.hidden = named || scopes.length < 2;
+      scope = scopes.includes(condition.scope) ? condition.scope : scopes[0];
+      element.choose(scope);
+    },
+  };
+}
+
+/** What is wrong with an id, apart from its being taken. */
+function faultOfId(typed) {
+  if (typed === "") return "Enter an id.";
+  if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
+  if (isDots(typed)) return `The id ${DOTS_RULE}.`;
+  return typed.length > MAX_ID ? "The id may have at most 64 characters." : undefined;
 }

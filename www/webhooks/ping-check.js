@@ -40,8 +40,10 @@ export function pingCheck(desk, { fields, id }) {
     if (key === shown) return true;
     shown = key;
     shownKey.replaceChildren(...(key === undefined ? [] : [keyPane(key)]));
-    if (key !== undefined) result.replaceChildren(h("p", { class: "hint" }, KEY_FIRST));
-    return key === undefined;
+    if (key === undefined) return true;
+    result.replaceChildren(h("p", { class: "hint" }, KEY_FIRST));
+    result.firstChild.scrollIntoView({ block: "nearest" });
+    return false;
   }
 
   async function send() {

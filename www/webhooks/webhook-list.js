@@ -13,7 +13,7 @@ import { conditionText } from "./event-filter.js";
 import { healthChart } from "./health-chart.js";
 import { pingNow, remove, rotate } from "./webhook-actions.js";
 import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
-import { eventTypesText, oldKeyText, rankOf, securityText, stateOf } from "./wording.js";
+import { eventTypesText, isFailing, oldKeyText, securityText, stateOf } from "./wording.js";
 
 const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";
 
@@ -35,7 +35,7 @@ export function webhookList(desk) {
   function draw() {
     const all = desk.webhooks ?? [];
     const wanted = filter.value.trim().toLowerCase();
-    const rank = (webhook) => rankOf(webhook, health.get(webhook.id));
+    const rank = (webhook) => (isFailing(webhook, health.get(webhook.id)) ? 0 : 1);
     const found = all.filter((webhook) => textOf(webhook).toLowerCase().includes(wanted)).sort((one, other) => rank(one) - rank(other));
     const next = new Map(found.map((webhook) => [webhook.id, rowOf(webhook)]));
     keepFocus(rows, () => arrange(rows, [...next.values()].map(({ row }) => row)));

@@ -143,10 +143,8 @@ export function stateOf(webhook, health) {
   return { tone: "allow", image: "check", text: `Works. ${countsText(health)} in 24 hours.` };
 }
 
-const RANKS = { deny: 0, soft: 1 };
-
-/** The place of a webhook in the list: those that fail come first. */
-export const rankOf = (webhook, health) => RANKS[stateOf(webhook, health).tone] ?? 2;
+/** Whether a webhook fails, or was switched off because it did. */
+export const isFailing = (webhook, health) => ["deny", "soft"].includes(stateOf(webhook, health).tone);
 
 /** What was delivered and what failed in a time. */
 export const countsText = ({ delivered, failed }) => `${delivered.toLocaleString("en")} delivered, ${counted(failed, "failed attempt")}`;
