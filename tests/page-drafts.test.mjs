@@ -65,6 +65,10 @@ test("a global rule says that it is global, and can be copied as an own one", ()
   assert.equal(await page.getByRole("button", { name: "Save this rule…" }).count(), 0);
   await page.getByRole("button", { name: "Copy as my own rule" }).click();
   await hasValue(dialog(page).getByLabel("Id", { exact: true }), "own-alcohol");
+  await dialog(page).getByText("Your rule decides where tills ask for “own-alcohol”. Where they ask for “alcohol”, the global rule goes on deciding").waitFor();
+  await dialog(page).getByLabel("Id", { exact: true }).fill("");
+  await dialog(page).getByText("Your rule decides where tills ask for its own id.").waitFor();
+  await dialog(page).getByLabel("Id", { exact: true }).fill("own-alcohol");
   await save(page);
   await page.getByText("Saved. The change is in force.").waitFor();
   const stored = await (await on.host.api("GET", "/api/v1/entity-conditions/own-alcohol")).json();

@@ -205,6 +205,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
     await page.getByRole("button", { name }).click();
     await dialog(page).waitFor();
   };
+  const everywhere = () => newcomers.api("PUT", "/api/v1/global-entity-conditions/everywhere", { rule: "LICENSE_REQUIREMENT", condition_value: {} });
   const review = (page) => dialog(page).getByRole("button", { name: "Review" }).click();
 
   const states = [
@@ -280,6 +281,19 @@ describe("every state of rules looks right, and axe finds nothing", () => {
     ["guide", "", (page) => page.getByText("There are no rules yet").waitFor(), editor],
     ["guide-projects", "#/projects", (page) => page.getByText("No projects yet").waitFor(), editor],
     ["viewer", "#/conditions", (page) => page.getByText("You may view conditions").waitFor(), viewer],
+    ["global-copy", "#/conditions", (page) => edit(page, "Copy tobacco as my own rule")],
+    ["operator", "#/conditions", async (page) => {
+      await everywhere();
+      await page.getByRole("button", { name: "Edit everywhere" }).waitFor();
+    }, () => newcomers],
+    ["operator-new", "#/conditions", async (page) => {
+      await edit(page, "New condition");
+      await dialog(page).getByRole("radio", { name: "All tenants" }).check();
+    }, () => newcomers],
+    ["operator-preview", "#/preview/condition/everywhere", async (page) => {
+      await everywhere();
+      await page.getByText("A change that you save is in force for all of them.").waitFor();
+    }, () => newcomers],
   ];
   for (const [name, hash, prepare, as] of states) {
     test(name, async () => visit({ ...on, host: as ? await as() : on.host }, hash, async (page) => {

@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 
 import { browser, signedIn } from "./support/browser.mjs";
-import { UNREACHABLE, agrees, decision, expected, onDemo, shown, visit } from "./support/page.mjs";
-import { clientWith, demo } from "./support/program.mjs";
+import { UNREACHABLE, agrees, decision, dialog, expected, go, hasValue, onDemo, onHost, save, shown, visit } from "./support/page.mjs";
+import { clientWith, emptyHost } from "./support/program.mjs";
+import { eventually } from "./support/wait.mjs";
 
 const on = onDemo();
 
@@ -41,6 +42,73 @@ describe("buttons know what the user may do", () => {
     await page.getByRole("button", { name: "Edit pesticide" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Delete pesticide" }).count(), 0);
     await context.close();
+  });
+});
+
+describe("global rules", () => {
+  const platform = onHost(emptyHost);
+  const path = (id) => `/api/v1/entity-conditions/${id}`;
+  const age = (years) => ({ rule: "AGE_RESTRICTION", condition_value: { minimum_age: years } });
+
+  test("are created, changed and deleted by an operator, and are in force for every tenant", async () => {
+    const shop = await clientWith(platform.host, ["ecs.editor"], "shop");
+    const stored = async () => (await shop.api("GET", path("fireworks"))).json();
+    await visit(platform, "#/conditions", async (page) => {
+      await page.getByRole("button", { name: "New condition" }).click();
+      await dialog(page).getByLabel("Id", { exact: true }).fill("fireworks");
+      await dialog(page).getByRole("radio", { name: "All tenants" }).check();
+      await dialog(page).getByRole("button", { name: "Review" }).click();
+      await dialog(page).getByText("A new global condition: fireworks").waitFor();
+      await dialog(page).getByText("It is global: it is in force for all tenants.").last().waitFor();
+      await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByRole("button", { name: "Edit fireworks" }).waitFor();
+      assert.deepEqual(await stored(), { id: "fireworks", scope: "GLOBAL", enabled: true, ...age(18) });
+
+      await page.getByRole("button", { name: "Edit fireworks" }).click();
+      await dialog(page).getByLabel("Minimum age").fill("21");
+      await save(page);
+      await page.getByText("Customers must be 21 or older", { exact: true }).waitFor();
+      assert.deepEqual((await stored()).condition_value, { minimum_age: 21 });
+
+      await go(page, "#/preview/condition/fireworks");
+      await page.getByText("A change that you save is in force for all of them.").waitFor();
+      await page.getByText("Try a change", { exact: true }).click();
+      await page.getByLabel("Minimum age").fill("16");
+      await page.getByRole("button", { name: "Save this rule…" }).click();
+      await save(page);
+      await eventually(async () => assert.deepEqual((await stored()).condition_value, { minimum_age: 16 }));
+
+      await go(page, "#/conditions");
+      await page.getByRole("button", { name: "Delete fireworks" }).click();
+      await dialog(page).getByText("Tills of all tenants that use it will get an error.").waitFor();
+      await dialog(page).getByRole("button", { name: "Delete", exact: true }).click();
+      await page.getByText("fireworks was deleted.").waitFor();
+      assert.equal((await shop.api("GET", path("fireworks"))).status, 404);
+    });
+  });
+
+  test("are only read by others, who are told when their own rule of the same id decides", async () => {
+    const shop = await clientWith(platform.host, ["ecs.editor", "ecs.evaluator"], "shop");
+    assert.equal((await shop.api("PUT", path("beer"), age(16))).status, 201);
+    assert.equal((await platform.host.api("PUT", "/api/v1/global-entity-conditions/beer", age(18))).status, 201);
+    await visit({ ...platform, host: shop }, "#/conditions", async (page) => {
+      await page.getByText("Yours decides", { exact: true }).waitFor();
+      assert.equal(await page.getByRole("button", { name: /^(Edit|Delete) beer/ }).count(), 0);
+      await page.getByRole("button", { name: "New condition" }).click();
+      assert.equal(await dialog(page).getByRole("radio", { name: "All tenants" }).isVisible(), false);
+      await dialog(page).getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("button", { name: "Copy beer as my own rule" }).click();
+      await hasValue(dialog(page).getByLabel("Id", { exact: true }), "own-beer");
+      await dialog(page).getByText("Where they ask for “beer”, your other rule goes on deciding").waitFor();
+      await dialog(page).getByRole("button", { name: "Cancel" }).click();
+      await dialog(page).getByRole("button", { name: "Discard" }).click();
+      await go(page, "#/preview/condition/beer");
+      await page.getByText("Here your own rule with this id, which was there first, decides: Customers must be 16 or older.").waitFor();
+      await page.getByLabel("Customer’s age", { exact: true }).fill("17");
+      await shown(decision(page), "May be sold");
+      await agrees(page);
+    });
+    await platform.host.api("DELETE", "/api/v1/global-entity-conditions/beer");
   });
 });
 

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 
@@ -91,6 +92,8 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   await page.keyboard.press("Enter");
   await dialog(page).getByRole("checkbox", { name: "orders.events.v1" }).and(page.locator(":checked")).waitFor();
   endpoint.answer(503, "the database is away");
+  await press(page, "Ping before saving");
+  await dialog(page).getByText("Nothing was sent yet. Give this key to the receiver").waitFor();
   await press(page, "Ping before saving");
   await dialog(page).getByText(/^The endpoint answered 503 Service Unavailable\. It took \d+ ms\.$/).waitFor();
   await dialog(page).getByText("the database is away").waitFor();
@@ -189,6 +192,37 @@ describe("webhooks", () => {
     await page.getByText("Discard what you entered?").waitFor();
     await press(page, "Discard");
     expected(page, 400);
+  }));
+
+  test("a key that is generated is shown before the ping that it signs, and is the one that is saved", () => visit(on, "#/webhooks", async (page) => {
+    endpoint.answer(204);
+    const arrived = () => endpoint.got.filter(({ head }) => head.startsWith("POST /known "));
+    const isSigned = ({ headers, body }, key) => {
+      const expected = createHmac("sha256", key).update(JSON.parse(body).data).digest("hex");
+      assert.equal(headers["x-service-signature"], `HS256=${expected}`);
+    };
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await dialog(page).getByLabel("Name", { exact: true }).fill("Known key");
+    await dialog(page).getByLabel("Address").fill(`${endpoint.url}/known`);
+    await dialog(page).getByLabel("All events").uncheck();
+    await dialog(page).getByLabel("Another event type").fill("known.events.v1");
+    await page.keyboard.press("Enter");
+    await press(page, "Ping before saving");
+    await dialog(page).getByText("Nothing was sent yet. Give this key to the receiver").waitFor();
+    const key = await dialog(page).getByLabel("The key that the ping is signed with").inputValue();
+    assert.match(key, /^[\w-]{43}$/);
+    await hasValue(dialog(page).getByLabel("Secret for libraries of Standard Webhooks"), `whsec_${btoa(key)}`);
+    assert.equal(arrived().length, 0, "nothing is sent before the key is known");
+    await press(page, "Ping before saving");
+    await dialog(page).getByText(/^It works: the endpoint answered 204\./).waitFor();
+    isSigned(arrived()[0], key);
+    await save(page);
+    await dialog(page).getByRole("heading", { name: "The shared key of Known key" }).waitFor();
+    await hasValue(dialog(page).getByLabel("Shared key"), key, "it is shown with the webhook that has it now");
+    await press(page, "Done");
+    await card(page, "Known key").waitFor();
+    await publish("known.events.v1", {});
+    isSigned(await until(() => arrived()[1], "the event arrives"), key);
   }));
 
   test("an edit keeps the secrets, and a key is replaced, removed and generated", async () => {
@@ -346,9 +380,33 @@ describe("webhooks", () => {
     await visit(on, "#/webhooks", async (page) => {
       const text = /^Paused for a moment, because one attempt after another failed\. Failing since /;
       await card(page, made.name).getByText(text).waitFor({ timeout: 30_000 });
-      const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from / });
+      await card(page, made.name).getByText(/[12] deliver(y waits|ies wait)\.$/).waitFor();
+      const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from \d\d:\d\d to now: / });
       await chart.waitFor();
       await hasCount(chart.locator(".failed"), 1);
+      const [bar, caption] = [await chart.locator(".failed").boundingBox(), await card(page, made.name).locator("figcaption").boundingBox()];
+      assert.ok(bar.y + bar.height <= caption.y + 0.1, "the chart does not cover “now”");
+      await publish(made.eventTypes[0], { at: "later" });
+      await card(page, made.name).getByRole("link", { name: `Deliveries of ${made.name}` }).click();
+      await rows(page).first().getByText(/^Its webhook is paused, because one attempt after another failed\. Next at \d\d:\d\d:\d\d\.$/).waitFor();
+    });
+  });
+
+  test("those that fail come first, and one that works takes a dense row on a wide screen", async () => {
+    const [works, fails] = [await webhook({ name: "Dense and well" }), await webhook({ name: "Dense and gone" })];
+    await publish(works.eventTypes[0], {});
+    await delivered(works, "DELIVERED");
+    endpoint.answer(410);
+    await publish(fails.eventTypes[0], {});
+    await delivered(fails, "FAILED");
+    endpoint.answer(204);
+    await visit(on, "#/webhooks", async (page) => {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.getByLabel("Filter webhooks").fill("Dense and");
+      await card(page, works.name).getByText(/^Works\. 1 delivered, 0 failed attempts in 24 hours\.$/).waitFor({ timeout: 30_000 });
+      await eventually(async () => assert.deepEqual(await page.locator(".webhook h2").allTextContents(), [fails.name, works.name]));
+      const { height } = await card(page, works.name).boundingBox();
+      assert.ok(height <= 72, `it takes ${height} px`);
     });
   });
 
@@ -480,6 +538,44 @@ describe("deliveries", () => {
     await press(page, "Cancel");
     await press(page, "Discard");
   }));
+
+  test("one is found by the id of its event, with its last answer, how long that took, and when the next attempt is", async () => {
+    const made = await webhook();
+    await publish(made.eventTypes[0], { at: 1 });
+    await delivered(made, "DELIVERED");
+    endpoint.answer(503);
+    await publish(made.eventTypes[0], { at: 2 });
+    const { eventId } = await until(async () => (await deliveries({ webhookId: made.id })).find(({ attemptCount, status }) => attemptCount > 0 && status !== "DELIVERED"), "an attempt has failed");
+    await visit(on, `#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
+      await page.getByText("2 deliveries shown").waitFor();
+      await rows(page).last().getByText(/^204, \d[\d.]* m?s$/).waitFor();
+      await page.getByLabel("Event id").fill(eventId);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**/webhookId%3D${made.id}/eventId%3D${eventId}`);
+      await page.getByText("1 delivery shown").waitFor();
+      await rows(page).getByText(/^503, \d[\d.]* m?s$/).waitFor();
+      await rows(page).getByText("4 attempts", { exact: true }).waitFor();
+      await rows(page).getByRole("link").click();
+      await page.getByRole("link", { name: eventId }).click();
+      await page.waitForURL(`**/#/webhooks/deliveries/eventId%3D${eventId}`);
+      await page.getByText("1 delivery shown").waitFor();
+      await page.getByLabel("Event id").fill("no-such-event");
+      await page.keyboard.press("Enter");
+      await page.getByText("No delivery matches the filter.").waitFor();
+    });
+    endpoint.answer(204);
+  });
+
+  test("those of a webhook that is switched off say so, and until when they are held", async () => {
+    const made = await webhook({ enabled: false });
+    await publish(made.eventTypes[0], {});
+    await delivered(made, "HELD");
+    await visit(on, `#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
+      await rows(page).getByText(/^Its webhook is switched off: it is held until \d{1,2} \w+ \d{4}, \d\d:\d\d\.$/).waitFor();
+      await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
+      await card(page, made.name).getByText("Switched off. Deliveries are held for seven days. 1 delivery waits.").waitFor({ timeout: 30_000 });
+    });
+  });
 
   test("those that failed are sent again together, with their progress", async () => {
     const made = await webhook();
@@ -623,6 +719,9 @@ describe("accessibility", () => {
   let failed;
   before(async () => {
     made = await webhook({ name: "Long ".repeat(40).trim(), callbackUrl: `${endpoint.url}/${"long-".repeat(60)}` });
+    const off = await webhook({ enabled: false });
+    await publish(off.eventTypes[0], {});
+    await delivered(off, "HELD");
     endpoint.answer(500, "x".repeat(900));
     await publish(made.eventTypes[0], { text: "y".repeat(400) });
     failed = await delivered(made, "FAILED");
@@ -639,6 +738,12 @@ describe("accessibility", () => {
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
       await press(page, "Ping before saving");
       await dialog(page).getByText(/^It works/).waitFor();
+    }],
+    ["ping-key", () => "#/webhooks", async (page) => {
+      await page.getByRole("button", { name: `Edit ${made.name}` }).click();
+      await dialog(page).getByRole("radio", { name: "Generate a new one" }).check();
+      await press(page, "Ping before saving");
+      await dialog(page).getByText("Nothing was sent yet. Give this key to the receiver").waitFor();
     }],
     ["review", () => "#/webhooks", async (page) => {
       await page.getByRole("button", { name: `Edit ${made.name}` }).click();
@@ -665,6 +770,7 @@ describe("accessibility", () => {
       await dialog(page).waitFor();
     }],
     ["deliveries", () => "#/webhooks/deliveries", (page) => rows(page).first().waitFor()],
+    ["deliveries-paused", () => "#/webhooks/deliveries/status%3DHELD", (page) => rows(page).getByText("Its webhook is switched off").first().waitFor()],
     ["deliveries-none", () => "#/webhooks/deliveries/eventType%3Dnever.v1", (page) => page.getByText("No delivery matches the filter.").waitFor()],
     ["resend", () => `#/webhooks/deliveries/webhookId%3D${made.id}/since%3D2026-01-01T00%3A00%3A00.000Z`, async (page) => {
       await page.getByRole("button", { name: "Send these again" }).click();

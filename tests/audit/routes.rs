@@ -496,7 +496,7 @@ async fn deliver(walk: &mut Walk) {
     let all = walk
         .step("POST /api/v1/deliveries/replay", &[], (filter, 202), NONE)
         .await;
-    let named = r#"{"webhook":null,"status":"FAILED","event_type":null,"since":null,"until":null}"#;
+    let named = r#"{"webhook":null,"status":"FAILED","event_type":null,"event_id":null,"since":null,"until":null}"#;
     walk.says(own(json!({ "id": all["id"], "filter": named })));
     let event = json!({ "id": "order-1", "type": "x.orders.v1", "data": {}, "tenantId": "acme" });
     let published = json!({ "tenant": "acme", "id": "order-1", "event_type": "x.orders.v1" });

@@ -152,6 +152,8 @@ async fn health_counts_what_was_delivered_and_what_failed() {
         "{health}"
     );
     assert_eq!(health["breaker"], "OPEN");
+    assert_eq!(health["waiting"], 5, "{health}");
+    assert_eq!(health["moreWaiting"], Value::Null, "all were counted");
     assert_eq!(health["failingSince"], "2026-01-01T01:00:00.000Z");
     let hours = health["hours"].as_array().unwrap();
     assert_eq!(hours.len(), 24);
@@ -163,6 +165,59 @@ async fn health_counts_what_was_delivered_and_what_failed() {
         hours[22],
         json!({ "hour": "2026-01-01T00:00:00.000Z", "delivered": 1, "failed": 0 })
     );
+}
+
+#[tokio::test]
+async fn health_counts_what_is_held_and_nothing_for_a_webhook_that_works() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let works = shop.webhook(&receiver.url, json!({})).await;
+    let off = shop.webhook(&receiver.url, json!({ "enabled": false }));
+    let off = off.await;
+    for number in 0..3 {
+        shop.publish(json!(number)).await;
+    }
+    shop.run().await;
+    receiver.wait_for(3).await;
+    let health = shop.get(&format!("{WEBHOOKS}/health")).await;
+    let waiting = |id: &str| {
+        let mut all = health.as_array().unwrap().iter();
+        let found = all.find(|it| it["webhookId"] == id);
+        found.unwrap()["waiting"].clone()
+    };
+    assert_eq!(waiting(&off), 3, "{health:#}");
+    assert_eq!(waiting(&works), Value::Null, "{health:#}");
+}
+
+#[tokio::test]
+async fn the_deliveries_of_an_event_are_found_by_its_id_with_the_last_answer_and_are_sent_again() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    let event = shop.publish(json!(1)).await;
+    shop.publish(json!(2)).await;
+    shop.run().await;
+    receiver.wait_for(2).await;
+    let found = shop.deliveries(&format!("eventId={event}")).await;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["eventId"], event.as_str());
+    let last = &found[0]["lastAttempt"];
+    assert_eq!(last["status"], 204, "{last}");
+    assert_eq!(last["at"], "2026-01-01T00:00:00.000Z");
+    assert!(last["durationMs"].is_u64(), "{last}");
+    assert_eq!(shop.deliveries("eventId=another").await.len(), 0);
+
+    shop.clock.advance(minutes(1));
+    let path = format!("{DELIVERIES}/replay");
+    let (status, answer) = shop
+        .send(Method::POST, &path, &json!({ "eventId": "" }))
+        .await;
+    assert_eq!(status, 400, "{answer}");
+    let (status, answer) = shop
+        .send(Method::POST, &path, &json!({ "eventId": event }))
+        .await;
+    assert_eq!(status, 202, "{answer}");
+    shop.pass(4).await;
+    let received = receiver.wait_for(3).await;
+    assert_eq!((received.len(), received[2].id()), (3, event));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 /**
- * The dialog that creates or changes a condition of the tenant, with the decision by age that it would make.
+ * The dialog that creates or changes a condition, with the decision by age that it would make: the tenant's, and, for
+ * operators, a global one.
  */
 
 import { Catalog } from "../../js/src/index.js";
@@ -12,35 +13,61 @@ import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { conditionChanges } from "./rule-changes.js";
 import { conditionText } from "./wording.js";
 
-/** Where the host has a condition. */
-export const conditionPath = (id) => `/api/v1/entity-conditions/${encodeURIComponent(id)}`;
+export const WRITE = "ecs.condition.write";
 
-/** Creates the tenant's own condition after another one, which stays as it is. */
+/** Only clients of the platform may have it. */
+export const WRITE_GLOBAL = "ecs.global-condition.write";
+
+/** Where the host has a condition: for reading one, whichever it is, and for writing one of a scope. */
+export const conditionPath = (id, scope = "TENANT") => `/api/v1/${scope === "GLOBAL" ? "global-" : ""}entity-conditions/${encodeURIComponent(id)}`;
+
+/** The scopes in which the user may write conditions. */
+const scopesOf = (session) => [session.may(WRITE) && "TENANT", session.may(WRITE_GLOBAL) && "GLOBAL"].filter(Boolean);
+
+/** Whether the user may change a condition. */
+export const mayEdit = (session, { scope }) => scopesOf(session).includes(scope);
+
+/** Whether the user may create one. */
+export const mayCreate = (session) => scopesOf(session).length > 0;
+
+/**
+ * Creates the tenant's own condition after a global one, which stays as it is. It gets another id: a tenant can never use
+ * one that a global condition uses.
+ */
 export function copyCondition(session, condition) {
   const taken = new Set(session.conditions().map(({ id }) => id));
   const base = `own-${condition.id}`.slice(0, 60);
   const id = [base, ...Array.from({ length: taken.size }, (_, at) => `${base}-${at + 2}`)].find((each) => !taken.has(each));
-  return editCondition(session, undefined, { given: { ...condition, id }, isNew: true });
+  return editCondition(session, undefined, { given: { ...condition, id }, isNew: true, original: { ...condition, isReplaced: session.inPlaceOf(condition.id) !== undefined } });
 }
 
 /**
  * Edits a condition, or creates one. `given` is what the form starts with: a draft that Preview shows, or with `isNew` a
- * condition to start from.
+ * condition to start from. `original` is the global condition of which it is a copy,
+ * and whether the tenant's own decides in its place.
  */
-export async function editCondition(session, condition, { given, isNew = false } = {}) {
+export async function editCondition(session, condition, { given, isNew = false, original } = {}) {
   const { memory } = session;
   const key = draftKey(condition?.id);
   const read = (id) => session.read(conditionPath(id));
   const named = condition !== undefined;
   const find = (id) => session.conditions().find((each) => each.id === id);
+  const scopes = original ? ["TENANT"] : scopesOf(session);
   const chart = ageChart();
+  const about = h("p", { class: "hint" });
   let existing;
   const onopen = (id) => {
     existing = id;
     fields.element.closest("dialog").close("kept");
   };
-  const fields = conditionFields({ onchange: () => draw(chart, fields.value()), isTaken: (id) => !named && find(id) !== undefined, onopen });
+  const onchange = () => {
+    draw(chart, fields.value());
+    about.textContent = aboutText(scopeOf(fields.value()), original, fields.value().id);
+    about.hidden = about.textContent === "";
+  };
+  const fields = conditionFields({ onchange, scopes, isTaken: (id) => !named && find(id) !== undefined, onopen });
   let stored;
+  const scopeOf = ({ scope }) => stored?.body.scope ?? scope ?? scopes[0];
   try {
     stored = condition && (await read(condition.id));
   } catch (error) {
@@ -50,18 +77,18 @@ export async function editCondition(session, condition, { given, isNew = false }
   const before = JSON.stringify(fields.value());
   const kept = given === undefined ? memory.get(key) : undefined;
   if (given ?? kept) fields.show(given ?? kept, { named });
-  draw(chart, fields.value());
+  onchange();
 
   const startOver = () => {
     note.remove();
     fields.show(stored?.body ?? newCondition(), { named });
-    draw(chart, fields.value());
+    onchange();
   };
   const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
     title: condition ? `Edit ${condition.id}` : "New condition",
     note,
-    fields: { ...fields, showFaults: () => !fields.check(), element: h("div", { class: "stack" }, fields.element, chart.element) },
+    fields: { ...fields, showFaults: () => !fields.check(), element: h("div", { class: "stack" }, fields.element, about, chart.element) },
     etag: stored?.etag,
     base: stored?.body,
     follow: stored && ((look) => session.on("change", look)),
@@ -71,12 +98,12 @@ export async function editCondition(session, condition, { given, isNew = false }
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
-      return h("div", { class: "stack" }, h("h3", {}, named ? "What changes" : `A new condition: ${value.id}`), changeList(changes), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
+      return reviewed(value, changes, { named, scope: scopeOf(value), original });
     },
     compare: (one, other) => changeList(conditionChanges(one, other)),
-    async save({ id, ...body }, version) {
+    async save({ id, scope, ...body }, version) {
       try {
-        await session.write(conditionPath(id), body, version);
+        await session.write(conditionPath(id, scopeOf({ scope })), body, version);
       } catch (error) {
         if (named || !["outdated", "conflict"].includes(error.code) || !(await read(id).catch(() => undefined))) throw error;
         throw Object.assign(error, { code: "taken" });
@@ -90,9 +117,27 @@ export async function editCondition(session, condition, { given, isNew = false }
   return isSaved;
 }
 
+/** What saving changes, and which decisions it is about. */
+function reviewed(value, changes, { named, scope, original }) {
+  const title = named ? "What changes" : `A new ${scope === "GLOBAL" ? "global " : ""}condition: ${value.id}`;
+  const effect = `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`;
+  const notes = [effect, aboutText(scope, original, value.id)].filter((note) => note !== "");
+  return h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), notes.map((note) => h("p", { class: "hint" }, note)));
+}
+
+/** Whom a global condition is for, or which one decides once a global condition was copied. */
+function aboutText(scope, original, id) {
+  if (scope === "GLOBAL") return "It is global: it is in force for all tenants.";
+  if (original === undefined) return "";
+  const own = id === "" ? "its own id" : `“${id}”`;
+  const other = original.isReplaced ? "your other rule" : "the global rule";
+  const license = original.rule === "LICENSE_REQUIREMENT" ? " The id is also that of the license that customers need." : "";
+  return `Your rule decides where tills ask for ${own}. Where they ask for “${original.id}”, ${other} goes on deciding: the id of a global rule cannot be given to another one.${license}`;
+}
+
 /** Opens the condition that has the id that was to be a new one's. */
 function openExisting(session, condition) {
-  if (condition.scope === "GLOBAL") location.hash = `#/preview/condition/${encodeURIComponent(condition.id)}`;
+  if (condition.scope === "GLOBAL" && !mayEdit(session, condition)) location.hash = `#/preview/condition/${encodeURIComponent(condition.id)}`;
   else editCondition(session, condition);
 }
 

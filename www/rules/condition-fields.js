@@ -8,6 +8,9 @@ import { AGE_FAULT, DOTS_RULE, ID_FAULT, isDots } from "../shared/faults.js";
 /** A new condition, as the form shows it first. */
 export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
 
+/** Whom a new condition is for. */
+const SCOPES = [["TENANT", "This tenant"], ["GLOBAL", "All tenants"]];
+
 /** Where the draft of a condition is kept; without an id, that of a new one. */
 export const draftKey = (id = "") => `condition:${id}`;
 
@@ -16,8 +19,9 @@ const MAX_ID = 64;
 /**
  * The form: `show` fills it, `value` reads it, `differs` compares it with a stored condition, `check` and `showFaults`
  * show faults at their fields. `isTaken` says whether an id exists already, and `onopen` shows the condition that has it.
+ * With several `scopes`, the value of a new condition names one.
  */
-export function conditionFields({ onchange, isTaken, onopen }) {
+export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
   const idField = field("Id", id, { hint: "Tills refer to the condition by this id. A license has the same id." });
   let rule = "AGE_RESTRICTION";
@@ -26,25 +30,21 @@ export function conditionFields({ onchange, isTaken, onopen }) {
     ageField.hidden = rule !== "AGE_RESTRICTION";
     onchange();
   });
+  const scope = scopeFields(scopes, onchange);
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
   const ageField = field("Minimum age", age);
   const enabled = h("input", { type: "checkbox", role: "switch", onchange });
-  const element = h("div", { class: "stack" }, idField, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
+  const element = h("div", { class: "stack" }, idField, scope.element, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
 
   const value = () => ({
     id: id.value.trim(),
+    ...scope.value(),
     rule,
     enabled: enabled.checked,
     condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
   });
 
-  const idFault = (typed) => {
-    if (typed === "") return "Enter an id.";
-    if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
-    if (isDots(typed)) return `The id ${DOTS_RULE}.`;
-    if (typed.length > MAX_ID) return "The id may have at most 64 characters.";
-    return isTaken(typed) ? taken(typed) : undefined;
-  };
+  const idFault = (typed) => faultOfId(typed) ?? (isTaken(typed) ? taken(typed) : undefined);
 
   /** An id that exists is opened, never overwritten. */
   const taken = (typed) => ["This id exists: ", button("open it", { class: "link", onclick: () => onopen(typed) })];
@@ -60,6 +60,7 @@ export function conditionFields({ onchange, isTaken, onopen }) {
     show(condition, { named }) {
       id.value = condition.id;
       idField.hidden = named;
+      scope.show(condition, { named });
       rule = condition.rule;
       rules.choose(rule);
       ageField.hidden = rule !== "AGE_RESTRICTION";
@@ -85,4 +86,30 @@ export function conditionFields({ onchange, isTaken, onopen }) {
     /** Says that the id exists, which the host has found out. */
     showTaken: () => idField.showFault(taken(id.value.trim())),
   };
+}
+
+/** Whom a new condition is for, where the user may choose: `value` is empty otherwise. */
+function scopeFields(scopes, onchange) {
+  let scope;
+  const element = choice("Applies to", SCOPES, scope, (chosen) => {
+    scope = chosen;
+    onchange();
+  });
+  return {
+    element,
+    value: () => (element.hidden ? {} : { scope }),
+    show(condition, { named }) {
+      element.hidden = named || scopes.length < 2;
+      scope = scopes.includes(condition.scope) ? condition.scope : scopes[0];
+      element.choose(scope);
+    },
+  };
+}
+
+/** What is wrong with an id, apart from its being taken. */
+function faultOfId(typed) {
+  if (typed === "") return "Enter an id.";
+  if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
+  if (isDots(typed)) return `The id ${DOTS_RULE}.`;
+  return typed.length > MAX_ID ? "The id may have at most 64 characters." : undefined;
 }

@@ -1,18 +1,17 @@
 /**
- * Conditions: the list, from which those of the tenant are created, changed and deleted. Global conditions are read-only:
- * they belong to the platform.
+ * Conditions: the list, from which those of the tenant are created, changed and deleted. Global conditions belong to the
+ * platform, whose operators change them here.
  */
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
 import { NOT_DELETED, errorText } from "../shared/messages.js";
-import { conditionPath, copyCondition, editCondition } from "./condition-editor.js";
+import { WRITE, WRITE_GLOBAL, conditionPath, copyCondition, editCondition, mayCreate, mayEdit } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
 import { conditionTemplates } from "./templates.js";
 import { conditionText } from "./wording.js";
 
-const WRITE = "ecs.condition.write";
 const DELETE = "ecs.condition.delete";
 
 /** The view. */
@@ -22,7 +21,7 @@ export function conditions(session) {
     key: ({ id }) => id,
     text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
     row: (condition) => row(session, condition),
-    create: () => session.may(WRITE) && (() => editCondition(session)),
+    create: () => mayCreate(session) && (() => editCondition(session)),
     templates: () => conditionTemplates(session),
     labels: {
       title: "Conditions",
@@ -37,7 +36,7 @@ export function conditions(session) {
 function row(session, condition) {
   const { id, scope, enabled, rule } = condition;
   const isGlobal = scope === "GLOBAL";
-  const mayWrite = session.may(WRITE);
+  const mayDelete = session.may(isGlobal ? WRITE_GLOBAL : DELETE);
   return h(
     "li",
     { class: enabled ? "row" : "row off" },
@@ -48,25 +47,27 @@ function row(session, condition) {
       { class: "tags" },
       session.memory.get(draftKey(id)) && draftTag(),
       !enabled && h("span", { class: "tag" }, "Off"),
-      isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and cannot be changed here" }, icon("lock"), "Global"),
+      isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and is in force for all tenants" }, icon("lock"), "Global"),
+      isGlobal && session.inPlaceOf(id) && h("span", { class: "tag", title: "Your own rule with this id was there first, and decides in its place" }, "Yours decides"),
     ),
     h(
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
-      isGlobal && mayWrite && button("Copy", { image: "copy", class: "plain", "aria-label": `Copy ${id} as my own rule`, onclick: () => copyCondition(session, condition) }),
-      !isGlobal && mayWrite && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
-      !isGlobal && session.may(DELETE) && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, id) }),
+      isGlobal && session.may(WRITE) && button("Copy", { image: "copy", class: "plain", "aria-label": `Copy ${id} as my own rule`, onclick: () => copyCondition(session, condition) }),
+      mayEdit(session, condition) && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
+      mayDelete && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, condition) }),
     ),
   );
 }
 
-async function remove(session, id) {
+async function remove(session, { id, scope }) {
   try {
     const { etag } = await session.read(conditionPath(id));
-    const detail = "Tills that use it will get an error. To keep it for later, switch it off instead.";
+    const tills = scope === "GLOBAL" ? "Tills of all tenants" : "Tills";
+    const detail = `${tills} that use it will get an error. To keep it for later, switch it off instead.`;
     if (!(await confirmed(`Delete ${id}?`, detail, "Delete"))) return;
-    await session.remove(conditionPath(id), etag);
+    await session.remove(conditionPath(id, scope), etag);
     notify(`${id} was deleted.`);
   } catch (error) {
     notify(error.code === "outdated" ? NOT_DELETED : errorText(error));

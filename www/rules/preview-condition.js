@@ -183,7 +183,9 @@ class ConditionMode {
 
   #showRule(isDraft) {
     this.#select.title = this.#stored?.id ?? "";
-    this.#rule.show(this.#stored, { isDraft, mayWrite: this.#session.may("ecs.condition.write") });
+    const [mayWrite, mayWriteGlobal] = ["ecs.condition.write", "ecs.global-condition.write"].map((permission) => this.#session.may(permission));
+    const own = this.#stored && this.#session.inPlaceOf(this.#stored.id);
+    this.#rule.show(this.#stored, { isDraft, mayWrite, mayWriteGlobal, own });
     const [option] = this.#select.selectedOptions;
     if (option && this.#stored) option.textContent = this.#optionText(this.#stored);
   }
@@ -219,24 +221,28 @@ function rulePane(form, { oncopy, ondiscard, onsave }) {
   const actions = h("div", { class: "actions", hidden: true }, discard, save);
   const draft = h("details", { class: "draft" }, summary, h("div", { class: "stack" }, form, actions));
   const copy = button("Copy as my own rule", { image: "copy", onclick: oncopy });
-  const globalNote = h(
-    "div",
-    { class: "global-note", hidden: true },
-    h("p", {}, icon("lock"), h("span", {}, h("b", {}, "A global rule."), " It belongs to the platform and applies to all its tenants. You may see what a change would do, but not save it here.")),
-    copy,
-  );
+  const globalText = h("span", {});
+  const globalNote = h("div", { class: "global-note", hidden: true }, h("p", {}, icon("lock"), h("span", {}, h("b", {}, "A global rule."), globalText)), copy);
   return {
     elements: [about, globalNote, draft],
     open: () => (draft.open = true),
-    show(stored, { isDraft, mayWrite }) {
+    show(stored, { isDraft, mayWrite, mayWriteGlobal, own }) {
       about.textContent = stored ? `${conditionText(stored)}${stored.enabled ? "." : ". Switched off."}` : "";
       const isGlobal = stored?.scope === "GLOBAL";
       globalNote.hidden = !isGlobal;
+      if (isGlobal) globalText.textContent = globalNoteText(own, mayWriteGlobal);
       copy.hidden = !mayWrite;
       summary.textContent = stored ? TRY : "New rule";
       draft.classList.toggle("is-draft", isDraft);
       actions.hidden = !isDraft;
-      save.hidden = isGlobal || !mayWrite;
+      save.hidden = isGlobal ? !mayWriteGlobal : !(mayWrite || (stored === undefined && mayWriteGlobal));
     },
   };
+}
+
+/** Whom a global rule is for, what the user may do, and which rule decides where the tenant's own has its id. */
+function globalNoteText(own, mayWrite) {
+  const decides = own ? ` Here your own rule with this id, which was there first, decides: ${conditionText(own)}.` : "";
+  const may = mayWrite ? "A change that you save is in force for all of them." : "You may see what a change would do, but not save it here.";
+  return ` It belongs to the platform and applies to all its tenants.${decides} ${may}`;
 }

@@ -63,7 +63,8 @@ export function keepFocus(element, draw) {
   const name = focused && accessibleName(focused);
   const at = focused && controls().filter((control) => accessibleName(control) === name).indexOf(focused);
   draw();
-  if (focused && !focused.isConnected) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
+  // One that was moved has lost the focus too.
+  if (focused && document.activeElement !== focused) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
 }
 
 /** Makes these elements the children of another, in this order. Those that are in their place are not touched. */

@@ -162,6 +162,11 @@ export class Session extends EventTarget {
     return [...all.values()].sort(byId);
   }
 
+  /** The tenant's condition that decides in place of the global one with its id; undefined while the global one decides. */
+  inPlaceOf(id) {
+    return this.#client.document.tenant.find((own) => own.id === id && own.enabled);
+  }
+
   /** Lets the view show what was typed and not saved, and an open form look whether another user has saved. */
   changed() {
     this.#emit("change", {});

@@ -11,6 +11,7 @@ const FILTERS = {
   webhookId: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
   status: (text) => Object.hasOwn(STATUSES, text),
   eventType: () => true,
+  eventId: (text) => new TextEncoder().encode(text).length <= 256,
   period: (text) => Object.hasOwn(PERIODS, text),
   since: isTime,
   until: isTime,

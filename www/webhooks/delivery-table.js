@@ -5,13 +5,14 @@
 
 import { arrange, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
-import { recentText, secondText } from "../shared/time.js";
+import { counted } from "../shared/messages.js";
+import { recentText } from "../shared/time.js";
 import { deliveryHref } from "./address.js";
-import { STATUSES, failureText } from "./wording.js";
+import { STATUSES, failureText, lastAnswerText, waitText } from "./wording.js";
 
 /** The table; `show` draws deliveries, `clear` forgets those that were shown. */
 export function deliveryTable(desk) {
-  const head = ["Accepted", "Event", "Webhook", "Status", "Attempts"];
+  const head = ["Accepted", "Event", "Webhook", "Status", "Last attempt"];
   const body = h("tbody", { role: "rowgroup" });
   const element = h(
     "table",
@@ -51,8 +52,8 @@ function deliveryRow(desk) {
   const webhook = h("span", {});
   const status = h("span", { class: "status" });
   const why = h("small", {});
-  const attempts = h("span", {});
-  const unit = h("span", { class: "attempts-unit" });
+  const answer = h("span", {});
+  const attempts = h("small", {});
   const row = h(
     "tr",
     { role: "row" },
@@ -60,14 +61,15 @@ function deliveryRow(desk) {
     cell("delivery-event", link),
     cell("delivery-webhook", webhook),
     cell("delivery-status", status, why),
-    cell("delivery-attempts", attempts, unit),
+    cell("delivery-attempts", answer, attempts),
   );
   let drawn;
 
   return {
     row,
     draw(delivery) {
-      const text = JSON.stringify(delivery);
+      const isOff = desk.find(delivery.webhookId)?.enabled === false;
+      const text = JSON.stringify([delivery, isOff]);
       webhook.textContent = desk.name(delivery.webhookId);
       time.textContent = recentText(delivery.createdAt);
       if (text === drawn) return false;
@@ -78,20 +80,20 @@ function deliveryRow(desk) {
       link.textContent = delivery.eventType;
       status.dataset.tone = tone ?? "";
       status.replaceChildren(h("span", { class: "dot" }, icon(image)), word);
-      why.textContent = whyText(delivery);
+      why.textContent = whyText(delivery, isOff);
       why.hidden = why.textContent === "";
-      attempts.textContent = delivery.attemptCount.toLocaleString("en");
-      unit.textContent = delivery.attemptCount === 1 ? " attempt" : " attempts";
+      answer.textContent = lastAnswerText(delivery);
+      attempts.textContent = counted(delivery.attemptCount, "attempt");
       return true;
     },
   };
 }
 
-/** Why it failed, and when it is tried again. */
-function whyText({ status, lastError, nextAttemptAt }) {
-  if (status === "DELIVERED" || status === "PENDING") return "";
-  const next = status === "RETRYING" && nextAttemptAt !== undefined ? `Next at ${secondText(nextAttemptAt)}.` : "";
-  return [lastError && failureText({ error: lastError }), next].filter(Boolean).join(" ");
+/** Why it failed, and what it waits for. */
+function whyText(delivery, isOff) {
+  const { status, lastError } = delivery;
+  const hasFailed = lastError !== undefined && status !== "DELIVERED" && status !== "PENDING";
+  return [hasFailed && failureText({ error: lastError }), waitText(delivery, isOff)].filter(Boolean).join(" ");
 }
 
 function flash(row) {

@@ -12,7 +12,7 @@ import { attemptLine } from "./attempt.js";
 import { curlOf } from "./curl.js";
 import { isUnsettled } from "./deliveries.js";
 import { dataText, readEnvelope } from "./event-data.js";
-import { STATUSES, explain, failureText } from "./wording.js";
+import { STATUSES, explain, failureText, waitText } from "./wording.js";
 
 const REPLAY_OFF = "Its webhook is switched off or was deleted. Switch it on first.";
 
@@ -114,15 +114,15 @@ class DeliveryPage {
   }
 
   #drawState() {
-    const { status, nextAttemptAt, lastError } = this.#delivery;
+    const { status, lastError, webhookId } = this.#delivery;
     const { word, image, tone, sentence } = STATUSES[status];
     const why = status === "FAILED" && lastError ? failureText(lastAttemptOr(this.#delivery)) : "";
     this.#once("state", [status, why], () => {
       this.#state.dataset.tone = tone ?? "";
       this.#state.replaceChildren(h("span", { class: "dot" }, icon(image)), h("span", {}, h("b", {}, `${word}. `), [why, sentence].filter(Boolean).join(" ")));
     });
-    this.#next.hidden = status !== "RETRYING" || nextAttemptAt === undefined;
-    if (!this.#next.hidden) this.#next.textContent = nextText(nextAttemptAt);
+    this.#next.textContent = nextText(this.#delivery, this.#desk.find(webhookId)?.enabled === false);
+    this.#next.hidden = this.#next.textContent === "";
   }
 
   /** Runs `make` when what it depends on has changed. */
@@ -166,7 +166,11 @@ class DeliveryPage {
 /** The last attempt, which knows its status; deliveries that were given up without one have an error only. */
 const lastAttemptOr = ({ attempts, lastError }) => attempts.findLast(({ error }) => error?.kind === lastError.kind) ?? { error: lastError };
 
-function nextText(at) {
+/** When it is tried again, or what it waits for where its status does not say so. */
+function nextText(delivery, isOff) {
+  const { status, nextAttemptAt: at } = delivery;
+  if (status === "HELD") return "";
+  if (status !== "RETRYING" || isOff || at === undefined) return waitText(delivery, isOff);
   const ms = Date.parse(at) - Date.now();
   return ms > 0 ? `Next attempt in ${durationText(ms)}, at ${secondText(at)}.` : `The next attempt was due at ${recentText(at)}.`;
 }
@@ -176,7 +180,7 @@ function factsOf(desk, { id, webhookId, eventId, createdAt, request }) {
     ["Webhook", h("a", { href: deliveriesHref({ webhookId }) }, desk.name(webhookId))],
     request && ["Address", h("span", { class: "id" }, request.url)],
     ["Accepted", h("time", { datetime: createdAt, title: createdAt }, timeText(createdAt))],
-    ["Event", h("span", { class: "id" }, eventId)],
+    ["Event", h("a", { class: "id", href: deliveriesHref({ eventId }) }, eventId)],
     ["Delivery", h("span", { class: "id" }, id)],
   ];
   return rows.filter(Boolean).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);

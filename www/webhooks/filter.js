@@ -1,5 +1,5 @@
 /**
- * The filter of the deliveries: of which webhook, in which status, of which event type, from when.
+ * The filter of the deliveries: of which webhook, in which status, of which event type or event, from when.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -12,12 +12,13 @@ export function deliveryFilter(desk, onchange) {
   const status = select("Status");
   const period = select("Time");
   const type = h("input", { type: "search", list: "event-types", placeholder: "Any event", "aria-label": "Event type", spellcheck: "false", autocomplete: "off", onchange: change });
+  const id = h("input", { type: "search", placeholder: "Any event id", "aria-label": "Event id", maxlength: 256, spellcheck: "false", autocomplete: "off", onchange: change });
   const since = h("input", { type: "datetime-local", "aria-label": "From", onchange: change });
   const until = h("input", { type: "datetime-local", "aria-label": "Until", onchange: change });
   const own = h("div", { class: "own-period" }, h("span", { "aria-hidden": "true" }, "From"), since, h("span", { "aria-hidden": "true" }, "until"), until);
   const types = h("datalist", { id: "event-types" });
   const clear = button("Clear", { image: "close", class: "plain", onclick: () => onchange({}) });
-  const element = h("div", { class: "delivery-filter", role: "group", "aria-label": "Filter" }, webhook, status, type, types, period, clear, own);
+  const element = h("div", { class: "delivery-filter", role: "group", "aria-label": "Filter" }, webhook, status, type, types, id, period, clear, own);
   let shown = {};
   let offered;
 
@@ -46,6 +47,7 @@ export function deliveryFilter(desk, onchange) {
       ...(webhook.value && { webhookId: webhook.value }),
       ...(status.value && { status: status.value }),
       ...(type.value.trim() && { eventType: type.value.trim() }),
+      ...(id.value.trim() && { eventId: id.value.trim() }),
       ...(period.value && !isOwn && { period: period.value }),
       ...(isOwn && since.value && { since: new Date(since.value).toISOString() }),
       ...(isOwn && until.value && { until: new Date(until.value).toISOString() }),
@@ -63,6 +65,7 @@ export function deliveryFilter(desk, onchange) {
       webhook.value = filter.webhookId ?? "";
       status.value = filter.status ?? "";
       type.value = filter.eventType ?? "";
+      id.value = filter.eventId ?? "";
       const isOwn = filter.since !== undefined || filter.until !== undefined || (isOwnKept && document.activeElement === period);
       period.value = isOwn ? "own" : (filter.period ?? "");
       since.value = localText(filter.since);

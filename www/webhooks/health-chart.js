@@ -27,13 +27,13 @@ export function healthChart(health) {
 function bars(health) {
   const { hours } = health;
   // Both have the same scale, which leaves room for the highest bar on either side.
-  const scale = Math.min(ABOVE / mostOf(hours, "delivered"), BELOW / mostOf(hours, "failed"));
+  const scale = Math.min(ABOVE / mostOf(hours, "delivered"), (BELOW - 1) / mostOf(hours, "failed"));
   const step = WIDTH / Math.max(1, hours.length);
   const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${ABOVE + BELOW}`, preserveAspectRatio: "none", role: "img", "aria-label": summaryOf(health) });
   hours.forEach((hour, at) => {
     const [up, down] = [heightOf(hour.delivered, scale), heightOf(hour.failed, scale)];
     const place = { x: at * step + GAP / 2, width: step - GAP };
-    const group = svg("g", {}, titleOf(hour), svg("rect", { class: "room", x: at * step, width: step, y: 0, height: ABOVE + BELOW }));
+    const group = svg("g", {}, titleOf(hours, at), svg("rect", { class: "room", x: at * step, width: step, y: 0, height: ABOVE + BELOW }));
     if (up > 0) group.append(svg("rect", { class: "delivered", ...place, y: ABOVE - up, height: up }));
     if (down > 0) group.append(svg("rect", { class: "failed", ...place, y: ABOVE + 1, height: down }));
     chart.append(group);
@@ -46,20 +46,25 @@ const mostOf = (hours, name) => Math.max(1, ...hours.map((hour) => hour[name]));
 
 const heightOf = (count, scale) => (count === 0 ? 0 : Math.max(LEAST, count * scale));
 
-function titleOf({ hour, delivered, failed }) {
+function titleOf(hours, at) {
   const title = svg("title", {});
-  title.textContent = `${spanText(hour)}: ${countsText({ delivered, failed })}`;
+  title.textContent = `${spanText(hours, at)}: ${countsText(hours[at])}`;
   return title;
 }
 
-const spanText = (hour) => `${HOUR.format(new Date(hour))} to ${HOUR.format(Date.parse(hour) + 3_600_000)}`;
+/** The time of a bar; the last hour is not over. */
+function spanText(hours, at) {
+  const begin = Date.parse(hours[at].hour);
+  return `${HOUR.format(begin)} to ${at === hours.length - 1 ? "now" : HOUR.format(begin + 3_600_000)}`;
+}
 
 /** The chart in words: the sums, and when most failed. */
 function summaryOf({ delivered, failed, hours }) {
   const sums = `The last 24 hours: ${countsText({ delivered, failed })}.`;
-  const worst = [...hours].sort((one, other) => other.failed - one.failed)[0];
-  if (!worst?.failed) return sums;
-  return `${sums} Most failed from ${spanText(worst.hour)}: ${counted(worst.failed, "attempt")}.`;
+  const most = Math.max(0, ...hours.map((hour) => hour.failed));
+  if (most === 0) return sums;
+  const worst = hours.findIndex((hour) => hour.failed === most);
+  return `${sums} Most failed from ${spanText(hours, worst)}: ${counted(most, "attempt")}.`;
 }
 
 function svg(name, attributes, ...children) {

@@ -2,10 +2,10 @@
  * What can be done with a webhook without its form: a ping, a new shared key, deleting it.
  */
 
-import { copy } from "../shared/copy.js";
-import { button, confirmed, field, h, notify, openDialog } from "../shared/dom.js";
+import { button, confirmed, h, notify, openDialog } from "../shared/dom.js";
 import { NOT_DELETED } from "../shared/messages.js";
 import { askOverlap } from "./key-rotation.js";
+import { sharedKeyFields } from "./shared-key.js";
 import { explain, oldKeyText } from "./wording.js";
 
 const OFF = "It is switched off. Switch it on first.";
@@ -53,25 +53,16 @@ export async function remove(desk, { id, name }) {
  * Shows a shared key, as such and as libraries take it. The host does not tell it again. Closing it by accident needs more
  * than a key press.
  */
-export function showSharedKey(name, { sharedKey, standardWebhooksSecret, previousSharedKeyEndsAt }) {
-  const shown = (value) => h("input", { value, readonly: true, class: "secret", spellcheck: "false", autocomplete: "off", onfocus: ({ target }) => target.select() });
-  const [key, secret] = [shown(sharedKey), shown(standardWebhooksSecret)];
+export function showSharedKey(name, key) {
   const done = button("Done", { class: "primary", onclick: () => dialog.close("") });
-  const copyKey = button("Copy", { image: "copy", autofocus: true, onclick: async () => (await copy(key.value, "The shared key")) && done.focus() });
-  const copySecret = button("Copy the secret", { image: "copy", onclick: () => copy(secret.value, "The secret") });
+  const { fields, copyKey, copySecret } = sharedKeyFields(key, { oncopy: () => done.focus() });
   const dialog = h(
     "dialog",
     { class: "small", "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
     h("h2", { id: "secret-title" }, `The shared key of ${name}`),
     h("p", { id: "secret-detail" }, "Give it to the receiver and keep it safe. It is shown only now; later it can only be replaced."),
-    previousSharedKeyEndsAt && h("p", {}, oldKeyText(previousSharedKeyEndsAt)),
-    h(
-      "div",
-      { class: "stack" },
-      field("Shared key", key),
-      field("Secret for libraries of Standard Webhooks", secret, { hint: "The same key, as those libraries take it." }),
-      h("div", { class: "actions" }, copyKey, copySecret, done),
-    ),
+    key.previousSharedKeyEndsAt && h("p", {}, oldKeyText(key.previousSharedKeyEndsAt)),
+    h("div", { class: "stack" }, fields, h("div", { class: "actions" }, copyKey, copySecret, done)),
   );
   return openDialog(dialog);
 }

@@ -54,7 +54,8 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
       },
       compare: (one, other) => changeList(webhookChanges(one, other)),
       async save(webhook, version) {
-        saved = await write(webhook, version);
+        const made = fields.madeKey();
+        saved = { ...(await write({ ...webhook, ...(made && { sharedKey: made.sharedKey }) }, version)), ...made };
       },
     });
   const isSaved = await editWithDraft(desk.memory, draftKey(id), formOf, open);

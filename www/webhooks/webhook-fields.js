@@ -7,6 +7,7 @@ import { choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { eventTypeFields } from "./event-types.js";
 import { filterFields } from "./filter-fields.js";
+import { newSharedKey } from "./shared-key.js";
 
 const HEADER_HINT = "Only when the receiver reads the signature from a header of another name than X-Service-Signature.";
 const KEY_HINTS = {
@@ -72,6 +73,8 @@ export function webhookFields(desk, stored, draft) {
       const { authentication: { password, ...rest }, sharedKey, ...others } = value();
       return { ...others, authentication: rest, key: key.chosen(), isMissing: Boolean(password || key.typed()) };
     },
+    makeKey: key.make,
+    madeKey: key.made,
     missing: draft?.isMissing && "Passwords and keys were not kept: enter them again. ",
     check() {
       const found = [...faultsOf(value(), { isPasswordKept: signIn.isPasswordKept, ownKey: key.own() }), ...filter.faults()];
@@ -135,6 +138,7 @@ function keyFields({ signatureHeader }, { stored, chosen }) {
   const ownField = field("Shared key", own);
   const headerField = field("Header of the signature", header, { hint: HEADER_HINT });
   const hint = h("p", { class: "hint" });
+  let made;
   let key = chosen ?? (stored === undefined ? "generate" : hasSharedKey ? "keep" : "none");
   const keys = choice("Shared key for signatures", keyOptions(hasSharedKey, stored === undefined), key, (next) => ((key = next), show()));
   keys.append(hint);
@@ -157,9 +161,12 @@ function keyFields({ signatureHeader }, { stored, chosen }) {
     ownField,
     headerField,
     chosen: () => key,
-    /** The key that was typed, also when another choice was made since; `own` is the key that is to be used. */
-    typed: () => own.value,
+    /** The key that was typed or made here, also when another choice was made since; `own` is the key that is to be used. */
+    typed: () => own.value || made,
     own: () => (key === "own" ? own.value : undefined),
+    /** The key that is generated, where one is to be: `make` makes it here, otherwise the host does on saving. */
+    make: () => (key === "generate" ? (made ??= newSharedKey()) : undefined),
+    made: () => (key === "generate" ? made : undefined),
     value: () => ({ ...written[key](), ...(key !== "none" && header.value.trim() !== "" && { signatureHeader: header.value.trim() }) }),
   };
 }

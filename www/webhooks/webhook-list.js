@@ -1,6 +1,6 @@
 /**
- * The list of webhooks: what each gets, how it fared in the last 24 hours, and what can be done with it. A webhook that has
- * changed flashes. Below it are the receivers that ask for events instead.
+ * The list of webhooks, those that fail first: what each gets, how it fared in the last 24 hours, and what can be done with
+ * it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
  */
 
 import { arrange, button, h, keepFocus } from "../shared/dom.js";
@@ -13,7 +13,7 @@ import { conditionText } from "./event-filter.js";
 import { healthChart } from "./health-chart.js";
 import { pingNow, remove, rotate } from "./webhook-actions.js";
 import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
-import { countsText, eventTypesText, oldKeyText, securityText, stateOf } from "./wording.js";
+import { eventTypesText, isFailing, oldKeyText, securityText, stateOf } from "./wording.js";
 
 const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";
 
@@ -35,7 +35,8 @@ export function webhookList(desk) {
   function draw() {
     const all = desk.webhooks ?? [];
     const wanted = filter.value.trim().toLowerCase();
-    const found = all.filter((webhook) => textOf(webhook).toLowerCase().includes(wanted));
+    const rank = (webhook) => (isFailing(webhook, health.get(webhook.id)) ? 0 : 1);
+    const found = all.filter((webhook) => textOf(webhook).toLowerCase().includes(wanted)).sort((one, other) => rank(one) - rank(other));
     const next = new Map(found.map((webhook) => [webhook.id, rowOf(webhook)]));
     keepFocus(rows, () => arrange(rows, [...next.values()].map(({ row }) => row)));
     drawn = next;
@@ -89,20 +90,19 @@ const textOf = ({ name, callbackUrl, eventTypes }) => [name, callbackUrl, ...eve
 function webhookRow(desk, webhook, health, isChanged) {
   const { name, callbackUrl, eventTypes, filter, maxPerSecond, previousSharedKeyEndsAt, enabled } = webhook;
   const state = stateOf(webhook, health);
-  const about = [eventTypesText(eventTypes), filter && `only where ${filter.map(conditionText).join(" and ")}`, securityText(webhook), maxPerSecond && `at most ${maxPerSecond} a second`].filter(Boolean).join(" · ");
+  const about = [eventTypesText(eventTypes), filter && `only where ${filter.map(conditionText).join(" and ")}`, securityText(webhook), maxPerSecond && `at most ${maxPerSecond} a second`].filter(Boolean).join(" · ").replace(/^all /, "All ");
   return h(
     "li",
     { class: isChanged ? "webhook changed" : "webhook" },
     h(
       "div",
       { class: "webhook-text" },
-      h("div", { class: "webhook-name" }, h("h2", {}, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag()),
-      h("p", { class: "id" }, callbackUrl),
-      h("p", { class: "hint" }, about.replace(/^all /, "All ")),
+      h("div", { class: "webhook-name" }, h("h2", { title: name }, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag(), h("p", { class: "id", title: callbackUrl }, callbackUrl)),
+      h("p", { class: "hint webhook-about", title: about }, about),
       previousSharedKeyEndsAt && h("p", { class: "hint" }, `Its shared key was replaced. ${oldKeyText(previousSharedKeyEndsAt)}`),
-      state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
     ),
-    health?.delivered + health?.failed > 0 && h("div", { class: "webhook-health" }, h("p", { class: "hint" }, countsText(health)), healthChart(health)),
+    state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
+    health?.delivered + health?.failed > 0 && healthChart(health),
     h("div", { class: "row-actions" }, actionsOf(desk, webhook)),
   );
 }

@@ -4,7 +4,7 @@
  */
 
 import { counted, errorText } from "../shared/messages.js";
-import { timeText } from "../shared/time.js";
+import { recentText, timeText } from "../shared/time.js";
 
 /** The events that the service itself publishes, and what happened. */
 export const OWN_EVENTS = new Map([
@@ -94,6 +94,25 @@ export const detailText = ({ kind, message }) => (message && kind !== "STATUS" &
 /** How long an attempt took. */
 export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
 
+/** Deliveries that were given up without a request. */
+const UNSENT = new Set(["WEBHOOK_DELETED", "HELD_TOO_LONG", "NO_TOKEN"]);
+
+/** The last answer to a delivery, and how long it took: `503, 12 ms`. Empty when nothing was sent. */
+export function lastAnswerText({ lastAttempt, lastError }) {
+  if (lastAttempt === undefined || UNSENT.has(lastError?.kind)) return "";
+  return `${lastAttempt.status ?? "No answer"}, ${tookText(lastAttempt.durationMs)}`;
+}
+
+/** What a delivery that is not at its end waits for; `isOff` says whether its webhook is switched off. */
+export function waitText({ status, updatedAt, nextAttemptAt }, isOff) {
+  if (status === "HELD") return `Its webhook is switched off: it is held until ${timeText(nextAttemptAt)}.`;
+  if (status !== "PENDING" && status !== "RETRYING") return "";
+  if (isOff) return "Its webhook is switched off, so it will be held.";
+  const next = nextAttemptAt === undefined ? "" : `Next at ${recentText(nextAttemptAt)}.`;
+  if (status === "RETRYING") return next;
+  return nextAttemptAt > updatedAt ? `Its webhook is paused, because one attempt after another failed. ${next}` : "";
+}
+
 /** Why the service switched a webhook off; undefined when it did not. */
 function disabledText({ enabled, disabledReason, disabledAt }) {
   if (enabled || disabledReason === undefined) return undefined;
@@ -103,19 +122,29 @@ function disabledText({ enabled, disabledReason, disabledAt }) {
   return `It was switched off by the service${when}.`;
 }
 
+/** How many deliveries wait for a webhook that takes none, as far as they were counted. */
+function waitingText({ waiting = 0, moreWaiting = false } = {}) {
+  if (waiting === 0) return "";
+  return ` ${moreWaiting ? "At least " : ""}${deliveriesText(waiting)} ${waiting === 1 ? "waits" : "wait"}.`;
+}
+
 /** How a webhook is doing: `{ text, tone?, image }`, from what it is and how it fared. */
 export function stateOf(webhook, health) {
   const disabled = disabledText(webhook);
-  if (disabled !== undefined) return { tone: "deny", image: "stop", text: `${disabled} Deliveries are held for seven days.` };
-  if (!webhook.enabled) return { image: "pause", text: "Switched off. Deliveries are held for seven days." };
+  const waiting = waitingText(health);
+  if (disabled !== undefined) return { tone: "deny", image: "stop", text: `${disabled} Deliveries are held for seven days.${waiting}` };
+  if (!webhook.enabled) return { image: "pause", text: `Switched off. Deliveries are held for seven days.${waiting}` };
   if (health === undefined) return { image: "clock", text: "" };
-  const since = health.failingSince === undefined ? "" : ` Failing since ${timeText(health.failingSince)}.`;
+  const since = health.failingSince === undefined ? "" : ` Failing since ${timeText(health.failingSince)}.${waiting}`;
   if (health.breaker === "OPEN") return { tone: "deny", image: "pause", text: `Paused for a moment, because one attempt after another failed.${since}` };
   if (health.breaker === "HALF_OPEN") return { tone: "soft", image: "retry", text: `Being tried again with one delivery at a time.${since}` };
   if (since !== "") return { tone: "soft", image: "alert", text: since.trim() };
   if (health.delivered + health.failed === 0) return { image: "clock", text: "Nothing was sent in the last 24 hours." };
-  return { tone: "allow", image: "check", text: "Works." };
+  return { tone: "allow", image: "check", text: `Works. ${countsText(health)} in 24 hours.` };
 }
+
+/** Whether a webhook fails, or was switched off because it did. */
+export const isFailing = (webhook, health) => ["deny", "soft"].includes(stateOf(webhook, health).tone);
 
 /** What was delivered and what failed in a time. */
 export const countsText = ({ delivered, failed }) => `${delivered.toLocaleString("en")} delivered, ${counted(failed, "failed attempt")}`;
@@ -143,10 +172,11 @@ export function securityText(webhook) {
 export const oldKeyText = (endsAt) => `The old key keeps working until ${timeText(endsAt)}.`;
 
 /** A filter of deliveries as a person says it: `Failed deliveries of “ERP”, of the last 24 hours`. */
-export function filterText({ status, webhookId, eventType, period, since, until }, nameOf) {
+export function filterText({ status, webhookId, eventType, eventId, period, since, until }, nameOf) {
   const parts = [status ? `${STATUSES[status]?.word ?? status} deliveries` : "All deliveries"];
   if (webhookId) parts.push(` to ${nameOf(webhookId)}`);
   if (eventType) parts.push(` of ${eventType}`);
+  if (eventId) parts.push(`, event ${eventId}`);
   if (Object.hasOwn(PERIODS, period)) parts.push(`, ${PERIODS[period].toLowerCase()}`);
   if (since) parts.push(`, from ${timeText(since)}`);
   if (until) parts.push(`, until ${timeText(until)}`);

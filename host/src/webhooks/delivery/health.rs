@@ -1,19 +1,22 @@
 //! The health of webhooks at a glance: what was delivered and what failed in the last day, the circuit breaker, and since
-//! when nothing has come through.
+//! when nothing has come through, and how much waits for those that take nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::backlog::{self, Backlog};
 use super::counts::{COUNTS, Counts, hour_of, hour_prefix, read_key};
 use super::disable::{Failing, failing_key};
 use super::limiter::BreakerState;
 use crate::clock::Timestamp;
-use crate::data::records::{PAGE, decode_entry};
+use crate::data::records::{PAGE, Records, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::webhooks::Webhooks;
+use crate::webhooks::registry::cache::Webhooks as Registered;
 
 /// How many hours are shown.
 const HOURS: u64 = 24;
@@ -29,6 +32,12 @@ pub(in crate::webhooks) struct Health {
     breaker: BreakerState,
     #[serde(skip_serializing_if = "Option::is_none")]
     failing_since: Option<String>,
+    /// Deliveries that wait, where it is disabled or fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<usize>,
+    /// Whether more wait than were counted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    more_waiting: bool,
     /// The oldest first.
     hours: Vec<Hour>,
 }
@@ -53,28 +62,61 @@ pub(in crate::webhooks) async fn of_all(
     let all = webhooks.caches.of(&webhooks.app, tenant).await?;
     let newest = hour_of(webhooks.app.clock.now());
     let counts = counts(webhooks, tenant, newest).await?;
-    let mut health = Vec::new();
     let records = webhooks.app.records(tenant.partition());
-    let keys: Vec<String> = all.keys().map(|id| failing_key(*id)).collect();
-    let failing = records.entries(&keys).await?;
-    for ((id, key), failing) in all.keys().zip(&keys).zip(failing) {
-        let failing = failing.map(|entry| decode_entry::<Failing>(key, &entry));
-        let failing = failing.transpose()?;
+    let failing = failing(&records, &all).await?;
+    let backlogs = backlogs(webhooks, &records, &all, &failing).await?;
+    let health = all.keys().map(|id| {
         let hours = hours(newest).map(|hour| Hour {
             hour: Timestamp(hour * 3_600_000_000).to_millis_text(),
             counts: counts.get(&(*id, hour)).copied().unwrap_or_default(),
         });
         let hours: Vec<Hour> = hours.collect();
-        health.push(Health {
+        let backlog = backlogs.get(id);
+        Health {
             webhook_id: *id,
             delivered: hours.iter().map(|hour| hour.counts.delivered).sum(),
             failed: hours.iter().map(|hour| hour.counts.failed).sum(),
             breaker: webhooks.limiters.breaker(tenant, *id),
-            failing_since: failing.map(|failing| failing.record.since.to_millis_text()),
+            failing_since: failing.get(id).map(|since| since.to_millis_text()),
+            waiting: backlog.map(|backlog| backlog.waiting),
+            more_waiting: backlog.is_some_and(|backlog| backlog.is_cut),
             hours,
-        });
+        }
+    });
+    Ok(health.collect())
+}
+
+/// Since when every attempt at a webhook has failed, of those where that is so.
+async fn failing(records: &Records, all: &Registered) -> Result<BTreeMap<Uuid, Timestamp>> {
+    let keys: Vec<String> = all.keys().map(|id| failing_key(*id)).collect();
+    let mut failing = BTreeMap::new();
+    for ((id, key), entry) in all.keys().zip(&keys).zip(records.entries(&keys).await?) {
+        if let Some(entry) = entry {
+            let since = decode_entry::<Failing>(key, &entry)?.record.since;
+            failing.insert(*id, since);
+        }
     }
-    Ok(health)
+    Ok(failing)
+}
+
+/// How many deliveries wait, of webhooks that are disabled or fail.
+async fn backlogs(
+    webhooks: &Webhooks,
+    records: &Records,
+    all: &Registered,
+    failing: &BTreeMap<Uuid, Timestamp>,
+) -> Result<HashMap<Uuid, Backlog>> {
+    let is_enabled = |id: &Uuid| all.get(id).is_some_and(|webhook| webhook.is_enabled());
+    let disabled: Vec<Uuid> = all.keys().copied().filter(|id| !is_enabled(id)).collect();
+    let failing = failing.iter().filter(|(id, _)| is_enabled(id));
+    let failing: Vec<(Uuid, Timestamp)> = failing.map(|(id, since)| (*id, *since)).collect();
+    let delays = &webhooks.app.config.webhooks.retry_delays;
+    let span = delays.iter().fold(Duration::ZERO, |sum, delay| {
+        sum.saturating_add(delay.saturating_mul(2))
+    });
+    let mut backlogs = backlog::held(records, &disabled).await?;
+    backlogs.extend(backlog::unsettled(records, &failing, span).await?);
+    Ok(backlogs)
 }
 
 fn hours(newest: u64) -> impl Iterator<Item = u64> {

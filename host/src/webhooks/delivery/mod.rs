@@ -3,10 +3,11 @@
 //! `bearer_cache.rs`), what the answer means (`answer.rs`, `redaction.rs`), what follows from it (`next.rs`, `disable.rs`),
 //! and the commit that says so (`conclude.rs`, `recorder.rs`, `counts.rs`).
 //!
-//! Beside that way: the health of webhooks (`health.rs`), metrics (`metrics.rs`), and trying out a webhook (`trial.rs`).
+//! Beside that way: the health of webhooks (`health.rs`, `backlog.rs`), metrics (`metrics.rs`), and trying out a webhook (`trial.rs`).
 
 pub(super) mod answer;
 mod attempt;
+mod backlog;
 pub(super) mod bearer_cache;
 pub(super) mod claim;
 pub(super) mod conclude;

@@ -16,6 +16,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::{STATUS_RULE, Status};
 use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::journal::{self, Filter, body, no_delivery};
+use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
@@ -109,6 +110,8 @@ fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let status = param(request, "status", Status::parse, STATUS_RULE, &mut faults);
     let known = |text: &str| is_event_type(text).then(|| text.to_owned());
     let event_type = param(request, "eventType", known, TYPE_RULE, &mut faults);
+    let short = |text: &str| is_short_text(text).then(|| text.to_owned());
+    let event_id = param(request, "eventId", short, SHORT_TEXT_RULE, &mut faults);
     let since = param(request, "since", parse_time, TIME_RULE, &mut faults);
     let until = param(request, "until", parse_time, TIME_RULE, &mut faults);
     let rule = "must be a cursor from an earlier answer";
@@ -121,6 +124,7 @@ fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
         webhook,
         status,
         event_type,
+        event_id,
         since,
         until,
     };

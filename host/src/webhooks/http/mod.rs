@@ -69,7 +69,8 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             read,
             none,
             health_of_all,
-        ),
+        )
+        .heavy(),
         Route::changing(
             post.clone(),
             ping_any,

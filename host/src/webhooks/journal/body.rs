@@ -4,9 +4,10 @@ use super::Filter;
 use crate::body::{optional, parsed, read, text_that, time, uuid};
 use crate::error::Result;
 use crate::webhooks::events::delivery::{STATUS_RULE, Status};
+use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
-/// Reads `{ webhookId?, status?, eventType?, since?, until? }`.
+/// Reads `{ webhookId?, status?, eventType?, eventId?, since?, until? }`.
 pub(in crate::webhooks) fn filter(body: &[u8]) -> Result<Filter> {
     read(body, |root, faults| {
         let webhook = optional(root, "webhookId", faults, uuid);
@@ -16,12 +17,16 @@ pub(in crate::webhooks) fn filter(body: &[u8]) -> Result<Filter> {
         let event_type = optional(root, "eventType", faults, |node, faults| {
             text_that(node, faults, is_event_type, TYPE_RULE)
         });
+        let event_id = optional(root, "eventId", faults, |node, faults| {
+            text_that(node, faults, is_short_text, SHORT_TEXT_RULE)
+        });
         let since = optional(root, "since", faults, time);
         let until = optional(root, "until", faults, time);
         Some(Filter {
             webhook: webhook?,
             status: status?,
             event_type: event_type?,
+            event_id: event_id?,
             since: since?,
             until: until?,
         })

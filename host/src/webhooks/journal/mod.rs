@@ -35,6 +35,8 @@ pub(super) struct Filter {
     pub status: Option<Status>,
     /// Those of events of a type.
     pub event_type: Option<String>,
+    /// Those of an event.
+    pub event_id: Option<String>,
     /// Those accepted at that time or later.
     pub since: Option<Timestamp>,
     /// Those accepted before that time.
@@ -49,6 +51,10 @@ impl Filter {
                 .event_type
                 .as_ref()
                 .is_none_or(|it| *it == delivery.event_type)
+            && self
+                .event_id
+                .as_ref()
+                .is_none_or(|it| *it == delivery.event_id)
             && self.until.is_none_or(|it| delivery.created_at < it)
     }
 
@@ -87,7 +93,20 @@ pub(super) struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_attempt_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    last_attempt: Option<LastAttempt>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<Failure>,
+}
+
+/// The last attempt of a delivery in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LastAttempt {
+    at: String,
+    duration_ms: u64,
+    /// Where the receiver has answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
 }
 
 /// A delivery with its attempts.
@@ -124,6 +143,11 @@ impl Entry {
             updated_at: delivery.updated_at.to_millis_text(),
             attempt_count: delivery.attempts.len(),
             next_attempt_at: delivery.next_attempt_at.map(Timestamp::to_millis_text),
+            last_attempt: last.map(|last| LastAttempt {
+                at: last.at.to_millis_text(),
+                duration_ms: last.duration_ms,
+                status: last.status,
+            }),
             last_error: last.and_then(|last| last.error.clone()),
         }
     }
