@@ -50,7 +50,6 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     try {
       const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips });
       desk.track(correlationId, title);
-      desk.reread();
     } catch (error) {
       if (error.code !== "outdated" || attempts === 1) throw error;
       await save(change, attempts - 1);
@@ -59,7 +58,9 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
 
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
   const action = () => (hasSlips ? "Set it anyway" : "Save");
-  return edit({ ...rest, title, fields, review, action, save: (change) => save(change), latest, describe, explain, saved: savedText(kind) });
+  const isSaved = await edit({ ...rest, title, fields, review, action, save: (change) => save(change), latest, isSaved: holds, describe, explain, saved: savedText(kind) });
+  if (isSaved) desk.reread();
+  return isSaved;
 }
 
 /** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */
@@ -87,6 +88,13 @@ function touched(set, { set: written = [], delete: gone = [] }) {
   const now = new Map(set.map((rate) => [keyOf(rate), rate]));
   const all = [...written, ...gone];
   return { set: all.flatMap((rate) => now.get(keyOf(rate)) ?? []), delete: all.filter((rate) => !now.has(keyOf(rate))) };
+}
+
+/** Whether the rates that a change touches are as it would have them. */
+function holds(now, { set = [], delete: gone = [] }) {
+  const values = valuesOf(now.set);
+  const isSet = (rate) => values.has(keyOf(rate)) && isSame(values.get(keyOf(rate)), rate.rateValue);
+  return set.every(isSet) && gone.every((rate) => !values.has(keyOf(rate)));
 }
 
 /** Each rate of a change with its values before and after; those that stay as they are set are left out. */

@@ -6,11 +6,12 @@ import { Catalog } from "../../js/src/runtime/browser.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
+import { icon } from "../shared/icon.js";
 import { errorText } from "../shared/messages.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { conditionChanges } from "./rule-changes.js";
-import { conditionText } from "./wording.js";
+import { OFF, conditionText } from "./wording.js";
 
 /** Where the host has a condition. */
 export const conditionPath = (id) => `/api/v1/entity-conditions/${encodeURIComponent(id)}`;
@@ -70,7 +71,10 @@ export async function editCondition(session, condition, { given, isNew = false }
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
-      return h("div", { class: "stack" }, h("h3", {}, named ? "What changes" : `A new condition: ${value.id}`), changeList(changes), h("p", { class: "hint" }, `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`));
+      const title = named ? "What changes" : `A new condition: ${value.id}`;
+      const about = `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`;
+      const off = !value.enabled && h("p", { class: "message" }, icon("alert"), h("span", {}, OFF));
+      return h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), h("p", { class: "hint" }, about), off);
     },
     compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, ...body }, version) {
@@ -82,6 +86,7 @@ export async function editCondition(session, condition, { given, isNew = false }
       }
     },
     latest: () => read(fields.value().id).catch(ignoreNotFound),
+    isSaved: (body, value) => conditionChanges(body, value).length === 0,
     explain: (error) => (error.code === "taken" ? (fields.showTaken(), "Choose another id, or open the condition that has it.") : errorText(error)),
   });
   if (existing !== undefined) openExisting(session, find(existing) ?? { id: existing });

@@ -4,6 +4,7 @@
 
 import { button, choice, field, h } from "../shared/dom.js";
 import { AGE_FAULT, DOTS_RULE, ID_FAULT, isDots } from "../shared/faults.js";
+import { OFF } from "./wording.js";
 
 /** A new condition, as the form shows it first. */
 export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
@@ -28,8 +29,13 @@ export function conditionFields({ onchange, isTaken, onopen }) {
   });
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
   const ageField = field("Minimum age", age);
-  const enabled = h("input", { type: "checkbox", role: "switch", onchange });
-  const element = h("div", { class: "stack" }, idField, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
+  const enabled = h("input", { type: "checkbox", role: "switch", onchange: () => (showOff(), onchange()) });
+  const off = h("p", { class: "hint", role: "status" }, `Switched off, it does not decide. ${OFF}`);
+  const isOn = h("div", { class: "stack tight" }, h("label", { class: "switch" }, enabled, h("span", {}, "In force")), off);
+  const element = h("div", { class: "stack" }, idField, rules, ageField, isOn);
+
+  /** Says what switching it off does. */
+  const showOff = () => (off.hidden = enabled.checked);
 
   const value = () => ({
     id: id.value.trim(),
@@ -67,6 +73,7 @@ export function conditionFields({ onchange, isTaken, onopen }) {
       const { minimum_age: minimumAge = 18 } = condition.condition_value;
       age.value = minimumAge ?? "";
       enabled.checked = condition.enabled;
+      showOff();
     },
     differs(condition) {
       const now = value();

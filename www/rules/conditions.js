@@ -3,14 +3,14 @@
  * they belong to the platform.
  */
 
-import { button, confirmed, h, notify } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
-import { NOT_DELETED, errorText } from "../shared/messages.js";
+import { removeAfterAsking } from "../shared/remove.js";
 import { conditionPath, copyCondition, editCondition } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
 import { conditionTemplates } from "./templates.js";
-import { conditionText } from "./wording.js";
+import { OFF, conditionText } from "./wording.js";
 
 const WRITE = "ecs.condition.write";
 const DELETE = "ecs.condition.delete";
@@ -61,14 +61,8 @@ function row(session, condition) {
   );
 }
 
-async function remove(session, id) {
-  try {
-    const { etag } = await session.read(conditionPath(id));
-    const detail = "Tills that use it will get an error. To keep it for later, switch it off instead.";
-    if (!(await confirmed(`Delete ${id}?`, detail, "Delete"))) return;
-    await session.remove(conditionPath(id), etag);
-    notify(`${id} was deleted.`);
-  } catch (error) {
-    notify(error.code === "outdated" ? NOT_DELETED : errorText(error));
-  }
+function remove(session, id) {
+  const path = conditionPath(id);
+  const detail = `${OFF} Switching it off does the same to tills, and keeps the rule for later.`;
+  return removeAfterAsking({ name: id, detail, read: () => session.read(path), remove: (etag) => session.remove(path, etag) });
 }

@@ -102,5 +102,6 @@ async function errorOf(response) {
     correlationId: headers.get("Correlation-Id") ?? undefined,
     retryAfterMs: retryAfterMs(headers),
     deviations: Array.isArray(body.deviations) ? body.deviations : undefined,
+    isStale: headers.has("Tillgate-Stale") || undefined,
   });
 }
