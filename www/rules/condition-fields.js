@@ -29,18 +29,13 @@ export function conditionFields({ onchange, isTaken, onopen }) {
   });
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
   const ageField = field("Minimum age", age);
-  const enabled = h("input", { type: "checkbox", role: "switch", onchange: () => (showOff(), onchange()) });
-  const off = h("p", { class: "hint", role: "status" }, `Switched off, it does not decide. ${OFF}`);
-  const isOn = h("div", { class: "stack tight" }, h("label", { class: "switch" }, enabled, h("span", {}, "In force")), off);
-  const element = h("div", { class: "stack" }, idField, rules, ageField, isOn);
-
-  /** Says what switching it off does. */
-  const showOff = () => (off.hidden = enabled.checked);
+  const inForce = inForceSwitch(onchange);
+  const element = h("div", { class: "stack" }, idField, rules, ageField, inForce.element);
 
   const value = () => ({
     id: id.value.trim(),
     rule,
-    enabled: enabled.checked,
+    enabled: inForce.value(),
     condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
   });
 
@@ -72,8 +67,7 @@ export function conditionFields({ onchange, isTaken, onopen }) {
       // What was typed last may not be a number yet.
       const { minimum_age: minimumAge = 18 } = condition.condition_value;
       age.value = minimumAge ?? "";
-      enabled.checked = condition.enabled;
-      showOff();
+      inForce.show(condition.enabled);
     },
     differs(condition) {
       const now = value();
@@ -91,5 +85,20 @@ export function conditionFields({ onchange, isTaken, onopen }) {
     },
     /** Says that the id exists, which the host has found out. */
     showTaken: () => idField.showFault(taken(id.value.trim())),
+  };
+}
+
+/** The switch that puts a condition in force, and what it means that it is off. */
+function inForceSwitch(onchange) {
+  const input = h("input", { type: "checkbox", role: "switch", onchange: () => (draw(), onchange()) });
+  const off = h("p", { class: "hint", role: "status" }, `Switched off, it does not decide. ${OFF}`);
+  const draw = () => (off.hidden = input.checked);
+  return {
+    element: h("div", { class: "stack tight" }, h("label", { class: "switch" }, input, h("span", {}, "In force")), off),
+    value: () => input.checked,
+    show(isOn) {
+      input.checked = isOn;
+      draw();
+    },
   };
 }
