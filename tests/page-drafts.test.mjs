@@ -25,7 +25,7 @@ describe("a draft is unmistakable", () => {
       await draft(page, "18");
       await shown(decision(page), "Must not be sold");
       await page.getByText("If you saved this:", { exact: true }).waitFor();
-      await page.getByText("Today: May be sold. No rule forbids it.", { exact: true }).waitFor();
+      await page.getByText("Today: May be sold. energy-drink allows it.", { exact: true }).waitFor();
       await eventually(async () => {
         const card = await page.getByRole("region", { name: "Decision", exact: true }).boundingBox();
         assert.ok(card.y >= 0 && card.y + card.height <= 740, "the decision is in view while the rule is changed");
@@ -35,7 +35,7 @@ describe("a draft is unmistakable", () => {
       await page.getByText("No till gets this response").waitFor();
       await page.getByRole("heading", { name: "Response, if you saved this" }).waitFor();
       await page.getByRole("heading", { name: "Decision by the customer’s age, if you saved this" }).waitFor();
-      await page.locator(".decision [role=status]").getByText("If you saved this: Must not be sold. The customer is too young for this item. Today: May be sold. No rule forbids it.").waitFor({ state: "attached" });
+      await page.locator(".decision [role=status]").getByText("If you saved this: Must not be sold. energy-drink forbids it. The customer is too young for this item. Today: May be sold. energy-drink allows it.").waitFor({ state: "attached" });
       await page.getByRole("button", { name: "Discard" }).click();
       await agrees(page);
       await page.getByText("If you saved this").waitFor({ state: "detached" });

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 
 import { OUTPUT, open } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, agrees, dialog, expected, go, onDemo, save, visit } from "./support/page.mjs";
+import { PROJECT, agrees, dialog, expected, go, loseAnswers, onDemo, save, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -228,6 +228,30 @@ describe("every state of rules looks right, and axe finds nothing", () => {
     ["conditions", "#/conditions", (page) => page.getByRole("button", { name: "Edit energy-drink" }).waitFor()],
     ["condition", "#/conditions", (page) => edit(page, "Edit energy-drink")],
     ["delete", "#/conditions", (page) => edit(page, "Delete energy-drink")],
+    ["off", "#/conditions", async (page) => {
+      await edit(page, "Edit energy-drink");
+      await dialog(page).getByRole("switch", { name: "In force" }).uncheck();
+      await dialog(page).getByText("Switched off, it does not decide.").waitFor();
+    }],
+    ["off-review", "#/conditions", async (page) => {
+      await edit(page, "Edit energy-drink");
+      await dialog(page).getByRole("switch", { name: "In force" }).uncheck();
+      await review(page);
+      await dialog(page).locator(".review").getByText("Tills that ask for it get an error").waitFor();
+    }],
+    ["lost", "#/conditions", async (page) => {
+      await edit(page, "Edit energy-drink");
+      await dialog(page).getByLabel("Minimum age").fill("14");
+      await loseAnswers(page, "**/api/v1/entity-conditions/energy-drink", { reaches: false, reads: false });
+      await save(page);
+      await dialog(page).getByRole("button", { name: "Look again" }).waitFor();
+    }],
+    ["lost-delete", "#/conditions", async (page) => {
+      await edit(page, "Delete energy-drink");
+      await loseAnswers(page, "**/api/v1/entity-conditions/energy-drink", { reaches: false, reads: false });
+      await dialog(page).getByRole("button", { name: "Delete" }).click();
+      await dialog(page).getByRole("button", { name: "Look again" }).waitFor();
+    }],
     ["kept", "#/conditions", async (page) => {
       await edit(page, "Edit energy-drink");
       await dialog(page).getByLabel("Minimum age").fill("21");

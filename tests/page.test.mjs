@@ -249,9 +249,11 @@ describe("previewing a project and a basket", () => {
     await shown(decision(page), "Must not be sold");
     await page.getByLabel("productGroup", { exact: true }).fill("fasteners");
     await shown(decision(page), "May be sold");
+    await shown(page.locator(".decision-why"), "School, new building allows it.");
     await agrees(page);
     await page.getByLabel("Item id").fill("foam-0815");
     await shown(decision(page), "Must not be sold");
+    await page.locator(".decision-why").getByText(/^School, new building forbids it\. /).waitFor();
     await page.getByText("The project denies this item.").first().waitFor();
     await page.getByRole("button", { name: "Add a property" }).click();
     await page.getByLabel("Property", { exact: true }).fill("brand");
@@ -308,10 +310,16 @@ describe("conditions", () => {
     await save(page);
     await page.getByRole("heading", { name: "knives" }).waitFor();
     await page.getByRole("button", { name: "Edit knives" }).click();
+    const atTills = "Tills that ask for it get an error, and in a basket the items that need it may not be sold. If a global rule with the same id is in force, that one decides instead.";
+    await dialog.getByText(atTills).waitFor({ state: "hidden" });
     await dialog.getByRole("switch", { name: "In force" }).uncheck();
-    await save(page);
+    await dialog.getByText(`Switched off, it does not decide. ${atTills}`).waitFor();
+    await dialog.getByRole("button", { name: "Review" }).click();
+    await dialog.locator(".review").getByText(atTills).waitFor();
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".row.off").getByText("Off").waitFor();
     await page.getByRole("button", { name: "Delete knives" }).click();
+    await dialog.getByText(`${atTills} Switching it off does the same to tills, and keeps the rule for later.`).waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "knives" }).waitFor({ state: "detached" });
   }));
@@ -437,11 +445,13 @@ describe("accessibility", () => {
     await page.close();
   });
 
-  test("a screen reader announces the decision when typing pauses", () => visit(on, "", async (page) => {
+  test("a screen reader announces the decision when typing pauses, and which rule made it", () => visit(on, "#/preview/condition/alcohol", async (page) => {
     const status = page.locator(".decision [role=status]");
-    await shown(status, "Must not be sold. The customer is too young for this item.");
+    await shown(status, "Must not be sold. alcohol forbids it. The customer is too young for this item.");
     await page.getByLabel("Customer’s age", { exact: true }).fill("44");
-    await shown(status, "May be sold. No rule forbids it.");
+    await shown(status, "May be sold. alcohol allows it.");
+    await page.getByLabel("Customer’s age", { exact: true }).fill("");
+    await shown(status, "Ask first. alcohol does not allow it yet. Ask for the customer's age.");
   }));
 
   test("a theme can be chosen, and is kept", () => visit(on, "", async (page) => {

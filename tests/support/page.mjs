@@ -52,6 +52,19 @@ export const expected = (page, ...faults) => {
   page.faults = page.faults.filter((fault) => !page.expected.some((text) => fault.includes(text)));
 };
 
+/**
+ * From now on the answers to writes are lost. `reaches` says whether the writes reach the host all the same, and `reads`
+ * whether what was written can be read; `lose` is how the answer is lost.
+ */
+export async function loseAnswers(page, url, { reaches = true, reads = true, lose = (route) => route.abort("connectionreset") } = {}) {
+  expected(page, UNREACHABLE);
+  await page.route(url, async (route) => {
+    if (route.request().method() === "GET") return reads ? route.fallback() : route.abort("connectionreset");
+    if (reaches) await route.fetch();
+    return lose(route);
+  });
+}
+
 /** The name of the control that has the focus. A test that expects one uses `hasFocus`: the focus may move a moment later. */
 const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
 

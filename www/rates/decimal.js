@@ -24,6 +24,9 @@ export function readDecimal(typed) {
   return `${whole.replace(/^0+(?=\d)/, "") || "0"}${parts[1] && `.${parts[1]}`}`;
 }
 
+/** A decimal without zeros at its end. */
+export const shortest = (decimal) => (decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal);
+
 /** Whether two decimals are the same number. */
 export function isSame(one, other) {
   const [a, b] = aligned(one, other);

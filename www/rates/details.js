@@ -2,8 +2,8 @@
  * What a business unit is: its name, its place in the tree, its markups, and what can be done with it.
  */
 
-import { button, confirmed, h, keepFocus, notify } from "../shared/dom.js";
-import { NOT_DELETED } from "../shared/messages.js";
+import { button, h, keepFocus } from "../shared/dom.js";
+import { removeAfterAsking } from "../shared/remove.js";
 import { hrefOf } from "./address.js";
 import { createUnit, draftKey, editUnit } from "./unit-editor.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";
@@ -65,14 +65,7 @@ function inheritedMarkup({ id }, units, link) {
 
 async function removeUnit(desk, { id, parentId }) {
   const name = desk.name(id);
-  try {
-    const { etag } = await desk.host.unit(id);
-    const detail = `The rates that are set at ${name} are deleted with it. Subscribers of a shop that is deleted keep what they have.`;
-    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return;
-    await desk.host.removeUnit(id, etag);
-    notify(`${name} was deleted.`);
-    desk.go({ id: parentId, tab: "details" });
-  } catch (error) {
-    notify(error.code === "outdated" ? NOT_DELETED : explain(error));
-  }
+  const detail = `The rates that are set at ${name} are deleted with it. Subscribers of a shop that is deleted keep what they have.`;
+  const [read, remove] = [() => desk.host.unit(id), (etag) => desk.host.removeUnit(id, etag)];
+  if (await removeAfterAsking({ name, detail, read, remove, explain })) desk.go({ id: parentId, tab: "details" });
 }

@@ -46,29 +46,29 @@ export class RatesHost {
 
   /** A unit and its version: `{ body, etag }`. */
   async unit(id) {
-    const response = await this.#request(unitPath(id));
+    const response = await this.#session.request(unitPath(id));
     return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
   }
 
   /** What a change of a unit would do. */
   async tryUnit(id, unit) {
-    return this.#send("PUT", `${unitPath(id)}?dryRun=true`, writtenUnit(unit));
+    return this.#ask("PUT", `${unitPath(id)}?dryRun=true`, writtenUnit(unit));
   }
 
   /** Writes a unit if it still has the version `etag`; without one, if it does not exist. Returns the id of the change. */
   async writeUnit(id, unit, etag) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
-    const response = await this.#request(unitPath(id), { method: "PUT", headers, body: toExactJson(writtenUnit(unit)) });
-    return response.headers.get("Correlation-Id");
+    const answer = await this.#session.send(unitPath(id), { method: "PUT", headers, body: toExactJson(writtenUnit(unit)) });
+    return answer.headers.get("Correlation-Id");
   }
 
   async removeUnit(id, etag) {
-    await this.#request(unitPath(id), { method: "DELETE", headers: { "If-Match": etag } });
+    await this.#session.send(unitPath(id), { method: "DELETE", headers: { "If-Match": etag } });
   }
 
   /** What a change of rates, `{ set, delete }`, would do. */
   async tryRates(id, change) {
-    return this.#send("POST", `${ratesPath(id)}?dryRun=true`, writtenRates(change));
+    return this.#ask("POST", `${ratesPath(id)}?dryRun=true`, writtenRates(change));
   }
 
   /**
@@ -77,7 +77,7 @@ export class RatesHost {
    */
   async changeRates(id, change, etag, { acceptDeviation = false } = {}) {
     const query = acceptDeviation ? "?acceptDeviation=true" : "";
-    return this.#send("POST", `${ratesPath(id)}${query}`, writtenRates(change), { "If-Match": etag });
+    return this.#write(`${ratesPath(id)}${query}`, writtenRates(change), { "If-Match": etag });
   }
 
   /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt? }`. */
@@ -87,7 +87,7 @@ export class RatesHost {
     let cursor;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const asked = new URLSearchParams({ ...query, ...(cursor !== undefined && { cursor }) });
-      const answer = await this.#send("GET", `/api/v1/exchange-rates/history?${asked}`);
+      const answer = await this.#ask("GET", `/api/v1/exchange-rates/history?${asked}`);
       items.push(...answer.items);
       cursor = answer.next;
       if (cursor === undefined || limit === 1) break;
@@ -97,36 +97,33 @@ export class RatesHost {
 
   /** How far a change has reached the shops. */
   async progress(correlationId) {
-    return this.#send("GET", `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`);
+    return this.#ask("GET", `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`);
   }
 
   /** Sends every rate of the shops at or below a unit to the subscribers; returns the id of the change. */
   async sendInitialState(businessUnitId) {
-    return (await this.#send("POST", "/api/v1/initial-state", { tenantId: this.#session.tenant, businessUnitId })).correlationId;
+    return (await this.#write("/api/v1/initial-state", { tenantId: this.#session.tenant, businessUnitId })).correlationId;
   }
 
-  async #send(method, path, body, headers = {}) {
-    const response = await this.#request(path, { method, headers, body: body && toExactJson(body) });
+  /** Asks for something that changes nothing. */
+  async #ask(method, path, body) {
+    const response = await this.#session.request(path, { method, body: body && toExactJson(body) });
     return parseExactly(await response.text());
+  }
+
+  /** Sends something that changes what there is. */
+  async #write(path, body, headers) {
+    return (await this.#session.send(path, { method: "POST", headers, body: toExactJson(body) }, parseExactly)).body;
   }
 
   async #get(path) {
     const kept = this.#kept.get(path);
-    const response = await this.#request(path, { headers: kept?.etag ? { "If-None-Match": kept.etag } : {} });
+    const response = await this.#session.request(path, { headers: kept?.etag ? { "If-None-Match": kept.etag } : {} });
     if (response.status === 304) return kept.body;
     const body = parseExactly(await response.text());
     if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
     this.#kept.set(path, { etag: response.headers.get("ETag"), body });
     return body;
-  }
-
-  async #request(path, options) {
-    try {
-      return await this.#session.host.request(path, options);
-    } catch (error) {
-      this.#session.learn(error);
-      throw error;
-    }
   }
 }
 

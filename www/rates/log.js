@@ -5,6 +5,7 @@
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { settled } from "../shared/lost.js";
 import { counted } from "../shared/messages.js";
 import { secondText, timeText } from "../shared/time.js";
 import { unitName } from "./unit-name.js";
@@ -101,7 +102,10 @@ async function sendInitialState(desk) {
   const detail = `${messages} will go to every subscriber of this tenant. No rate changes.`;
   if (!(await confirmed("Send the initial state?", detail, "Send"))) return;
   try {
-    desk.track(await desk.host.sendInitialState(desk.id), `Initial state of ${desk.name(desk.id)}`);
+    const advice = "If it is, its messages appear here. It changes no rate, so you can send it again.";
+    const { answer } = await settled(() => desk.host.sendInitialState(desk.id), { whether: "the initial state is being sent", advice });
+    if (answer === undefined) return;
+    desk.track(answer, `Initial state of ${desk.name(desk.id)}`);
     notify("The initial state is being sent.");
   } catch (error) {
     notify(explain(error));

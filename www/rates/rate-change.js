@@ -53,7 +53,6 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     try {
       const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips });
       desk.track(correlationId, title);
-      desk.reread();
     } catch (error) {
       if (error.code !== "outdated" || attempts === 1) throw error;
       await save(change, attempts - 1);
@@ -64,8 +63,10 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
   const isOutdated = ({ body }) => known !== undefined && versionOf(body) !== versionOf(touched(known, fields.value()));
   desk.host.setAt(id).then((set) => (known ??= set)).catch(() => {});
   const action = () => (hasSlips ? "Set it anyway" : "Save");
-  const others = { latest, isOutdated, follow: desk.follow };
-  return edit({ ...rest, ...others, title, fields, review, action, save: (change) => save(change), describe, explain, saved: savedText(kind) });
+  const others = { latest, isOutdated, follow: desk.follow, isSaved: holds };
+  const isSaved = await edit({ ...rest, ...others, title, fields, review, action, save: (change) => save(change), describe, explain, saved: savedText(kind) });
+  if (isSaved) desk.reread();
+  return isSaved;
 }
 
 /** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */
@@ -93,6 +94,13 @@ function touched(set, { set: written = [], delete: gone = [] }) {
   const now = new Map(set.map((rate) => [keyOf(rate), rate]));
   const all = [...written, ...gone];
   return { set: all.flatMap((rate) => now.get(keyOf(rate)) ?? []), delete: all.filter((rate) => !now.has(keyOf(rate))) };
+}
+
+/** Whether the rates that a change touches are as it would have them. */
+function holds(now, { set = [], delete: gone = [] }) {
+  const values = valuesOf(now.set);
+  const isSet = (rate) => values.has(keyOf(rate)) && isSame(values.get(keyOf(rate)), rate.rateValue);
+  return set.every(isSet) && gone.every((rate) => !values.has(keyOf(rate)));
 }
 
 /** Each rate of a change with its values before and after; those that stay as they are set are left out. */

@@ -7,6 +7,7 @@ import { change, changeList } from "../shared/difference.js";
 import { h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { shortest } from "./decimal.js";
 import { effect } from "./effect.js";
 import { unitFields } from "./unit-fields.js";
 import { KINDS, TYPES, explain, keyOf, pairText } from "./wording.js";
@@ -64,6 +65,7 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
         desk.host.unit(id).catch((error) => {
           if (error.code !== "not_found") throw error;
         }),
+      isSaved: (body, unit) => unitChanges(desk, body, unit).length === 0,
       describe: (unit) => describe(desk, unit),
     });
   const isSaved = await editWithDraft(desk.memory, key, (draft) => unitFields(desk, draft ?? stored, { isNew, stored }), open);
@@ -75,7 +77,7 @@ const isMoved = (desk, id, { parentId }) => desk.units?.get(id) !== undefined &&
 
 /** What changes between two versions of a unit. Without `before`, it is new. */
 function unitChanges(desk, before, after) {
-  const percent = (value) => value && `${value} %`;
+  const percent = (value) => value && `${shortest(value)} %`;
   const named = ({ parentId }) => parentId && desk.name(parentId);
   const ofPairs = (list, member, label) => {
     const keys = new Map([before, after].flatMap((unit) => unit?.[list] ?? []).map((entry) => [keyOf(entry), entry]));

@@ -7,11 +7,12 @@ import { Catalog } from "../../js/src/index.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
+import { icon } from "../shared/icon.js";
 import { errorText } from "../shared/messages.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { conditionChanges } from "./rule-changes.js";
-import { conditionText } from "./wording.js";
+import { OFF, conditionText } from "./wording.js";
 
 export const WRITE = "ecs.condition.write";
 
@@ -110,6 +111,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
       }
     },
     latest: () => read(fields.value().id).catch(ignoreNotFound),
+    isSaved: (body, value) => conditionChanges(body, value).length === 0,
     explain: (error) => (error.code === "taken" ? (fields.showTaken(), "Choose another id, or open the condition that has it.") : errorText(error)),
   });
   if (existing !== undefined) openExisting(session, find(existing) ?? { id: existing });
@@ -122,7 +124,8 @@ function reviewed(value, changes, { named, scope, original }) {
   const title = named ? "What changes" : `A new ${scope === "GLOBAL" ? "global " : ""}condition: ${value.id}`;
   const effect = `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`;
   const notes = [effect, aboutText(scope, original, value.id)].filter((note) => note !== "");
-  return h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), notes.map((note) => h("p", { class: "hint" }, note)));
+  const off = !value.enabled && h("p", { class: "message" }, icon("alert"), h("span", {}, OFF));
+  return h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), notes.map((note) => h("p", { class: "hint" }, note)), off);
 }
 
 /** Whom a global condition is for, or which one decides once a global condition was copied. */

@@ -4,6 +4,7 @@
 
 import { button, choice, field, h } from "../shared/dom.js";
 import { AGE_FAULT, DOTS_RULE, ID_FAULT, isDots } from "../shared/faults.js";
+import { OFF } from "./wording.js";
 
 /** A new condition, as the form shows it first. */
 export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
@@ -33,14 +34,14 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
   const scope = scopeFields(scopes, onchange);
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, oninput: onchange });
   const ageField = field("Minimum age", age);
-  const enabled = h("input", { type: "checkbox", role: "switch", onchange });
-  const element = h("div", { class: "stack" }, idField, scope.element, rules, ageField, h("label", { class: "switch" }, enabled, h("span", {}, "In force")));
+  const inForce = inForceSwitch(onchange);
+  const element = h("div", { class: "stack" }, idField, scope.element, rules, ageField, inForce.element);
 
   const value = () => ({
     id: id.value.trim(),
     ...scope.value(),
     rule,
-    enabled: enabled.checked,
+    enabled: inForce.value(),
     condition_value: rule === "AGE_RESTRICTION" ? { minimum_age: age.value === "" ? null : Number(age.value) } : {},
   });
 
@@ -67,7 +68,7 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
       // What was typed last may not be a number yet.
       const { minimum_age: minimumAge = 18 } = condition.condition_value;
       age.value = minimumAge ?? "";
-      enabled.checked = condition.enabled;
+      inForce.show(condition.enabled);
     },
     differs(condition) {
       const now = value();
@@ -112,4 +113,19 @@ function faultOfId(typed) {
   if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
   if (isDots(typed)) return `The id ${DOTS_RULE}.`;
   return typed.length > MAX_ID ? "The id may have at most 64 characters." : undefined;
+}
+
+/** The switch that puts a condition in force, and what it means that it is off. */
+function inForceSwitch(onchange) {
+  const input = h("input", { type: "checkbox", role: "switch", onchange: () => (draw(), onchange()) });
+  const off = h("p", { class: "hint", role: "status" }, `Switched off, it does not decide. ${OFF}`);
+  const draw = () => (off.hidden = input.checked);
+  return {
+    element: h("div", { class: "stack tight" }, h("label", { class: "switch" }, input, h("span", {}, "In force")), off),
+    value: () => input.checked,
+    show(isOn) {
+      input.checked = isOn;
+      draw();
+    },
+  };
 }

@@ -3,14 +3,14 @@
  * platform, whose operators change them here.
  */
 
-import { button, confirmed, h, notify } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
-import { NOT_DELETED, errorText } from "../shared/messages.js";
+import { removeAfterAsking } from "../shared/remove.js";
 import { WRITE, WRITE_GLOBAL, conditionPath, copyCondition, editCondition, mayCreate, mayEdit } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
 import { conditionTemplates } from "./templates.js";
-import { conditionText } from "./wording.js";
+import { OFF, conditionText } from "./wording.js";
 
 const DELETE = "ecs.condition.delete";
 
@@ -61,15 +61,9 @@ function row(session, condition) {
   );
 }
 
-async function remove(session, { id, scope }) {
-  try {
-    const { etag } = await session.read(conditionPath(id));
-    const tills = scope === "GLOBAL" ? "Tills of all tenants" : "Tills";
-    const detail = `${tills} that use it will get an error. To keep it for later, switch it off instead.`;
-    if (!(await confirmed(`Delete ${id}?`, detail, "Delete"))) return;
-    await session.remove(conditionPath(id, scope), etag);
-    notify(`${id} was deleted.`);
-  } catch (error) {
-    notify(error.code === "outdated" ? NOT_DELETED : errorText(error));
-  }
+function remove(session, { id, scope }) {
+  const all = scope === "GLOBAL" ? "It is in force for all tenants. " : "";
+  const detail = `${all}${OFF} Switching it off does the same to tills, and keeps the rule for later.`;
+  const path = conditionPath(id);
+  return removeAfterAsking({ name: id, detail, read: () => session.read(path), remove: (etag) => session.remove(conditionPath(id, scope), etag) });
 }

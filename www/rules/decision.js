@@ -20,16 +20,17 @@ export function attempt(call) {
 }
 
 /**
- * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, or an error. `allowed`
- * says why nothing forbids it, and `isOff` that the condition exists but is switched off.
+ * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, or an error. `by` is the
+ * name of what was asked, and `isOff` says that it is a condition that is switched off.
  */
-export function verdict(answer, { allowed = "No rule forbids it.", isOff = false } = {}) {
+export function verdict(answer, { by, isOff = false }) {
   if (answer instanceof Error) return refusal(answer, isOff);
-  const { tone, image, title } = DECISIONS[worst(answer.results.map((result) => result.decision))];
+  const decision = worst(answer.results.map((result) => result.decision));
+  const { tone, image, title, verb } = DECISIONS[decision];
   const denials = answer.results.filter((result) => result.reason !== null);
   const hard = denials.filter((result) => result.decision === "HARD_DENY");
   const sentences = new Set((hard.length > 0 ? hard : denials).map(resultText));
-  return { tone, image, title, why: [...sentences].join(" ") || allowed, rows: answer.results.map(resultRow) };
+  return { tone, image, title, why: [`${by} ${verb}.`, ...sentences].join(" "), rows: answer.results.map(resultRow) };
 }
 
 function refusal(error, isOff) {

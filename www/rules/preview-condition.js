@@ -195,13 +195,13 @@ class ConditionMode {
     const unnamed = (each) => (rule.id ? each : { ...each, id: undefined });
     const shown = answer instanceof Error ? answer : { ...answer, results: answer.results.map(unnamed) };
     const today = isDraft ? this.#today(request) : undefined;
-    this.#card.show(verdict(shown, { isOff: !rule.enabled }), today);
+    this.#card.show(verdict(shown, { by: rule.id || "The new rule", isOff: !rule.enabled }), today);
   }
 
   #today(request) {
     if (this.#stored === undefined) return NOT_YET;
     const { id, enabled } = this.#stored;
-    return verdict(attempt(() => this.#session.catalog.evaluateCondition(id, request)), { isOff: !enabled });
+    return verdict(attempt(() => this.#session.catalog.evaluateCondition(id, request)), { by: id, isOff: !enabled });
   }
 
   /** Prepares a catalog that holds only the draft. */

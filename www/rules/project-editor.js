@@ -7,8 +7,9 @@ import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { errorText } from "../shared/messages.js";
+import { randomId } from "../shared/random-id.js";
 import { draftKey, projectFields } from "./project-fields.js";
-import { projectChanges } from "./rule-changes.js";
+import { isSameProject, projectChanges } from "./rule-changes.js";
 import { projectName } from "./wording.js";
 
 /** Where the host has a project. */
@@ -18,7 +19,7 @@ export const projectPath = (id) => `/api/v1/projects/${encodeURIComponent(id)}`;
 export async function editProject(session, project, { given } = {}) {
   const { memory } = session;
   const key = draftKey(project?.projectId);
-  const id = project?.projectId ?? newId();
+  const id = project?.projectId ?? randomId();
   const read = () => session.read(projectPath(id));
   let stored;
   try {
@@ -61,6 +62,7 @@ export async function editProject(session, project, { given } = {}) {
       read().catch((error) => {
         if (error.code !== "not_found") throw error;
       }),
+    isSaved: isSameProject,
   });
   if (!isSaved) session.changed();
   return isSaved;
@@ -74,13 +76,4 @@ function checkProject(projectId, value) {
     for (const fault of error.faults ?? []) fault.path = fault.path.replace("$.projects[0]", "$");
     throw error;
   }
-}
-
-/** A random UUID. `crypto.randomUUID` exists only on pages that were loaded over TLS. */
-function newId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

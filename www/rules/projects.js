@@ -2,10 +2,11 @@
  * Projects: the list, from which they are created, changed and deleted.
  */
 
-import { button, confirmed, h, notify } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
-import { NOT_DELETED, counted, errorText, valueText } from "../shared/messages.js";
+import { counted, valueText } from "../shared/messages.js";
+import { removeAfterAsking } from "../shared/remove.js";
 import { editProject, projectPath } from "./project-editor.js";
 import { draftKey } from "./project-fields.js";
 import { ruleLabel } from "./rule-changes.js";
@@ -88,15 +89,8 @@ function row(session, project, sought = "") {
   );
 }
 
-async function remove(session, { projectId, ...project }) {
-  const name = projectName({ projectId, ...project });
-  try {
-    const { etag } = await session.read(projectPath(projectId));
-    const detail = "Tills that use it will be told that the project is unknown.";
-    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return;
-    await session.remove(projectPath(projectId), etag);
-    notify(`${name} was deleted.`);
-  } catch (error) {
-    notify(error.code === "outdated" ? NOT_DELETED : errorText(error));
-  }
+function remove(session, project) {
+  const path = projectPath(project.projectId);
+  const detail = "Tills that use it will be told that the project is unknown.";
+  return removeAfterAsking({ name: projectName(project), detail, read: () => session.read(path), remove: (etag) => session.remove(path, etag) });
 }

@@ -4,6 +4,8 @@
 
 import { change, listChange, shownValues } from "../shared/difference.js";
 
+const ORDER = "Order of the rules or values";
+
 const REQUIRES = { AGE_RESTRICTION: "an age", LICENSE_REQUIREMENT: "a license" };
 
 /** What changes between two versions of a condition: `[{ label, removed, added }]`. Without `before`, it is new. */
@@ -27,8 +29,11 @@ export function projectChanges(before, after) {
     ...old.filter((rule) => !pairs.some(([one]) => one === rule)).flatMap((rule) => ruleChanges(rule, undefined)),
   ].filter(Boolean);
   if (changes.length > 0 || before === undefined || JSON.stringify(old) === JSON.stringify(after.restrictions)) return changes;
-  return [{ label: "Order of the rules or values", removed: ["as it was"], added: ["as in the form"] }];
+  return [{ label: ORDER, removed: ["as it was"], added: ["as in the form"] }];
 }
+
+/** Whether two versions of a project are the same but for the order of rules and values, which decides nothing. */
+export const isSameProject = (one, other) => projectChanges(one, other).every(({ label }) => label === ORDER);
 
 /** Each rule of `after` with the one of `before` that it was: the same one, or else one that checks the same thing. */
 function paired(before, after) {

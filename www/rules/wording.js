@@ -7,9 +7,9 @@ import { counted, valueText } from "../shared/messages.js";
 
 /** How each decision is shown. Colour is never the only sign. */
 export const DECISIONS = {
-  ALLOW: { tone: "allow", image: "check", title: "May be sold", short: "Sell" },
-  SOFT_DENY: { tone: "soft", image: "ask", title: "Ask first", short: "Ask" },
-  HARD_DENY: { tone: "deny", image: "stop", title: "Must not be sold", short: "Do not sell" },
+  ALLOW: { tone: "allow", image: "check", title: "May be sold", short: "Sell", verb: "allows it" },
+  SOFT_DENY: { tone: "soft", image: "ask", title: "Ask first", short: "Ask", verb: "does not allow it yet" },
+  HARD_DENY: { tone: "deny", image: "stop", title: "Must not be sold", short: "Do not sell", verb: "forbids it" },
 };
 
 const ORDER = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
@@ -32,6 +32,11 @@ export function conditionText({ id, rule, condition_value: value }) {
   if (!Number.isInteger(value.minimum_age)) return "Customers must be of an age that is still missing";
   return value.minimum_age === 0 ? "No minimum age" : `Customers must be ${value.minimum_age} or older`;
 }
+
+/** What tills do about a condition that is switched off or deleted (`conditions.md`, "Conditions" and "Basket evaluation"). */
+export const OFF =
+  "Tills that ask for it get an error, and in a basket the items that need it may not be sold. " +
+  "If a global rule with the same id is in force, that one decides instead.";
 
 /** What a restriction requires. */
 export function restrictionText(restriction) {

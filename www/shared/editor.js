@@ -7,6 +7,7 @@
 import { conflict } from "./conflict.js";
 import { button, confirmed, h, notify, openDialog } from "./dom.js";
 import { icon } from "./icon.js";
+import { foundText, lookingText, tookEffect, unknownTexts } from "./lost.js";
 import { errorText } from "./messages.js";
 
 /** What is typed in a form, as a text. */
@@ -20,6 +21,10 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * not exist. `etag` is the version that is edited, undefined for something new, and `base` what it holds. `describe`
  * describes a version in a sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the
  * text of the button, or a function that says it once a review is there.
+ *
+ * When the answer to a save is lost, `isSaved(body, value)` tells whether what `latest` reads then is what was saved, and
+ * `done` is what it was then: saved. Where it cannot be told, there is `advice(value)` instead, and `repeat`, the text of a
+ * button that saves again, where that does no harm.
  *
  * `review` returns an element that shows what saving a value would do; undefined when there is nothing to show; a sentence
  * or, where the form says it, false when it cannot be saved. With `reviewed` it is shown at once, below the form, and again
@@ -41,6 +46,8 @@ class Editor {
   /** The version that saving replaces, and what another user has saved in the meantime: `{ body, etag }`. */
   #version;
   #theirs;
+  /** Whether it is not known if it was saved. */
+  #isLost = false;
   #isReviewed = false;
   /** How many reviews were begun: only the last one is shown. */
   #reviews = 0;
@@ -54,8 +61,8 @@ class Editor {
   #actions;
   #dialog;
 
-  constructor({ explain = errorText, saved = "Saved. The change is in force.", action = "Save", ...given }) {
-    this.#given = { ...given, explain, saved, action };
+  constructor({ explain = errorText, saved = "Saved. The change is in force.", action = "Save", done = "saved", ...given }) {
+    this.#given = { ...given, explain, saved, action, done };
     this.#before = given.before ?? typedIn(given.fields);
     this.#version = given.etag;
     this.#submit = button(given.review ? "Review" : action, { type: "submit", class: "primary" });
@@ -138,7 +145,8 @@ class Editor {
 
   async #leave() {
     if (this.#given.draft?.stays) return this.#dialog.close("kept");
-    const question = ["Discard what you entered?", "It has not been saved.", "Discard"];
+    const detail = this.#isLost ? `It is not known whether it was ${this.#given.done}.` : "It has not been saved.";
+    const question = ["Discard what you entered?", detail, "Discard"];
     if (!this.#isTyped() || (await confirmed(...question))) this.#dialog.close("discarded");
   }
 
@@ -176,9 +184,14 @@ class Editor {
   /** What the button does: it reviews first, and then saves. */
   async #go() {
     const { fields, review } = this.#given;
-    this.#submit.disabled = true;
     this.#actions.hidden = fields.element.inert = false;
-    await (review && !this.#isReviewed ? this.#review() : this.#write());
+    await this.#busy(() => (review && !this.#isReviewed ? this.#review() : this.#write()));
+  }
+
+  /** Does something during which the button does nothing. */
+  async #busy(run) {
+    this.#submit.disabled = true;
+    await run();
     this.#submit.disabled = false;
   }
 
@@ -199,14 +212,16 @@ class Editor {
 
   async #write() {
     const { fields, save, saved } = this.#given;
+    const value = fields.value();
     this.#message.replaceChildren();
     this.#isWriting = true;
     try {
-      await save(fields.value(), this.#version);
+      await save(value, this.#version);
       this.#dialog.close("saved");
       if (saved) notify(saved);
     } catch (error) {
-      if (error.code === "outdated") await this.#showConflict();
+      if (error.code === "lost") await this.#lookAgain(value);
+      else if (error.code === "outdated") await this.#showConflict();
       else if (error.deviations) await this.#reviewAgain();
       else this.#fail(error);
     } finally {
@@ -220,10 +235,47 @@ class Editor {
     await this.#review();
   }
 
+  /** The answer was lost: shows whether the value was saved. */
+  async #lookAgain(value) {
+    const { fields, latest, isSaved, done } = this.#given;
+    this.#isLost = fields.element.inert = true;
+    if (!isSaved) return this.#showUnknown(value);
+    let found;
+    const isThere = () => found !== undefined && (this.#version === undefined || found.etag !== this.#version) && isSaved(found.body, value);
+    this.#showError(lookingText(`it was ${done}`));
+    try {
+      if (await tookEffect(async () => ((found = await latest()), isThere()))) {
+        this.#dialog.close("saved");
+        return notify(foundText(`It was ${done}.`));
+      }
+    } catch {
+      return this.#showUnknown(value);
+    }
+    this.#isLost = this.#actions.hidden = fields.element.inert = false;
+    if (this.#version !== undefined && found?.etag !== this.#version) return this.#showConflict();
+    this.#showError(`${foundText(`It was not ${done}.`)} You can save it again.`);
+  }
+
+  /** Says that it is not known whether the value was saved, and offers what can be done about it. */
+  #showUnknown(value) {
+    const { fields, isSaved, done, advice, repeat } = this.#given;
+    const [title, detail] = unknownTexts(`it was ${done}`, advice?.(value));
+    const close = button("Close", { class: "plain", onclick: () => this.#dialog.close("kept") });
+    const run = isSaved ? () => this.#lookAgain(value) : () => this.#write();
+    const again = (isSaved || repeat) && button(isSaved ? "Look again" : repeat, { onclick: () => this.#busy(run) });
+    this.#message.replaceChildren(
+      h("section", { class: "conflict", "aria-label": "Not known" }, h("h2", {}, icon("alert"), title), h("p", {}, detail), h("div", { class: "actions" }, close, again)),
+    );
+    // Saving something else would hide what became of this.
+    this.#actions.hidden = fields.element.inert = true;
+    this.#message.scrollIntoView({ block: "nearest" });
+    (again || close).focus();
+  }
+
   #fail(error) {
     const { fields, explain } = this.#given;
     if (fields.element.hidden) this.#showForm();
-    fields.element.inert = false;
+    this.#actions.hidden = fields.element.inert = false;
     if (!(error.code === "invalid" && fields.showFaults(error.faults))) this.#showError(explain(error));
   }
 

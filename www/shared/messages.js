@@ -14,7 +14,7 @@ export function valueText(value) {
   return text === text.trim() && text !== "" && !/[\r\n]/.test(text) ? text : `“${text.replace(/\r\n|\r|\n/g, "↵")}”`;
 }
 
-/** Why something was not deleted: a user deletes only the version that they have seen. */
+/** Why something was not deleted. */
 export const NOT_DELETED = "It was not deleted, because another user has just changed it. Check it again.";
 
 /** What went wrong, and what to do about it. */
@@ -26,6 +26,8 @@ export function errorText(error) {
       return "Your session has expired. Sign in again.";
     case "unavailable":
       return "The host cannot be reached right now. Nothing was changed.";
+    case "lost":
+      return "The host’s answer was lost, so it is not known whether this took effect.";
     case "conflict":
       return /global/.test(error.message) ? "A global condition has this id. Choose another one." : sentence(error.message);
     case "not_found":

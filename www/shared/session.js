@@ -5,6 +5,8 @@
 
 import { CatalogClient, Host, clientCredentials } from "../../js/src/catalog/client.js";
 import { TillgateError } from "../../js/src/index.js";
+import { withTimeout } from "../../js/src/shared/deadline.js";
+import { toSource } from "../../js/src/shared/token.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
 
@@ -35,7 +37,7 @@ export class Session extends EventTarget {
   constructor(token) {
     super();
     this.#token = token;
-    this.#host = new Host({ url: HOST, token });
+    this.#host = new Host({ url: HOST, token: markingUnsent(toSource(token)) });
   }
 
   /** Signs in with the credentials of a client, or with a token. */
@@ -53,7 +55,7 @@ export class Session extends EventTarget {
   }
 
   async #start() {
-    const { body } = await inTime(this.read("/api/v1/caller"));
+    const body = await inTime(this.request("/api/v1/caller").then((response) => response.json()));
     this.#tenant = body.tenantId;
     this.#permissions = new Set(body.permissions);
     if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
@@ -209,23 +211,54 @@ export class Session extends EventTarget {
     return memoryOf(this.#tenant);
   }
 
-  /** Reads a resource: `{ body, etag }`. */
+  /** Reads a resource as it is stored now: `{ body, etag }`. What the host remembers while its store is away does not tell. */
   async read(path) {
-    const response = await this.#request(path);
+    const unknown = () => new TillgateError({ code: "unavailable", message: "what is stored cannot be read" });
+    const response = await this.request(path).catch((error) => {
+      throw error.isStale ? unknown() : error;
+    });
+    if (response.headers.has("Tillgate-Stale")) throw unknown();
     return { body: await response.json(), etag: response.headers.get("ETag") };
   }
 
   /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. */
   async write(path, body, etag) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
-    await this.#request(path, { method: "PUT", headers, body: JSON.stringify(body) });
+    await this.send(path, { method: "PUT", headers, body: JSON.stringify(body) });
   }
 
   async remove(path, etag) {
-    await this.#request(path, { method: "DELETE", headers: { "If-Match": etag } });
+    await this.send(path, { method: "DELETE", headers: { "If-Match": etag } });
   }
 
-  async #request(path, options) {
+  /**
+   * Sends a request that changes something: `{ headers, body }`, the body as `parse` reads it. The error is `lost` when the answer
+   * was: the connection broke, a gateway or the host failed, or nothing came in time. It may have taken effect then.
+   */
+  async send(path, options, parse = JSON.parse) {
+    const controller = new AbortController();
+    try {
+      return await withTimeout(this.#exchange(path, { ...options, signal: controller.signal }, parse));
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      throw new TillgateError({ code: "lost", message: "the answer was lost", cause: error });
+    } finally {
+      controller.abort();
+    }
+  }
+
+  async #exchange(path, options, parse) {
+    const response = await this.request(path, options);
+    const text = await response.text();
+    try {
+      return { headers: response.headers, body: text === "" ? undefined : parse(text) };
+    } catch (cause) {
+      throw new Error("this is not the host's answer", { cause });
+    }
+  }
+
+  /** Sends a request that changes nothing, and returns the response. */
+  async request(path, options) {
     try {
       return await this.host.request(path, options);
     } catch (error) {
@@ -238,6 +271,15 @@ export class Session extends EventTarget {
     this.dispatchEvent(Object.assign(new Event(type), detail));
   }
 }
+
+/** Whether a request may have taken effect although it failed. A 429 is answered before anything is done. */
+const isLost = (error) => !error.isUnsent && (!(error instanceof TillgateError) || (error.code === "unavailable" && error.status !== 429));
+
+/** A token source whose errors say that the request was not sent. */
+const markingUnsent = (source) => (options) =>
+  source(options).catch((error) => {
+    throw Object.assign(error, { isUnsent: true });
+  });
 
 const fetchInTime = (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_MS) });
 

@@ -4,6 +4,7 @@
 
 import { button, confirmed, h, keepFocus, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { settled } from "../shared/lost.js";
 import { durationText, timeText } from "../shared/time.js";
 import { explain } from "./wording.js";
 
@@ -44,7 +45,7 @@ function row(desk, consumer) {
       h("p", { class: "webhook-state", "data-tone": tone }, h("span", { class: "dot" }, icon(image)), h("span", {}, text)),
       h("p", { class: "hint" }, `Asked last: ${timeText(lastSeenAt)}`),
     ),
-    desk.may("exe.webhook.write") && button(`Remove ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(desk, name) }),
+    desk.may("exe.webhook.write") && button(`Remove ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(desk, consumer) }),
   );
 }
 
@@ -55,12 +56,15 @@ function progress({ waitingSince, reset }) {
   return { image: "clock", text: `The oldest event that it has not confirmed came ${durationText(Date.now() - Date.parse(waitingSince))} ago.` };
 }
 
-async function remove(desk, name) {
+async function remove(desk, { name, createdAt }) {
   const detail = "Its place is forgotten. If it asks again, it begins with what comes after that.";
   if (!(await confirmed(`Remove ${name}?`, detail, "Remove"))) return;
   try {
-    await desk.host.removeConsumer(name);
-    notify(`${name} was removed.`);
+    // One that asks again is another one.
+    const look = async () => !(await desk.host.consumers()).some((each) => each.name === name && each.createdAt === createdAt);
+    const [yes, no] = [`${name} was removed.`, `${name} was not removed.`];
+    const { isLost } = await settled(() => desk.host.removeConsumer(name), { whether: `${name} was removed`, yes, no, look });
+    if (!isLost) notify(yes);
   } catch (error) {
     notify(explain(error));
   }

@@ -6,6 +6,7 @@
 import { copy } from "../shared/copy.js";
 import { arrange, button, h, keepFocus, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { settled } from "../shared/lost.js";
 import { durationText, recentText, secondText, timeText } from "../shared/time.js";
 import { deliveriesHref, deliveryHref, signatureHref } from "./address.js";
 import { attemptLine } from "./attempt.js";
@@ -146,11 +147,13 @@ class DeliveryPage {
 
   async #replay() {
     try {
-      const made = await this.#desk.host.replay(this.#id);
-      notify("It is being sent again.");
+      const advice = "If it is, there is another attempt. Its receiver may get it twice, with the same event id.";
+      const { answer } = await settled(() => this.#desk.host.replay(this.#id), { whether: "it is being sent again", advice });
       this.#readAt = 0;
-      if (made.id === this.#id) await this.#desk.reread();
-      else this.#desk.go(deliveryHref(made.id));
+      if (answer === undefined) return await this.#desk.reread();
+      notify("It is being sent again.");
+      if (answer.id === this.#id) await this.#desk.reread();
+      else this.#desk.go(deliveryHref(answer.id));
     } catch (error) {
       notify(explain(error, REPLAY_OFF));
     }

@@ -21,106 +21,99 @@ export class WebhooksHost {
 
   /** Every webhook. */
   async webhooks() {
-    return this.#ask("GET", WEBHOOKS);
+    return this.#ask(WEBHOOKS);
   }
 
   /** How each webhook fared in the last 24 hours. */
   async health() {
-    return this.#ask("GET", `${WEBHOOKS}/health`);
+    return this.#ask(`${WEBHOOKS}/health`);
   }
 
   /** A webhook and its version: `{ body, etag }`. */
   async webhook(id) {
-    const response = await this.#request(webhookPath(id));
+    const response = await this.#session.request(webhookPath(id));
     return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
   }
 
   /** Creates a webhook. The answer has its shared key if the host has generated one. */
   async create(webhook) {
-    return this.#ask("POST", WEBHOOKS, webhook);
+    return this.#write("POST", WEBHOOKS, webhook);
   }
 
   /** Replaces a webhook if it still has the version `etag`. The answer has its shared key if the host has generated one. */
   async replace(id, webhook, etag) {
-    return this.#ask("PUT", webhookPath(id), webhook, { "If-Match": etag });
+    return this.#write("PUT", webhookPath(id), webhook, { "If-Match": etag });
   }
 
   async remove(id, etag) {
-    await this.#request(webhookPath(id), { method: "DELETE", headers: { "If-Match": etag } });
+    await this.#write("DELETE", webhookPath(id), undefined, { "If-Match": etag });
   }
 
   /** Replaces the shared key by a generated one, and returns it; the old one keeps working for `overlap`. */
   async rotateSharedKey(id, overlap) {
-    return this.#ask("POST", `${webhookPath(id)}/shared-key?${new URLSearchParams({ overlap })}`);
+    return this.#write("POST", `${webhookPath(id)}/shared-key?${new URLSearchParams({ overlap })}`);
   }
 
   /** Sends a ping as an ordinary delivery: `{ id, deliveryId }`. */
   async ping(id) {
-    return this.#ask("POST", `${webhookPath(id)}/ping`);
+    return this.#write("POST", `${webhookPath(id)}/ping`);
   }
 
   /** Sends a ping with settings that are not saved, and returns the attempt: nothing is stored. */
   async tryPing(webhook) {
-    return this.#ask("POST", `${WEBHOOKS}/ping`, webhook);
+    return this.#write("POST", `${WEBHOOKS}/ping`, webhook);
   }
 
-  /** Publishes an event, given as JSON: `{ id, deliveries }`. */
+  /** Publishes an event, given as JSON: `{ id, deliveries }`. With the same id it is published once. */
   async publish(json) {
-    const response = await this.#request("/api/v1/events", { method: "POST", body: json });
-    return response.json();
+    return (await this.#session.send("/api/v1/events", { method: "POST", body: json })).body;
   }
 
   /** Every consumer of events. */
   async consumers() {
-    return this.#ask("GET", CONSUMERS);
+    return this.#ask(CONSUMERS);
   }
 
   async removeConsumer(name) {
-    await this.#request(`${CONSUMERS}/${encodeURIComponent(name)}`, { method: "DELETE" });
+    await this.#write("DELETE", `${CONSUMERS}/${encodeURIComponent(name)}`);
   }
 
   /** A page of deliveries, newest first: `{ items, next? }`. A page may have no items and still be followed by others. */
   async deliveries(filter, { limit, cursor }) {
     const query = Object.entries({ ...filter, limit, cursor }).filter(([, value]) => value !== undefined);
-    return this.#ask("GET", `${DELIVERIES}?${new URLSearchParams(query)}`);
+    return this.#ask(`${DELIVERIES}?${new URLSearchParams(query)}`);
   }
 
   /** A delivery with its attempts and its request. */
   async delivery(id) {
-    return this.#ask("GET", deliveryPath(id));
+    return this.#ask(deliveryPath(id));
   }
 
   /** Sends the event of a delivery again, and returns the delivery. */
   async replay(id) {
-    return this.#ask("POST", `${deliveryPath(id)}/replay`);
+    return this.#write("POST", `${deliveryPath(id)}/replay`);
   }
 
   /** Sends the events of all deliveries that a filter finds again, in the background; returns the id of the replay. */
   async replayAll(filter) {
-    return (await this.#ask("POST", `${DELIVERIES}/replay`, filter)).id;
+    return (await this.#write("POST", `${DELIVERIES}/replay`, filter)).id;
   }
 
   /** How far a replay has come. */
   async replayProgress(id) {
-    return this.#ask("GET", `${DELIVERIES}/replays/${encodeURIComponent(id)}`);
+    return this.#ask(`${DELIVERIES}/replays/${encodeURIComponent(id)}`);
   }
 
   /** The certificates of the tokens that deliveries carry, by their key's id. */
   async certificates() {
-    return this.#ask("GET", "/oauth2/v1/certs");
+    return this.#ask("/oauth2/v1/certs");
   }
 
-  async #ask(method, path, body, headers) {
-    const response = await this.#request(path, { method, headers, body: body && JSON.stringify(body) });
-    return response.json();
+  async #ask(path) {
+    return (await this.#session.request(path)).json();
   }
 
-  async #request(path, options) {
-    try {
-      return await this.#session.host.request(path, options);
-    } catch (error) {
-      this.#session.learn(error);
-      throw error;
-    }
+  async #write(method, path, body, headers) {
+    return (await this.#session.send(path, { method, headers, body: body && JSON.stringify(body) })).body;
   }
 }

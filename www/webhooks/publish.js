@@ -6,6 +6,7 @@ import { TillgateError } from "../../js/src/index.js";
 import { field, h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { randomId } from "../shared/random-id.js";
 import { OWN_EVENTS, explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
@@ -13,10 +14,17 @@ const OWN = "Events of this type are sent by the service alone.";
 const TOPIC = "This is the topic of rate changes, and no event: subscribe to the topic instead.";
 const FORM = "Use names in lower case with dots between them, and a version at the end, such as orders.events.v1.";
 const TAKEN = "Another event was published with this id.";
+const ADVICE = "You can send it again: it has the same id then, so that no receiver gets it twice.";
 
 /** Opens the dialog. */
 export async function publishEvent(desk) {
   let answer;
+  let sent = {};
+  /** An event with an id of its own, which it keeps when it is sent again. */
+  const identified = (json) => {
+    if (json !== sent.json) sent = { json, id: randomId() };
+    return `{"id":"${sent.id}",${json.slice(1)}`;
+  };
   const open = (form) =>
     edit({
       ...form,
@@ -24,15 +32,18 @@ export async function publishEvent(desk) {
       action: "Send",
       saved: "",
       async save() {
-        answer = await desk.host.publish(form.fields.event());
+        answer = await desk.host.publish(identified(form.fields.event()));
       },
+      done: "sent",
+      advice: () => ADVICE,
+      repeat: "Send again",
       explain: (error) => (/by the service alone/.test(error.message) ? OWN : explain(error, TAKEN)),
     });
   const isSent = await editWithDraft(desk.memory, "event:", (draft) => eventFields(desk, draft), open);
+  desk.reread();
   if (!isSent) return;
   if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so it is not sent.");
   else notify(answer.deliveries === 1 ? "One webhook gets it." : `${answer.deliveries.toLocaleString("en")} webhooks get it.`);
-  desk.reread();
 }
 
 function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}' }) {

@@ -4,6 +4,7 @@
 
 import { button, choice, h, notify, openDialog } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { settled } from "../shared/lost.js";
 import { asked } from "./deliveries.js";
 import { deliveriesText, explain, filterText } from "./wording.js";
 
@@ -34,14 +35,16 @@ export async function replayThose(desk, replays, filter) {
   if ((await openDialog(dialog)) !== "yes") return;
   const wanted = { ...filter, status: status || undefined };
   try {
-    const id = await desk.host.replayAll(asked(wanted));
-    replays.track(id, filterText(wanted, desk.name));
+    const advice = "The list of deliveries is read again and shows what was. Receivers that get it twice get it with the same event id.";
+    const { answer } = await settled(() => desk.host.replayAll(asked(wanted)), { whether: "these are being sent again", advice });
+    if (answer === undefined) replays.reread();
+    else replays.track(answer, filterText(wanted, desk.name));
   } catch (error) {
     notify(explain(error));
   }
 }
 
-/** The replays that were begun here; `track` follows one to its end, and then calls `ondone`. */
+/** The replays that were begun here; `track` follows one to its end, and then calls `ondone`, as `reread` does. */
 export function replayList(desk, ondone) {
   const list = h("ul", { class: "progress-list" });
   const status = h("p", { class: "visually-hidden", role: "status" });
@@ -67,6 +70,11 @@ export function replayList(desk, ondone) {
       }
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
+    reread();
+  }
+
+  /** Reads the deliveries again, those that are settled too. */
+  function reread() {
     ondone();
     desk.reread();
   }
@@ -75,7 +83,7 @@ export function replayList(desk, ondone) {
     element.hidden = list.childElementCount === 0;
   }
 
-  return { element, track };
+  return { element, track, reread };
 }
 
 function progressText({ state, examined, replayed }) {

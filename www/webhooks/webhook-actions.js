@@ -3,19 +3,27 @@
  */
 
 import { button, confirmed, h, notify, openDialog } from "../shared/dom.js";
-import { NOT_DELETED } from "../shared/messages.js";
+import { settled, tell } from "../shared/lost.js";
+import { removeAfterAsking } from "../shared/remove.js";
 import { askOverlap } from "./key-rotation.js";
 import { sharedKeyFields } from "./shared-key.js";
 import { explain, oldKeyText } from "./wording.js";
+
+const KEY_LOST =
+  "The host’s answer, which alone had it, was lost, and deliveries are signed with it. Choose “New key” again; if the key before it still " +
+  "works, that one then ends at once.";
+const KEY_UNKNOWN = "It cannot be looked at right now. If it did, the key was lost with the answer: choose “New key” again.";
 
 const OFF = "It is switched off. Switch it on first.";
 
 /** Sends a ping as an ordinary delivery; `onsent` gets the id of that if the user may see it. */
 export async function pingNow(desk, { id, name }, onsent) {
   try {
-    const { deliveryId } = await desk.host.ping(id);
+    const advice = "If it was, it is among the deliveries.";
+    const { answer } = await settled(() => desk.host.ping(id), { whether: `a ping to ${name} was sent`, advice });
+    if (answer === undefined) return desk.reread();
     notify(`A ping to ${name} is on its way.`);
-    if (desk.may("exe.delivery.read")) onsent(deliveryId);
+    if (desk.may("exe.delivery.read")) onsent(answer.deliveryId);
   } catch (error) {
     notify(explain(error, OFF));
   }
@@ -28,7 +36,13 @@ export async function rotate(desk, webhook) {
   const overlap = hasSharedKey ? await askOverlap(webhook) : (await confirmed(`Generate a shared key for ${name}?`, detail, "Generate")) && "0s";
   if (!overlap) return;
   try {
-    await showSharedKey(name, await desk.host.rotateSharedKey(id, overlap));
+    const { etag } = await desk.host.webhook(id);
+    const look = async () => (await desk.host.webhook(id)).etag !== etag;
+    const [whether, no] = [`${name} got a new shared key`, `${name} did not get a new shared key.`];
+    const write = () => desk.host.rotateSharedKey(id, overlap);
+    const { answer, isDone } = await settled(write, { whether, yes: `${whether}.`, no, look, advice: KEY_UNKNOWN });
+    if (answer !== undefined) await showSharedKey(name, answer);
+    else if (isDone) await tell(`The new shared key of ${name} is not known`, KEY_LOST);
   } catch (error) {
     notify(explain(error));
   }
@@ -37,15 +51,9 @@ export async function rotate(desk, webhook) {
 
 /** Deletes a webhook after asking. */
 export async function remove(desk, { id, name }) {
-  try {
-    const { etag } = await desk.host.webhook(id);
-    const detail = "What has not been delivered to it yet will not be delivered.";
-    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return;
-    await desk.host.remove(id, etag);
-    notify(`${name} was deleted.`);
-  } catch (error) {
-    notify(error.code === "outdated" ? NOT_DELETED : explain(error));
-  }
+  const detail = "What has not been delivered to it yet will not be delivered.";
+  const [read, removeIt] = [() => desk.host.webhook(id), (etag) => desk.host.remove(id, etag)];
+  await removeAfterAsking({ name, detail, read, remove: removeIt, explain });
   desk.reread();
 }
 

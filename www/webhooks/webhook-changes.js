@@ -23,6 +23,12 @@ export function webhookChanges(before, after) {
   ].filter(Boolean);
 }
 
+/** Whether a webhook that is stored has what the form would save, but for secrets, which are not shown. */
+export function hasSaved(stored, { sharedKey, authentication: { password, ...authentication }, ...rest }) {
+  const hasSharedKey = sharedKey === undefined ? stored.hasSharedKey : sharedKey !== null;
+  return webhookChanges(stored, { ...rest, authentication, hasSharedKey }).length === 0;
+}
+
 /** The differences as the form shows them before saving; a sentence when there are none. */
 export function webhookReview(before, after) {
   const changes = webhookChanges(before, after);

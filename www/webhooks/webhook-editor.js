@@ -7,17 +7,26 @@ import { changeList } from "../shared/difference.js";
 import { h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { tell } from "../shared/lost.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
-import { webhookChanges, webhookReview } from "./webhook-changes.js";
+import { hasSaved, webhookChanges, webhookReview } from "./webhook-changes.js";
 import { webhookFields } from "./webhook-fields.js";
 import { explain } from "./wording.js";
 
 /** Where the draft of a webhook is kept; without an id, that of a new one. */
 export const draftKey = (id = "") => `webhook:${id}`;
 
+const KEY_LOST = "The host’s answer, which alone had it, was lost, and deliveries are signed with it. Choose “New key” to replace it.";
+
 /** Creates a webhook. */
-export const createWebhook = (desk) => openEditor(desk, { title: "New webhook", write: (webhook) => desk.host.create(webhook), latest: async () => undefined });
+export const createWebhook = (desk) =>
+  openEditor(desk, { title: "New webhook", write: (webhook) => desk.host.create(webhook), latest: async () => undefined, advice: adviceOnNew });
+
+/** The host gives the ids of webhooks, so that a second attempt would create another one. */
+const adviceOnNew = ({ sharedKey }) =>
+  "Close this and look for it in the list, which is read again. What you entered is kept as a draft, to be saved again if it is not there." +
+  (sharedKey === "generate" ? " If it is there, its shared key was lost with the answer: choose “New key”." : "");
 
 /** Changes a webhook. */
 export async function editWebhook(desk, id) {
@@ -29,12 +38,14 @@ export async function editWebhook(desk, id) {
   }
   const write = (webhook, version) => desk.host.replace(id, webhook, required(version));
   const latest = () => desk.host.webhook(id).catch(ignoreNotFound);
-  await openEditor(desk, { title: `Edit ${read.body.name}`, id, base: read.body, etag: read.etag, write, latest });
+  await openEditor(desk, { title: `Edit ${read.body.name}`, id, base: read.body, etag: read.etag, write, latest, isSaved: hasSaved });
 }
 
 /** Opens the form with a ping below it. `write` saves a webhook over a version and returns it. */
-async function openEditor(desk, { title, id, base, etag, write, latest }) {
+async function openEditor(desk, { title, id, base, etag, write, ...versions }) {
   const formOf = (draft) => webhookFields(desk, base, draft);
+  let sent;
+  let made;
   let saved;
   const open = ({ fields, ...form }) =>
     edit({
@@ -42,7 +53,7 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
       title,
       etag,
       base,
-      latest,
+      ...versions,
       follow: etag && desk.follow,
       explain,
       wide: true,
@@ -54,13 +65,16 @@ async function openEditor(desk, { title, id, base, etag, write, latest }) {
       },
       compare: (one, other) => changeList(webhookChanges(one, other)),
       async save(webhook, version) {
-        const made = fields.madeKey();
-        saved = { ...(await write({ ...webhook, ...(made && { sharedKey: made.sharedKey }) }, version)), ...made };
+        made = fields.madeKey();
+        sent = webhook;
+        saved = await write({ ...webhook, ...(made && { sharedKey: made.sharedKey }) }, version);
       },
     });
   const isSaved = await editWithDraft(desk.memory, draftKey(id), formOf, open);
   desk.reread();
-  if (isSaved && saved.sharedKey !== undefined) await showSharedKey(saved.name, saved);
+  const key = { ...saved, ...made };
+  if (isSaved && saved === undefined && made === undefined && sent.sharedKey === "generate") await tell(`The new shared key of ${sent.name} is not known`, KEY_LOST);
+  else if (isSaved && key.sharedKey !== undefined) await showSharedKey(sent.name, key);
 }
 
 /** Another user may have deleted the webhook: then there is no version to replace. */

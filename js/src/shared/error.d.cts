@@ -50,6 +50,8 @@ export class TillgateError extends Error {
   readonly retryAfterMs?: number;
   /** For a conflict: the rates that would move by more than they may, unless a change says `acceptDeviation=true`. */
   readonly deviations?: readonly RateDeviation[];
+  /** For errors from the host: whether it answered from memory that may be old. */
+  readonly isStale?: true;
   constructor(error: {
     code: ErrorCode;
     path?: string;

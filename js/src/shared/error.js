@@ -2,8 +2,8 @@
  * The error that this package throws. `code` says what the caller can do about it. `faults` lists what is wrong, each with
  * its `path` and what it is; `path` is that of the first, and `message` says all of them. `status` is the HTTP status with
  * which the host answers the same request. An error from the host also has its `correlationId`, the `engine` that
- * decided, `retryAfterMs` if the host asks to wait, and `deviations` if rates would move by more than they may.
- * `value`, if it is given, is what the fault is about; `message` ends with it.
+ * decided, `retryAfterMs` if the host asks to wait, `deviations` if rates would move by more than they may, and `isStale`
+ * if it comes from a memory that may be old. `value`, if it is given, is what the fault is about; `message` ends with it.
  */
 export class TillgateError extends Error {
   constructor({ code, path = "$", message, faults, status, cause, value }) {

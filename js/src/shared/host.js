@@ -147,5 +147,6 @@ async function errorOf(response, url) {
     correlationId: headers.get("Correlation-Id") ?? undefined,
     retryAfterMs: retryAfterMs(headers),
     deviations: Array.isArray(body.deviations) ? body.deviations : undefined,
+    isStale: headers.has("Tillgate-Stale") || undefined,
   });
 }

@@ -1,0 +1,35 @@
+/**
+ * Deleting something after asking. A user deletes only the version that they have seen.
+ */
+
+import { confirmed, notify } from "./dom.js";
+import { settled } from "./lost.js";
+import { NOT_DELETED, errorText } from "./messages.js";
+
+/**
+ * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
+ * follows from that, and `explain` puts an error into words.
+ */
+export async function removeAfterAsking({ name, detail, read, remove, explain = errorText }) {
+  try {
+    const { etag } = await read();
+    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return false;
+    const [yes, no] = [`${name} was deleted.`, `${name} was not deleted.`];
+    const { isDone, isLost } = await settled(() => remove(etag), { whether: `${name} was deleted`, yes, no, look: () => isGone(read) });
+    if (!isLost) notify(yes);
+    return isDone === true;
+  } catch (error) {
+    notify(error.code === "outdated" ? NOT_DELETED : explain(error));
+    return false;
+  }
+}
+
+async function isGone(read) {
+  try {
+    await read();
+    return false;
+  } catch (error) {
+    if (error.code === "not_found") return true;
+    throw error;
+  }
+}
