@@ -22,6 +22,7 @@ export function conditions(session) {
     key: ({ id }) => id,
     text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
     row: (condition) => row(session, condition),
+    shown: ({ id }) => [session.may(WRITE), session.may(DELETE), session.memory.get(draftKey(id)) !== undefined],
     create: () => session.may(WRITE) && (() => editCondition(session)),
     templates: () => conditionTemplates(session),
     labels: {
