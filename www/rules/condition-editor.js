@@ -32,7 +32,7 @@ export async function editCondition(session, condition, { given, isNew = false }
   const key = draftKey(condition?.id);
   const read = (id) => session.read(conditionPath(id));
   const named = condition !== undefined;
-  const find = (id) => session.conditions().find((each) => each.id === id);
+  const find = (id) => session.condition(id);
   const chart = ageChart();
   let existing;
   const onopen = (id) => {
