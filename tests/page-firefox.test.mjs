@@ -109,8 +109,10 @@ test("an amount is converted", visit("#/rates/NO-001/convert", async (page) => {
   const asked = { businessUnitId: "NO-001", exchangeRateType: "SALES", from: "EUR", to: "NOK", amount: 100, withMarkup: true };
   const [, amount] = /"amount":([\d.]+)/.exec(await (await host.api("POST", "/api/v1/exchange-rates/convert", asked)).text());
   await control(page, "textbox", "Amount").fill("100");
-  await control(page, "combobox", "From").fill("EUR");
-  await control(page, "combobox", "To").fill("NOK");
+  for (const [field, currency] of [["From", "EUR"], ["To", "NOK"]]) {
+    await control(page, "combobox", field).fill(currency);
+    await control(page, "option", currency).click();
+  }
   await shows(page, `${amount} NOK`);
 }));
 

@@ -116,6 +116,13 @@ export const hasValue = (locator, value, why) => eventually(async () => assert.e
 /** Waits until there are so many. */
 export const hasCount = (locator, count, why) => eventually(async () => assert.equal(await locator.count(), count, why));
 
+/** Chooses in a field that searches, by the whole text of what it lists. */
+export async function pick(field, text) {
+  await field.fill(text);
+  const list = field.page().locator(`#${await field.getAttribute("aria-controls")}`);
+  await list.getByRole("option", { name: text, exact: true }).click();
+}
+
 /** Saves what is in the dialog, after its review. */
 export async function save(page) {
   await dialog(page).getByRole("button", { name: "Review" }).click();

@@ -6,14 +6,15 @@
 import { TillgateError, convert, sha256 } from "../../js/src/index.js";
 import { button, choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
+import { picker, pickerField } from "../shared/picker.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { TYPES, rateText } from "./wording.js";
 
 /** The tab; `show` takes the rates of a unit. What was entered stays. */
 export function converter(desk) {
   const amount = h("input", { value: "100", inputmode: "decimal", autocomplete: "off", oninput: draw });
-  const from = h("select", { onchange: () => (offerTo(), draw()) });
-  const to = h("select", { onchange: draw });
+  const from = currencyPicker(() => ofType().map(({ currencyIdTo }) => currencyIdTo), () => (to.offer(), draw()));
+  const to = currencyPicker(() => ofType().filter(({ currencyIdTo }) => currencyIdTo === from.value).map(({ currencyIdFrom }) => currencyIdFrom), draw);
   const withMarkup = h("input", { type: "checkbox", role: "switch", checked: true, onchange: draw });
   const amountField = field("Amount", amount, { hint: DECIMAL_HINT });
   const turn = button("Swap the currencies", { image: "swap", iconOnly: true, class: "plain", onclick: swap });
@@ -23,7 +24,7 @@ export function converter(desk) {
     "div",
     { class: "card stack converter" },
     types,
-    h("div", { class: "convert-fields" }, amountField, field("From", from), turn, field("To", to)),
+    h("div", { class: "convert-fields" }, amountField, pickerField("From", from), turn, pickerField("To", to)),
     h("label", { class: "switch" }, withMarkup, h("span", {}, "With markup")),
     result.element,
   );
@@ -42,19 +43,14 @@ export function converter(desk) {
   }
 
   function offerFrom() {
-    offer(from, ofType().map(({ currencyIdTo }) => currencyIdTo), "EUR");
-    offerTo();
-  }
-
-  function offerTo() {
-    offer(to, ofType().filter(({ currencyIdTo }) => currencyIdTo === from.value).map(({ currencyIdFrom }) => currencyIdFrom), to.value);
+    from.offer("EUR");
+    to.offer();
   }
 
   function swap() {
     const before = from.value;
-    from.value = to.value;
-    offerTo();
-    to.value = before;
+    from.show(to.value);
+    to.show(before);
     draw();
   }
 
@@ -110,10 +106,13 @@ function conversion(amount, rateValue, currency) {
   }
 }
 
-/** Offers currencies; the chosen one stays where it can. */
-function offer(select, codes, preferred) {
-  const all = [...new Set(codes)].sort();
-  const wanted = [select.value, preferred].find((code) => all.includes(code)) ?? all[0];
-  select.replaceChildren(...all.map((code) => h("option", { value: code }, code)));
-  if (wanted !== undefined) select.value = wanted;
+/** A field for one of the currencies that `read` returns. `offer` keeps the chosen one where it can. */
+function currencyPicker(read, onchange) {
+  const codes = () => [...new Set(read())].sort();
+  const control = picker({ read: () => codes().map((code) => [code, code]), textOf: (code) => code, autocapitalize: "characters", onchange });
+  control.offer = (preferred) => {
+    const all = codes();
+    control.show([control.value, preferred].find((code) => all.includes(code)) ?? all[0]);
+  };
+  return control;
 }

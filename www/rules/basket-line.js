@@ -5,11 +5,9 @@
 
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { idChips } from "./id-chips.js";
 import { propertyFields } from "./item-properties.js";
 import { DECISIONS, resultText, worst } from "./wording.js";
-
-/** With more conditions than this, a line shows only those that are chosen. */
-const MAX_CHIPS = 8;
 
 /**
  * The line. `given` is `{ id, conditionIds, properties }`, as `state` returns it. `onchange` is called after each
@@ -18,7 +16,7 @@ const MAX_CHIPS = 8;
 export function basketLine(given, { onchange, onremove }) {
   const name = h("input", { value: given.id, placeholder: "item id", spellcheck: "false", "aria-label": "Item id", dir: "auto", oninput: onchange });
   const fault = h("p", { class: "fault", hidden: true }, "Enter an item id of at most 256 characters.");
-  const chips = h("div", { class: "chips", role: "group", "aria-label": "Conditions of this item" });
+  const conditions = idChips({ label: "Conditions of this item", add: "Add a condition", given: given.conditionIds, onchange });
   const properties = propertyFields(onchange, given.properties);
   const mark = h("span", { class: "dot" });
   const why = h("p", { class: "line-why" });
@@ -27,36 +25,18 @@ export function basketLine(given, { onchange, onremove }) {
     onremove();
   };
   const removeLine = button("Remove this line", { image: "close", iconOnly: true, class: "plain", onclick: remove });
-  const element = h("li", { class: "line" }, h("div", { class: "line-head" }, mark, name, removeLine), fault, chips, properties.element, why);
-  const chosen = new Set(given.conditionIds);
-  let offered;
+  const element = h("li", { class: "line" }, h("div", { class: "line-head" }, mark, name, removeLine), fault, conditions.element, properties.element, why);
   properties.offer(undefined);
-
-  const chip = (value) => {
-    const choose = ({ target }) => {
-      if (target.checked) chosen.add(value);
-      else chosen.delete(value);
-      onchange();
-    };
-    return h("label", { class: "chip" }, h("input", { type: "checkbox", value, checked: chosen.has(value), onchange: choose }), h("span", {}, value));
-  };
-  const conditionIds = () => [...chips.querySelectorAll("input:checked")].map(({ value }) => value);
 
   return {
     element,
     /** The item as a till would send it. */
-    read: () => ({ id: name.value, conditionIds: conditionIds(), ...properties.ofItem() }),
-    state: () => ({ id: name.value, conditionIds: conditionIds(), properties: properties.isOffered() ? properties.value() : given.properties }),
+    read: () => ({ id: name.value, conditionIds: conditions.value(), ...properties.ofItem() }),
+    state: () => ({ id: name.value, conditionIds: conditions.value(), properties: properties.isOffered() ? properties.value() : given.properties }),
     /** Offers these conditions, and the properties that a project's rules check (undefined: no project). */
     offer(ids, restrictions) {
       properties.offer(restrictions);
-      // Drawing the chips again would lose the focus.
-      if (offered === ids.join()) return;
-      offered = ids.join();
-      const shown = ids.length <= MAX_CHIPS ? ids : ids.filter((value) => chosen.has(value));
-      const left = ids.filter((value) => !shown.includes(value));
-      const add = (value) => (chosen.add(value), chips.prepend(chip(value)), onchange());
-      chips.replaceChildren(...shown.map(chip), left.length > 0 ? moreConditions(left, add) : "");
+      conditions.offer(ids);
     },
     /** Shows what is decided; undefined while nothing can be. */
     show(decided) {
@@ -82,17 +62,4 @@ export function lineDecision({ results, errors = [] }) {
   const ask = hard.length > 0 ? [] : of("SOFT_DENY");
   const decision = worst([...results.map((result) => result.decision), ...missing.map(() => "SOFT_DENY")]);
   return { decision, hard, ask, missing, messages: [...hard, ...ask, ...missing] };
-}
-
-/** A menu of the conditions that are not shown as chips. */
-function moreConditions(ids, add) {
-  const options = ids.map((id) => h("option", { value: id }, id));
-  const select = h("select", { "aria-label": "Add a condition" }, h("option", { value: "" }, "Add a condition…"), options);
-  select.addEventListener("change", () => {
-    const [option] = select.selectedOptions;
-    select.value = "";
-    option.remove();
-    add(option.value);
-  });
-  return select;
 }

@@ -2,13 +2,18 @@
  * The preview of a basket: the decision about each line, the worst of them, and what the cashier has left to ask.
  */
 
-import { button, field, h } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
+import { picker, pickerField } from "../shared/picker.js";
 import { basketCard } from "./basket-card.js";
 import { basketLine, lineDecision } from "./basket-line.js";
 import { customerFields } from "./customer.js";
 import { attempt, exchangeDetails } from "./decision.js";
 import { hostCheck } from "./host-check.js";
 import { projectName } from "./wording.js";
+
+/** The choice of no project. */
+const NONE = "";
+const NONE_TEXT = "none";
 
 /** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
 export function basketMode(session, { state, remember }) {
@@ -17,14 +22,18 @@ export function basketMode(session, { state, remember }) {
   const exchange = exchangeDetails();
   const lines = basketLines({ onchange: decide, onadd: offer });
   const customer = customerFields(decide, { age: "17", ...state });
-  const project = h("select", { onchange: () => (offer(), decide()) });
+  const project = picker({
+    read: () => [[NONE, NONE_TEXT], ...session.projects().map((each) => [each.projectId, projectName(each)])],
+    textOf: (id) => (id === NONE ? NONE_TEXT : projectName(session.project(id) ?? { projectId: id })),
+    onchange: () => (offer(), decide()),
+  });
   let wanted = state?.project;
   let isFilled = false;
 
   /** Offers each line the conditions in force, and the properties that the project checks. */
   function offer() {
-    const ids = session.inForce().map(({ id }) => id);
-    const chosen = session.projects().find(({ projectId }) => projectId === project.value);
+    const ids = session.inForce();
+    const chosen = session.project(project.value);
     for (const line of lines.all()) line.offer(ids, chosen?.restrictions);
   }
 
@@ -34,8 +43,9 @@ export function basketMode(session, { state, remember }) {
     check.element.hidden = exchange.element.hidden = all.length === 0;
     if (all.length === 0) return card.showEmpty();
     const request = { items: all.map((line) => line.read()), context: { customer: customer.value() } };
-    if (project.value !== "") request.projectId = project.value;
-    const answer = attempt(() => session.catalog.evaluateBasket(request));
+    if (project.value !== NONE) request.projectId = project.value;
+    const named = request.items.flatMap(({ conditionIds }) => conditionIds);
+    const answer = attempt(() => session.catalog(named, request.projectId).evaluateBasket(request));
     show(all, answer);
     exchange.show("/api/v1/evaluations", request, answer);
     check.compare("evaluateBasket", [request], answer);
@@ -53,18 +63,15 @@ export function basketMode(session, { state, remember }) {
 
   return {
     label: "Basket",
-    inputs: [lines.element, field("Project", project), customer.element],
+    inputs: [lines.element, pickerField("Project", project), customer.element],
     outputs: [card.element, check.element, exchange.element],
     close: check.close,
     refresh() {
       const chosen = wanted ?? project.value;
-      const options = session.projects().map((each) => h("option", { value: each.projectId }, projectName(each)));
-      project.replaceChildren(h("option", { value: "" }, "none"), ...options);
-      project.value = chosen;
-      if (project.selectedIndex < 0) project.value = "";
+      project.show(session.project(chosen) ? chosen : NONE);
       wanted = undefined;
-      customer.offer(session.conditions().filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
-      if (!isFilled) for (const line of state?.lines ?? firstLines(session.inForce())) lines.add(line);
+      customer.offer(session.licenses());
+      if (!isFilled) for (const line of state?.lines ?? firstLines(session)) lines.add(line);
       isFilled = true;
       offer();
       decide();
@@ -96,8 +103,8 @@ function basketLines({ onchange, onadd }) {
 }
 
 /** What the basket begins with: something free, something by age, and cigars. */
-function firstLines(inForce) {
-  const chosen = (rule, id) => inForce.find((each) => each.rule === rule && each.id === id) ?? inForce.find((each) => each.rule === rule);
+function firstLines(session) {
+  const chosen = (rule, id) => [id, ...session.inForce()].map((each) => session.conditionInForce(each)).find((each) => each?.rule === rule);
   const [age, license] = [chosen("AGE_RESTRICTION", "alcohol"), chosen("LICENSE_REQUIREMENT", "tobacco")];
   return [
     { id: "bread", conditionIds: [] },

@@ -52,7 +52,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
   const key = draftKey(condition?.id);
   const read = (id) => session.read(conditionPath(id));
   const named = condition !== undefined;
-  const find = (id) => session.conditions().find((each) => each.id === id);
+  const find = (id) => session.condition(id);
   const scopes = original ? ["TENANT"] : scopesOf(session);
   const chart = ageChart();
   const about = h("p", { class: "hint" });

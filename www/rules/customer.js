@@ -4,6 +4,7 @@
 
 import { button, choice, field, h } from "../shared/dom.js";
 import { AGE_FAULT } from "../shared/faults.js";
+import { idChips } from "./id-chips.js";
 
 /** The fields; `onchange` is called after each keystroke, and `given` is what they start with, as `state` returns it. */
 export function customerFields(onchange, given = {}) {
@@ -14,12 +15,11 @@ export function customerFields(onchange, given = {}) {
   age.addEventListener("input", onchange);
 
   let asked = given.licenses === undefined ? "no" : "yes";
-  let offered = [];
-  const chosen = new Set(given.licenses);
-  const known = h("div", { class: "chips", role: "group", "aria-label": "Licenses the customer has" });
+  let isOffered = false;
+  const known = idChips({ label: "Licenses the customer has", add: "Add a license", given: given.licenses, onchange });
   const others = h("input", { placeholder: "others, separated by commas", spellcheck: "false", "aria-label": "Other licenses", dir: "auto" });
   others.addEventListener("input", onchange);
-  const have = h("div", { class: "stack tight", hidden: asked === "no" }, known, others);
+  const have = h("div", { class: "stack tight", hidden: asked === "no" }, known.element, others);
   const licensesChoice = choice("Licenses", [["no", "Not asked"], ["yes", "Has these"]], asked, (value) => {
     asked = value;
     have.hidden = value === "no";
@@ -32,16 +32,7 @@ export function customerFields(onchange, given = {}) {
     onchange();
   };
 
-  const chip = (id) => {
-    const choose = ({ target }) => {
-      if (target.checked) chosen.add(id);
-      else chosen.delete(id);
-      onchange();
-    };
-    return h("label", { class: "chip" }, h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange: choose }), h("span", {}, id));
-  };
-
-  const held = () => [...offered.filter((id) => chosen.has(id)), ...split(others.value)];
+  const held = () => [...known.value(), ...split(others.value)];
 
   return {
     element: h("div", { class: "stack" }, ageField, licenses),
@@ -53,12 +44,11 @@ export function customerFields(onchange, given = {}) {
       ageField.hidden = !needs.age;
       licenses.hidden = !needs.licenses;
     },
-    /** Offers these licenses. */
+    /** Offers these licenses. Others that were chosen before the first offer are in the field for others. */
     offer(ids) {
-      if (offered.length > 0 && ids.join() === offered.join()) return;
-      if (offered.length === 0 && others.value === "") others.value = [...chosen].filter((id) => !ids.includes(id)).join(", ");
-      offered = ids;
-      known.replaceChildren(...ids.map(chip));
+      known.offer(ids);
+      if (!isOffered && others.value === "") others.value = known.unknown().join(", ");
+      isOffered ||= ids.length > 0;
     },
     /** The customer as a till would send it: what is not known is absent. */
     value() {

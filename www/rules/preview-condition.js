@@ -4,8 +4,9 @@
  */
 
 import { Catalog } from "../../js/src/index.js";
-import { button, field, h } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { picker, pickerField } from "../shared/picker.js";
 import { ageChart } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { customerFields } from "./customer.js";
@@ -15,6 +16,7 @@ import { itemFields } from "./item.js";
 import { conditionText, worst } from "./wording.js";
 
 const NEW = "\n new";
+const NEW_TEXT = "A new condition…";
 const TRY = "Try a change";
 
 /** Decides for a new rule that has no id yet. */
@@ -35,7 +37,12 @@ class ConditionMode {
   #card = decisionCard();
   #exchange = exchangeDetails();
   #check;
-  #select = h("select", { onchange: () => this.#choose(this.#select.value) });
+  #picker = picker({
+    read: () => this.#session.conditions().map((condition) => [condition.id, this.#optionText(condition)]),
+    textOf: (id) => (id === NEW ? NEW_TEXT : this.#optionText(this.#find(id) ?? { id, enabled: true })),
+    last: [[NEW, NEW_TEXT]],
+    onchange: (id) => this.#choose(id),
+  });
   #item;
   #customer;
   #chart = ageChart((age) => this.#customer.setAge(age));
@@ -58,9 +65,9 @@ class ConditionMode {
     this.#item = itemFields(onchange, { item: "beer-0.5l", ...state });
     this.#customer = customerFields(onchange, { age: "17", ...state });
     const isTaken = (typed) => this.#stored === undefined && this.#find(typed) !== undefined;
-    this.#fields = conditionFields({ onchange, isTaken, onopen: (existing) => this.#choose((this.#select.value = existing)) });
+    this.#fields = conditionFields({ onchange, isTaken, onopen: (existing) => this.#choose(existing) });
     this.#rule = rulePane(this.#fields.element, { oncopy: () => this.#copy(), ondiscard: () => this.#discard(), onsave: () => this.#save() });
-    this.inputs = [field("Condition", this.#select), ...this.#rule.elements, this.#item.element, this.#customer.element];
+    this.inputs = [pickerField("Condition", this.#picker), ...this.#rule.elements, this.#item.element, this.#customer.element];
     this.outputs = [this.#card.element, this.#check.element, this.#chart.element, this.#exchange.element];
   }
 
@@ -71,12 +78,9 @@ class ConditionMode {
   /** Shows a new catalog. A draft stays when others change something else. */
   refresh() {
     const { memory } = this.#session;
-    const conditions = this.#session.conditions();
     this.#keepDeleted();
-    const chosen = this.#chosen(conditions);
-    this.#select.replaceChildren(...conditions.map((each) => h("option", { value: each.id }, this.#optionText(each))), h("option", { value: NEW }, "A new condition…"));
-    this.#select.value = chosen;
-    this.#customer.offer(conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(({ id }) => id));
+    const chosen = this.#chosen(this.#session.conditions());
+    this.#customer.offer(this.#session.licenses());
     const key = draftKey(this.#find(chosen)?.id);
     const { draft } = this.#given.state ?? {};
     if (!this.#isInitialized && draft && !memory.get(key)) memory.set(key, draft);
@@ -97,7 +101,7 @@ class ConditionMode {
 
   /** Which condition to show: the wanted one, the one that is shown, or the first. */
   #chosen(conditions) {
-    const { value } = this.#select;
+    const { value } = this.#picker;
     const kept = this.#isInitialized && (value === NEW || this.#find(value)) ? value : undefined;
     const fallback = this.#session.memory.get(draftKey()) ? NEW : (conditions[0]?.id ?? NEW);
     return this.#find(this.#wanted)?.id ?? (this.#wanted === NEW ? NEW : (kept ?? fallback));
@@ -108,7 +112,7 @@ class ConditionMode {
   }
 
   #find(id) {
-    return this.#session.conditions().find((condition) => condition.id === id);
+    return this.#session.condition(id);
   }
 
   #isDraft() {
@@ -134,11 +138,12 @@ class ConditionMode {
 
   #discard() {
     this.#session.memory.delete(this.#key());
-    this.#choose(this.#select.value);
+    this.#choose(this.#picker.value);
   }
 
   /** Shows a condition, with its draft if there is one. */
   #choose(id) {
+    this.#picker.show(id);
     this.#stored = this.#find(id);
     const draft = this.#session.memory.get(this.#key());
     this.#fields.show(draft ?? this.#stored ?? newCondition(), { named: this.#stored !== undefined });
@@ -163,7 +168,7 @@ class ConditionMode {
 
     const id = rule.id || UNNAMED;
     const request = { item: this.#item.value(), context: { customer: this.#customer.value() } };
-    const catalog = isDraft ? this.#prepare({ ...rule, id }) : this.#session.catalog;
+    const catalog = isDraft ? this.#prepare({ ...rule, id }) : attempt(() => this.#session.catalog([id]));
     const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request));
     this.#showDecision(rule, request, answer, isDraft);
     this.#exchange.show(`/api/v1/conditions/${encodeURIComponent(id)}/evaluate`, request, answer, { isDraft });
@@ -182,12 +187,10 @@ class ConditionMode {
   }
 
   #showRule(isDraft) {
-    this.#select.title = this.#stored?.id ?? "";
     const [mayWrite, mayWriteGlobal] = ["ecs.condition.write", "ecs.global-condition.write"].map((permission) => this.#session.may(permission));
     const own = this.#stored && this.#session.inPlaceOf(this.#stored.id);
     this.#rule.show(this.#stored, { isDraft, mayWrite, mayWriteGlobal, own });
-    const [option] = this.#select.selectedOptions;
-    if (option && this.#stored) option.textContent = this.#optionText(this.#stored);
+    this.#picker.show(this.#picker.value);
   }
 
   /** Shows the decision and, beside that of a draft, what tills answer today. */
@@ -201,7 +204,7 @@ class ConditionMode {
   #today(request) {
     if (this.#stored === undefined) return NOT_YET;
     const { id, enabled } = this.#stored;
-    return verdict(attempt(() => this.#session.catalog.evaluateCondition(id, request)), { by: id, isOff: !enabled });
+    return verdict(attempt(() => this.#session.catalog([id]).evaluateCondition(id, request)), { by: id, isOff: !enabled });
   }
 
   /** Prepares a catalog that holds only the draft. */

@@ -2,7 +2,8 @@
  * The preview of one item on a project.
  */
 
-import { field, h } from "../shared/dom.js";
+import { h } from "../shared/dom.js";
+import { picker, pickerField } from "../shared/picker.js";
 import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
 import { hostCheck } from "./host-check.js";
 import { propertyFields } from "./item-properties.js";
@@ -14,24 +15,29 @@ export function projectMode(session, { id: first, state, remember }) {
   const card = decisionCard();
   const check = hostCheck(session);
   const exchange = exchangeDetails();
-  const select = h("select", { onchange: () => choose(select.value) });
+  const select = picker({
+    read: () => session.projects().map((project) => [project.projectId, projectName(project)]),
+    textOf: (id) => projectName(session.project(id) ?? { projectId: id }),
+    onchange: choose,
+  });
   const item = itemFields(decide, { item: "screws-4x40", ...state });
   const properties = propertyFields(decide, state?.properties);
   const noProjects = h("p", { class: "rule" });
 
-  const choose = (id) => {
-    const project = session.projects().find(({ projectId }) => projectId === id);
+  function choose(id) {
+    const project = session.project(id);
+    select.show(project?.projectId);
     properties.offer(project?.restrictions ?? []);
     noProjects.textContent = project ? "" : "There are no projects yet. Create one under Projects.";
     noProjects.hidden = project !== undefined;
     decide();
-  };
+  }
 
   function decide() {
     // Without any project, the decision is that for an unknown one.
-    const projectId = select.value || "00000000-0000-0000-0000-000000000000";
+    const projectId = select.value ?? "00000000-0000-0000-0000-000000000000";
     const request = { projectId, item: { ...item.value(), ...properties.ofItem() } };
-    const answer = attempt(() => session.catalog.evaluateProjectRestrictions(request));
+    const answer = attempt(() => session.catalog([], projectId).evaluateProjectRestrictions(request));
     item.showFaults(answer.faults);
     card.show(verdict(answer, { by: select.selectedOptions[0]?.textContent ?? "The project" }));
     exchange.show("/api/v1/project-restrictions/evaluate", request, answer);
@@ -40,15 +46,12 @@ export function projectMode(session, { id: first, state, remember }) {
   }
 
   return {
-    inputs: [field("Project", select), noProjects, h("div", { class: "stack" }, item.element, properties.element)],
+    inputs: [pickerField("Project", select), noProjects, h("div", { class: "stack" }, item.element, properties.element)],
     outputs: [card.element, check.element, exchange.element],
     close: check.close,
     refresh() {
-      const wanted = select.value || first;
-      const projects = session.projects();
-      select.replaceChildren(...projects.map((project) => h("option", { value: project.projectId }, projectName(project))));
-      if (projects.some(({ projectId }) => projectId === wanted)) select.value = wanted;
-      choose(select.value);
+      const wanted = session.project(select.value ?? first) ?? session.projects()[0];
+      choose(wanted?.projectId);
     },
   };
 }

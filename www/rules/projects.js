@@ -22,6 +22,7 @@ export function projects(session) {
     key: ({ projectId }) => projectId,
     text: searched,
     row: (project, sought) => row(session, project, sought),
+    shown: (project, sought) => [session.may(WRITE), session.memory.get(draftKey(project.projectId)) !== undefined, ...findings(project, sought)],
     create: () => session.may(WRITE) && (() => editProject(session)),
     templates: () => projectTemplates(session),
     labels: {
@@ -37,15 +38,10 @@ export function projects(session) {
 /** All values that a rule names. */
 const listed = ({ allowedValues, deniedValues, itemIds }) => allowedValues ?? deniedValues ?? itemIds ?? [];
 
-const texts = new WeakMap();
-
 /** What the filter searches: the names, the rules, and every value in their lists. */
 function searched(project) {
-  if (!texts.has(project)) {
-    const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...listed(rule)]);
-    texts.set(project, [projectName(project), project.projectId, ...values].join("\n"));
-  }
-  return texts.get(project);
+  const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...listed(rule)]);
+  return [projectName(project), project.projectId, ...values].join("\n");
 }
 
 /** Where the lists of a project have what was sought, for those that its rules do not show. */

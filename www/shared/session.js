@@ -1,14 +1,15 @@
 /**
- * The session of a user: what they may do, the tenant's catalog, which keeps itself up to date, the topic of rate changes,
+ * The session of a user: what they may do, the tenant's rules, which keep themselves up to date, the topic of rate changes,
  * how a view that asks again and again fares, and the requests that change something. The token is kept in memory only.
  */
 
-import { CatalogClient, Host, clientCredentials } from "../../js/src/catalog/client.js";
 import { TillgateError } from "../../js/src/index.js";
 import { withTimeout } from "../../js/src/shared/deadline.js";
-import { toSource } from "../../js/src/shared/token.js";
+import { Host } from "../../js/src/shared/host.js";
+import { clientCredentials, toSource } from "../../js/src/shared/token.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
+import { RulesStream } from "./rules-stream.js";
 
 /** The address of the host, which also served this page. */
 const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
@@ -18,16 +19,14 @@ const ANSWER_MS = 4000;
 
 const SUBSCRIBE = "exr.rates-changed.subscribe";
 
-const byId = (one, other) => (one.id < other.id ? -1 : 1);
-
-/** Events: `change` of the catalog, `state`, `error`, and `permissions` when the host has refused something. */
+/** Events: `change` of the rules, `state`, `error`, and `permissions` when the host has refused something. */
 export class Session extends EventTarget {
   #token;
   #host;
   #tenant;
   #permissions;
   #refused = new Set();
-  #client;
+  #stream;
   #topic;
   #Topic;
   #polling;
@@ -60,9 +59,9 @@ export class Session extends EventTarget {
     this.#permissions = new Set(body.permissions);
     if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
     if (!this.seesRules) return;
-    this.#client = new CatalogClient({ url: HOST, token: this.#token });
-    for (const type of ["change", "state", "error"]) this.#client.addEventListener(type, ({ error }) => this.#emit(type, { error }));
-    await this.#client.ready();
+    this.#stream = new RulesStream({ url: HOST, token: this.#token });
+    for (const type of ["change", "state", "error"]) this.#stream.addEventListener(type, ({ error }) => this.#emit(type, { error }));
+    await this.#stream.ready();
   }
 
   /** Listens to an event; returns a function that stops listening. */
@@ -100,13 +99,14 @@ export class Session extends EventTarget {
 
   /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
   get state() {
-    if (this.#watched === "rules") return this.#client.state;
+    if (this.#watched === "rules") return this.#stream.state;
     if (this.#watched === "webhooks") return this.#polling?.state ?? "STARTING";
     return this.topic?.state ?? "POLLED";
   }
 
-  get catalog() {
-    return this.#client.catalog;
+  /** A catalog that decides about these conditions and this project. */
+  catalog(conditionIds, projectId) {
+    return this.#stream.rules.catalog(conditionIds, projectId);
   }
 
   get host() {
@@ -145,28 +145,35 @@ export class Session extends EventTarget {
     this.#emit("state", {});
   }
 
-  /** The version and the SHA-256 of the host's module, from its catalog. */
-  get engine() {
-    return this.#client.document.engine;
-  }
-
-  /** What `GET /api/v1/entity-conditions` lists: global conditions and the tenant's; if ids collide, the global one. */
+  /** The conditions that the host lists, by id. */
   conditions() {
-    const { global, tenant } = this.#client.document;
-    const taken = new Set(global.map(({ id }) => id));
-    return [...global, ...tenant.filter(({ id }) => !taken.has(id))].sort(byId);
+    return this.#stream.rules.conditions;
   }
 
-  /** The conditions that decisions use: the enabled ones; if ids collide, the tenant's. */
+  /** The condition of the list with an id, or undefined. */
+  condition(id) {
+    return this.#stream.rules.condition(id);
+  }
+
+  /** The condition with an id that decisions use, or undefined. */
+  conditionInForce(id) {
+    return this.#stream.rules.used(id);
+  }
+
+  /** The ids of the conditions that decisions use; the same list as before unless one came or went. */
   inForce() {
-    const { global, tenant } = this.#client.document;
-    const all = new Map([...global, ...tenant].filter(({ enabled }) => enabled).map((condition) => [condition.id, condition]));
-    return [...all.values()].sort(byId);
+    return this.#stream.rules.inForce;
+  }
+
+  /** The ids of the conditions that are about a license; the same list as before unless one came or went. */
+  licenses() {
+    return this.#stream.rules.licenses;
   }
 
   /** The tenant's condition that decides in place of the global one with its id; undefined while the global one decides. */
   inPlaceOf(id) {
-    return this.#client.document.tenant.find((own) => own.id === id && own.enabled);
+    const used = this.conditionInForce(id);
+    return used?.scope === "TENANT" ? used : undefined;
   }
 
   /** Lets the view show what was typed and not saved, and an open form look whether another user has saved. */
@@ -175,11 +182,16 @@ export class Session extends EventTarget {
   }
 
   projects() {
-    return this.#client.document.projects;
+    return this.#stream.rules.projects;
+  }
+
+  /** The project with an id, or undefined. */
+  project(id) {
+    return this.#stream.rules.project(id);
   }
 
   retry() {
-    this.#client?.retry();
+    this.#stream?.retry();
     this.#topic?.retry();
     this.#polling?.now();
   }
@@ -192,7 +204,7 @@ export class Session extends EventTarget {
     this.#watched = watched;
     this.#isVisible = isVisible;
     const set = (stream, isFollowed) => (isFollowed ? stream?.resume() : stream?.pause());
-    set(this.#client, isVisible && watched === "rules");
+    set(this.#stream, isVisible && watched === "rules");
     set(watched === "rates" ? this.topic : this.#topic, isVisible && watched === "rates");
     this.#emit("state", {});
   }
@@ -202,7 +214,7 @@ export class Session extends EventTarget {
   }
 
   close() {
-    this.#client?.close();
+    this.#stream?.close();
     this.#topic?.close();
   }
 

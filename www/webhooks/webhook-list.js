@@ -3,10 +3,11 @@
  * it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
  */
 
-import { arrange, button, h, keepFocus } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
-import { draftTag } from "../shared/list.js";
-import { counted } from "../shared/messages.js";
+import { Kept } from "../shared/kept.js";
+import { draftTag, foundText, searching } from "../shared/list.js";
+import { longList } from "../shared/long-list.js";
 import { deliveriesHref, deliveryHref } from "./address.js";
 import { consumerList } from "./consumers.js";
 import { conditionText } from "./event-filter.js";
@@ -22,37 +23,30 @@ export function webhookList(desk) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter webhooks", spellcheck: "false", oninput: () => draw() });
   const count = h("p", { class: "hint", role: "status" });
   const create = button("New webhook", { image: "plus", class: "primary", onclick: () => createWebhook(desk) });
-  const rows = h("ul", { class: "webhook-rows" });
+  const rows = longList({ name: "webhook-rows", keyOf: idOf, rowOf: (webhook) => webhookRow(desk, webhook, health.get(webhook.id)), shownOf });
   const empty = h("div", { class: "empty-state" });
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count, create);
   const consumers = consumerList(desk);
-  const element = h("div", {}, toolbar, rows, empty, consumers.element);
-  let health = new Map();
-  let drawn = new Map();
+  const element = h("div", {}, toolbar, rows.element, empty, consumers.element);
+  const search = searching(textOf);
+  const health = new Kept(({ webhookId }) => webhookId);
   let readFor;
 
-  /** The rows that have not changed stay. */
   function draw() {
     const all = desk.webhooks ?? [];
-    const wanted = filter.value.trim().toLowerCase();
     const rank = (webhook) => (isFailing(webhook, health.get(webhook.id)) ? 0 : 1);
-    const found = all.filter((webhook) => textOf(webhook).toLowerCase().includes(wanted)).sort((one, other) => rank(one) - rank(other));
-    const next = new Map(found.map((webhook) => [webhook.id, rowOf(webhook)]));
-    keepFocus(rows, () => arrange(rows, [...next.values()].map(({ row }) => row)));
-    drawn = next;
-    count.textContent = found.length === all.length ? counted(all.length, "webhook") : `${found.length} of ${counted(all.length, "webhook")}`;
+    const found = [...search(all, filter.value.trim().toLowerCase())].sort((one, other) => rank(one) - rank(other));
+    rows.element.hidden = found.length === 0;
+    rows.show(found, all);
+    count.textContent = foundText(found.length, all.length, "webhook");
     create.hidden = !desk.may("exe.webhook.write");
     filter.closest(".search").hidden = count.hidden = all.length === 0;
-    rows.hidden = found.length === 0;
     showEmpty(all, found);
   }
 
-  function rowOf(webhook) {
-    const before = drawn.get(webhook.id);
-    const text = JSON.stringify([webhook, health.get(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read"), hasDraft(desk, webhook)]);
-    if (before?.text === text) return before;
-    const isChanged = drawn.size > 0 && before?.version !== JSON.stringify(webhook);
-    return { row: webhookRow(desk, webhook, health.get(webhook.id), isChanged), text, version: JSON.stringify(webhook) };
+  /** What a row shows beside its webhook. */
+  function shownOf(webhook) {
+    return [health.get(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read"), hasDraft(desk, webhook)];
   }
 
   function showEmpty(all, found) {
@@ -66,16 +60,17 @@ export function webhookList(desk) {
     title: () => "Webhooks",
     open: draw,
     redraw: draw,
+    close: () => rows.close(),
     async read() {
       if (readFor === desk.webhooks) return;
       const [answer, asking] = await Promise.all([desk.host.health(), consumers.read()]);
       readFor = desk.webhooks;
-      health = new Map(answer.map((each) => [each.webhookId, each]));
+      health.update(answer);
       draw();
       consumers.show(asking);
     },
     fail(sentence) {
-      rows.hidden = true;
+      rows.element.hidden = true;
       consumers.show(undefined);
       empty.hidden = false;
       empty.replaceChildren(icon("alert"), h("h2", {}, "This cannot be shown"), h("p", {}, sentence));
@@ -83,17 +78,19 @@ export function webhookList(desk) {
   };
 }
 
+const idOf = ({ id }) => id;
+
 const hasDraft = (desk, { id }) => desk.memory.get(draftKey(id)) !== undefined;
 
 const textOf = ({ name, callbackUrl, eventTypes }) => [name, callbackUrl, ...eventTypes].join(" ");
 
-function webhookRow(desk, webhook, health, isChanged) {
+function webhookRow(desk, webhook, health) {
   const { name, callbackUrl, eventTypes, filter, maxPerSecond, previousSharedKeyEndsAt, enabled } = webhook;
   const state = stateOf(webhook, health);
   const about = [eventTypesText(eventTypes), filter && `only where ${filter.map(conditionText).join(" and ")}`, securityText(webhook), maxPerSecond && `at most ${maxPerSecond} a second`].filter(Boolean).join(" · ").replace(/^all /, "All ");
   return h(
     "li",
-    { class: isChanged ? "webhook changed" : "webhook" },
+    { class: "webhook" },
     h(
       "div",
       { class: "webhook-text" },

@@ -5,6 +5,7 @@
 
 import { h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { Kept } from "../shared/kept.js";
 import { LIST, deliveriesHref, placeOf, signatureHref } from "./address.js";
 import { deliveryPage } from "./delivery.js";
 import { WebhooksHost } from "./host.js";
@@ -33,6 +34,7 @@ export const webhooks = (session, rest) => new WebhooksView(session, rest);
 class WebhooksView {
   #session;
   #host;
+  #kept = new Kept(({ id }) => id);
   /** The webhooks, and when they were read; undefined before they are. */
   #known;
   #knownAt = -Infinity;
@@ -75,7 +77,7 @@ class WebhooksView {
   /** What the parts of the view share: what is known, and what the others can be asked for. */
   #desk() {
     const view = this;
-    const find = (id) => this.#known?.find((webhook) => webhook.id === id);
+    const find = (id) => this.#kept.get(id);
     const typesOf = (known = []) => [...OWN_EVENTS.keys(), ...known.flatMap(({ eventTypes }) => eventTypes)];
     return {
       host: this.#host,
@@ -116,6 +118,7 @@ class WebhooksView {
 
   close() {
     this.#reading.close();
+    this.#parts.webhooks.close();
     for (const stop of this.#stops) stop();
   }
 
@@ -142,7 +145,7 @@ class WebhooksView {
     const reader = this.#shown;
     try {
       if (performance.now() - this.#knownAt > NAMES_MS) {
-        this.#known = await this.#host.webhooks();
+        this.#known = this.#kept.update(await this.#host.webhooks());
         this.#knownAt = performance.now();
       }
       if (this.#showRefusal() || reader !== this.#shown) return;

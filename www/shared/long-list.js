@@ -1,0 +1,126 @@
+/**
+ * The rows of a list that may be long: only those near the viewport are elements, and spaces above and below stand for the
+ * others. A row stays while neither its entry nor anything else that it shows has changed. One that has changed flashes.
+ */
+
+import { arrange, h, keepFocus } from "./dom.js";
+import { sameList } from "./kept.js";
+import { partOf } from "./part.js";
+
+/** How far beyond the viewport rows are drawn: what a key press scrolls to, and what Tab reaches next, is there before. */
+const BEYOND_PX = 800;
+
+/** At least so many rows are drawn, some in each frame: most lists are there as a whole, also for the browser's own search. */
+const LEAST = 60;
+const STEP = 12;
+
+/** How tall a row is taken to be until one was measured. */
+const GUESS_PX = 82;
+
+/**
+ * The list; `keyOf` identifies an entry, which is another object once it has changed. `rowOf` makes the element of its row,
+ * and `shownOf` returns whatever else that shows, as a list.
+ */
+export const longList = (options) => new LongList(options);
+
+class LongList {
+  #keyOf;
+  #rowOf;
+  #shownOf;
+  #entries = [];
+  /** The rows that are drawn, by key: `{ entry, shown, row }`. */
+  #drawn = new Map();
+  /** All entries, drawn or not, by key, and the keys of those that the last answer has changed. */
+  #known = new Map();
+  #changed = new Set();
+  #heights = new Map();
+  #mean = GUESS_PX;
+  #width = 0;
+  #least = STEP;
+  #frame;
+  #above = h("div", {});
+  #below = h("div", {});
+  #rows;
+  #observer = new ResizeObserver(() => this.#placeSoon());
+  #onscroll = () => this.#placeSoon();
+
+  constructor({ name, keyOf, rowOf, shownOf }) {
+    this.#keyOf = keyOf;
+    this.#rowOf = rowOf;
+    this.#shownOf = shownOf;
+    this.#rows = h("ul", { class: name });
+    this.element = h("div", {}, this.#above, this.#rows, this.#below);
+    this.#observer.observe(this.#rows);
+    addEventListener("scroll", this.#onscroll, { passive: true });
+    addEventListener("resize", this.#onscroll);
+  }
+
+  /** Shows entries, which were found among `all`. */
+  show(found, all = found) {
+    const keyOf = this.#keyOf;
+    if (this.#known.size > 0) this.#changed = new Set(all.filter((entry) => this.#known.get(keyOf(entry)) !== entry).map(keyOf));
+    this.#known = new Map(all.map((entry) => [keyOf(entry), entry]));
+    this.#entries = found;
+    keepFocus(this.#rows, () => this.#place());
+    this.#changed.clear();
+  }
+
+  close() {
+    this.#observer.disconnect();
+    removeEventListener("scroll", this.#onscroll);
+    removeEventListener("resize", this.#onscroll);
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #placeSoon() {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      this.#place();
+    });
+  }
+
+  /** Draws the rows that are to be drawn now, and in the next frame what is missing to the least number. */
+  #place() {
+    const top = this.element.getBoundingClientRect().top;
+    const space = { from: -top - BEYOND_PX, until: innerHeight - top + BEYOND_PX, least: this.#least };
+    const part = partOf(this.#entries.map((entry) => this.#heights.get(this.#keyOf(entry)) ?? this.#mean), space);
+    const next = this.#entries.slice(part.begin, part.end).map((entry) => this.#drawnRow(entry));
+    next.forEach(({ row }, at) => number(row, part.begin + at + 1, this.#entries.length));
+    arrange(this.#rows, next.map(({ row }) => row));
+    this.#drawn = new Map(next.map((each) => [this.#keyOf(each.entry), each]));
+    this.#above.style.height = `${part.above}px`;
+    this.#below.style.height = `${part.below}px`;
+    this.#measure(next);
+    if (this.#least >= LEAST || next.length === this.#entries.length) return;
+    this.#least += STEP;
+    this.#placeSoon();
+  }
+
+  #drawnRow(entry) {
+    const key = this.#keyOf(entry);
+    const shown = this.#shownOf(entry);
+    const before = this.#drawn.get(key);
+    if (before?.entry === entry && sameList(before.shown, shown) === before.shown) return before;
+    const row = this.#rowOf(entry);
+    if (this.#changed.has(key)) row.classList.add("changed");
+    return { entry, shown, row };
+  }
+
+  /** Notes how tall rows are, with the gap below them. What was measured at another width is forgotten. */
+  #measure(next) {
+    const width = this.#rows.clientWidth;
+    if (width === 0 || next.length === 0) return;
+    if (width !== this.#width) this.#heights.clear();
+    const isFirst = this.#heights.size === 0;
+    this.#width = width;
+    const tops = next.map(({ row }) => row.offsetTop);
+    next.forEach(({ entry, row }, at) => this.#heights.set(this.#keyOf(entry), at + 1 < tops.length ? tops[at + 1] - tops[at] : row.offsetHeight));
+    if (isFirst) this.#mean = this.#rows.offsetHeight / next.length;
+  }
+}
+
+/** Tells screen readers which row of how many it is. */
+function number(row, position, size) {
+  row.setAttribute("aria-posinset", position);
+  row.setAttribute("aria-setsize", size);
+}
