@@ -39,7 +39,8 @@ export function projectMode(session, { id: first, state, remember }) {
     const request = { projectId, item: { ...item.value(), ...properties.ofItem() } };
     const answer = attempt(() => session.catalog([], projectId).evaluateProjectRestrictions(request));
     item.showFaults(answer.faults);
-    card.show(verdict(answer, { by: select.selectedOptions[0]?.textContent ?? "The project" }));
+    const project = session.project(projectId);
+    card.show(verdict(answer, { by: project ? projectName(project) : "The project" }));
     exchange.show("/api/v1/project-restrictions/evaluate", request, answer);
     check.compare("evaluateProjectRestrictions", [request], answer);
     remember(select.value, { ...item.state(), properties: properties.value() });

@@ -162,7 +162,7 @@ mod tests {
     fn a_shared_record_is_written_once_and_then_expected_until_it_may_be_gone() {
         let (key, mut shared) = (format!("{SHARED}d1"), Shared::default());
         let content = Content::new(Bytes::from_static(b"[1]"));
-        let mut refer = |shared: &mut Shared| {
+        let refer = |shared: &mut Shared| {
             shared.plan();
             let mut change = Change::default();
             shared.refer(&mut change, &key, &content);
