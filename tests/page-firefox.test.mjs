@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { OUTPUT } from "./support/browser.mjs";
-import { control, firefox, open, shows, signedIn } from "./support/firefox.mjs";
+import { control, firefox, found, holds, open, shows, signedIn } from "./support/firefox.mjs";
 import { demo } from "./support/program.mjs";
 import { serve } from "./support/serve.mjs";
 import { eventually, within } from "./support/wait.mjs";
@@ -62,7 +62,7 @@ test("a condition is previewed, and the host agrees", visit("#/preview/condition
   await shows(page, "The host made the same decision");
   await age.fill("18");
   await shows(page, "May be sold");
-  await page.locator("input[type=range]").click();
+  await found(page, "input[type=range]").click();
   await page.keyboard.press("Home");
   await shows(page, "Must not be sold");
 }));
@@ -84,19 +84,19 @@ test("conditions are filtered, and a change by others appears at once", visit("#
   await control(page, "button", "Edit energy-drink").wait();
   await host.api("PUT", "/api/v1/entity-conditions/fireworks", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 21 } });
   await control(page, "button", "Edit fireworks").click();
-  await page.locator("dialog[open]").wait();
+  await found(page, "dialog[open]").wait();
   await page.keyboard.press("Escape");
-  await page.waitForSelector("dialog[open]", { hidden: true });
-  await page.locator("input[type=search]").fill("nothing like it");
+  await holds(page, () => !document.querySelector("dialog[open]"));
+  await found(page, "input[type=search]").fill("nothing like it");
   await shows(page, "No condition matches");
 }));
 
 test("a project is opened", visit("#/projects", async (page) => {
   await shows(page, "School, new building");
   await control(page, "button", "Edit School, new building").click();
-  await page.locator("dialog[open]").wait();
+  await found(page, "dialog[open]").wait();
   await page.keyboard.press("Escape");
-  await page.waitForSelector("dialog[open]", { hidden: true });
+  await holds(page, () => !document.querySelector("dialog[open]"));
 }));
 
 test("the rates of a shop are shown, and a change by others appears at once", visit("#/rates/SE-003", async (page) => {
@@ -118,7 +118,7 @@ test("an amount is converted", visit("#/rates/NO-001/convert", async (page) => {
 
 test("the history of a rate is a chart that is read with the keyboard", visit("#/rates/nordic-retail/history/SALES/USD/EUR", async (page) => {
   const value = () => page.$eval("main input[type=range]", (slider) => slider.getAttribute("aria-valuetext"));
-  await page.locator("main input[type=range][aria-valuetext]").wait();
+  await found(page, "main input[type=range][aria-valuetext]").wait();
   await page.focus("main input[type=range]");
   await page.keyboard.press("End");
   const last = await value();
@@ -149,8 +149,8 @@ test("deliveries appear as they happen, each with its attempts", visit("#/webhoo
   await shows(page, "x.order-updates.v1");
   await host.api("POST", "/api/v1/events", { type: "x.firefox.v1", data: {} });
   await shows(page, "x.firefox.v1");
-  await page.locator("main a[href*='#/webhooks/delivery/']").click();
-  await page.waitForFunction(() => location.hash.startsWith("#/webhooks/delivery/"));
+  await found(page, "main a[href*='#/webhooks/delivery/']").click();
+  await holds(page, () => location.hash.startsWith("#/webhooks/delivery/"));
   await shows(page, "Delivered");
 }));
 

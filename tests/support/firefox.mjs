@@ -1,6 +1,11 @@
-// A second browser engine: Debian's Firefox, driven over WebDriver BiDi by puppeteer-core.
+// A second browser engine: Debian's Firefox, driven over WebDriver BiDi by puppeteer-core. What puppeteer has for waiting makes
+// functions of texts in the page, which the page's policy forbids in some versions, so here the page is asked again and again.
+
+import assert from "node:assert/strict";
 
 import puppeteer from "puppeteer-core";
+
+import { eventually } from "./wait.mjs";
 
 /** Starts Firefox with a profile of its own; returns puppeteer's browser. */
 export const firefox = () =>
@@ -21,17 +26,38 @@ export async function open(browser, url) {
   return page;
 }
 
+/** What a selector finds, once it is shown: `{ wait, click, fill }`. */
+export function found(page, selector) {
+  const wait = async () => {
+    let handle;
+    await eventually(async () => {
+      handle = await page.$(selector);
+      assert.ok(await handle?.evaluate((element) => element.checkVisibility()), `${selector} is shown`);
+    });
+    return handle;
+  };
+  const type = (input, text) => {
+    input.focus();
+    input.value = text;
+    for (const event of ["input", "change"]) input.dispatchEvent(new Event(event, { bubbles: true }));
+  };
+  return { wait, click: async () => (await wait()).click(), fill: async (text) => (await wait()).evaluate(type, text) };
+}
+
 /** A control by its role and its name. */
-export const control = (page, role, name) => page.locator(`::-p-aria([name="${name}"][role="${role}"])`);
+export const control = (page, role, name) => found(page, `::-p-aria([name="${name}"][role="${role}"])`);
+
+/** Waits until a condition holds in the page. */
+export const holds = (page, condition, ...args) => eventually(async () => assert.ok(await page.evaluate(condition, ...args), `${condition} ${args}`));
 
 /** Waits until the page shows a text. */
-export const shows = (page, text) => page.waitForFunction((text) => document.querySelector("main").innerText.includes(text), {}, text);
+export const shows = (page, text) => holds(page, (text) => document.querySelector("main").innerText.includes(text), text);
 
 /** Opens a view of the page and signs in. */
 export async function signedIn(browser, host, hash) {
   const page = await open(browser, `${host.url}/${hash}`);
   await control(page, "textbox", "Client id").fill(host.clientId);
-  await page.locator('input[type="password"]').fill(host.clientSecret);
+  await found(page, 'input[type="password"]').fill(host.clientSecret);
   await control(page, "button", "Sign in").click();
   return page;
 }
