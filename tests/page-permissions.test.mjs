@@ -80,7 +80,7 @@ describe("global rules", () => {
 
       await go(page, "#/conditions");
       await page.getByRole("button", { name: "Delete fireworks" }).click();
-      await dialog(page).getByText("Tills of all tenants that use it will get an error.").waitFor();
+      await dialog(page).getByText("It is in force for all tenants. Tills that ask for it get an error").waitFor();
       await dialog(page).getByRole("button", { name: "Delete", exact: true }).click();
       await page.getByText("fireworks was deleted.").waitFor();
       assert.equal((await shop.api("GET", path("fireworks"))).status, 404);

@@ -30,6 +30,8 @@ export function converter(desk) {
   );
   const none = h("p", { class: "hint" }, "This unit has no rates to convert with.");
   const element = h("div", {}, form, none);
+  // Until there are rates, there is nothing to choose from.
+  form.hidden = none.hidden = true;
   let type = "SALES";
   let used = [];
   let offered;

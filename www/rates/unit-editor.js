@@ -35,7 +35,7 @@ export async function editUnit(desk, id) {
 /** Opens the form, and returns the id of the unit that was saved. */
 async function openEditor(desk, { title, key = draftKey(), unit: stored, etag }) {
   const isNew = etag === undefined;
-  let id;
+  let id = isNew ? undefined : stored.id;
   const open = ({ fields, ...form }) =>
     edit({
       ...form,
