@@ -161,7 +161,7 @@ test("the page decides about events as the host does", async () => {
       const { parseExactly } = await import("/www/webhooks/exact-json.js");
       return vectors.map(({ name, filter, envelope }) => [name, matches(parseExactly(filter), eventOf(envelope))]);
     }, VECTORS);
-    assert.deepEqual(decided, VECTORS.map(({ name, matches }) => [name, matches]));
+    assert.equal(JSON.stringify(decided), JSON.stringify(VECTORS.map(({ name, matches }) => [name, matches])));
   });
 });
 

@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -169,24 +168,6 @@ describe("the receiver of the package", () => {
     await host.asked(200, "PUT", `/api/v1/webhooks/${informed.webhook.id}`, { ...informed.webhook, sharedKey });
     assert.deepEqual(outcome(await delivered(informed.webhook)), ["DELIVERED", 204]);
   });
-});
-
-test("what the package's README says about trying a receiver delivers a test event", { timeout: 30_000 }, async () => {
-  const readme = readFileSync(new URL("../js/README.md", import.meta.url), "utf8");
-  const [, script] = /```bash\n(.*?)```/s.exec(readme.split("## Receive webhooks\n")[1]);
-  const settings = { URL: host.url, TOKEN: await host.integrator.token(), PORT: String(await freePort()) };
-  // A group of its own, because the receiver goes on when the script has ended.
-  const options = { cwd: fileURLToPath(new URL("../js/", import.meta.url)), env: { ...process.env, ...settings }, detached: true };
-  const shell = spawn("bash", ["-ec", script], { ...options, stdio: ["ignore", "pipe", "inherit"] });
-  open.push({ end: () => shell.stdout.readable && process.kill(-shell.pid) });
-  let printed = "";
-  for await (const chunk of shell.stdout.setEncoding("utf8")) {
-    printed += chunk;
-    if (/"id":".*exe\.events\.v1 .*\n/s.test(printed)) break;
-  }
-  process.kill(-shell.pid);
-  const [, id] = /"id":"([^"]+)"/.exec(printed);
-  assert.match(printed, new RegExp(`exe\\.events\\.v1 ${id} \\{"action":"PING",`));
 });
 
 describe("the receiver without the package", () => {
