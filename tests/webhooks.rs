@@ -20,5 +20,5 @@ mod secrets;
 mod shared_keys;
 pub(crate) mod shop;
 mod ssrf;
-mod standard_webhooks;
+pub(crate) mod standard_webhooks;
 mod trials;

@@ -1,5 +1,6 @@
 //! Webhooks through faults, on the embedded store and on Redis: hosts that are killed, a Redis that is killed, a receiver
-//! that is down. Everything that was accepted arrives; what arrives twice has the same id.
+//! that is down, keys that are replaced meanwhile. Everything that was accepted arrives, signed with a key that was in
+//! force when it was accepted; what arrives twice has the same id.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,6 +20,7 @@ use crate::support::host::{Host, Program, client, read, token};
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::redis::Server;
 use crate::support::wait::until;
+use crate::webhooks::standard_webhooks::standard;
 
 const TENANT: &str = "acme";
 pub(crate) const TYPE: &str = "x.order-updates.v1";
@@ -26,6 +28,12 @@ pub(crate) const TYPE: &str = "x.order-updates.v1";
 /// How many webhooks want each event, and how many events there are.
 const WEBHOOKS: usize = 10;
 const EVENTS: usize = 1_000;
+
+/// How many of the events are accepted once the keys of the webhooks are replaced.
+const LATE_EVENTS: usize = 20;
+
+/// The key of each webhook before that.
+const KEY: &str = "correct horse battery staple";
 
 /// How long a test waits for all that was accepted.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -92,19 +100,37 @@ impl Integrator {
         Self { http, url, token }
     }
 
-    /// Creates the webhooks of a receiver.
-    pub(crate) async fn webhooks(&self, receiver: &Receiver) {
+    /// Creates the webhooks of a receiver; answers their ids.
+    pub(crate) async fn webhooks(&self, receiver: &Receiver) -> Vec<String> {
+        let mut ids = Vec::new();
         for number in 0..WEBHOOKS {
             let webhook = json!({
                 "name": format!("webhook {number}"),
                 "callbackUrl": format!("{}/{number}", receiver.url),
                 "eventTypes": [TYPE],
                 "authentication": { "type": "BEARER" },
+                "sharedKey": KEY,
             });
             let request = self.http.post(format!("{}/api/v1/webhooks", self.url));
             let created = request.bearer_auth(&self.token).json(&webhook).send().await;
-            assert_eq!(created.unwrap().status(), 201);
+            let (status, created) = read(created.unwrap()).await;
+            assert_eq!(status, 201, "{created}");
+            ids.push(created["id"].as_str().unwrap().to_owned());
         }
+        ids
+    }
+
+    /// Replaces the keys of webhooks; the old ones go on signing for an hour. Answers the new ones.
+    async fn rotate(&self, webhooks: &[String]) -> Vec<String> {
+        let mut keys = Vec::new();
+        for id in webhooks {
+            let path = format!("{}/api/v1/webhooks/{id}/shared-key?overlap=1h", self.url);
+            let rotated = self.http.post(path).bearer_auth(&self.token).send().await;
+            let (status, rotated) = read(rotated.unwrap()).await;
+            assert_eq!(status, 200, "{rotated}");
+            keys.push(rotated["sharedKey"].as_str().unwrap().to_owned());
+        }
+        keys
     }
 
     /// Publishes an event; whether it was accepted.
@@ -177,6 +203,21 @@ fn counts(receiver: &Receiver) -> BTreeMap<(String, String), usize> {
     counts
 }
 
+/// Each delivery is signed with a key that was in force when its event was accepted.
+fn assert_signed(receiver: &Receiver, late: &[String], new_keys: &[String]) {
+    for received in receiver.received() {
+        let number: usize = received.path.rsplit('/').next().unwrap().parse().unwrap();
+        let signatures = received.headers["webhook-signature"].split(' ');
+        let signatures: Vec<&str> = signatures.collect();
+        let key = match late.contains(&received.id()) {
+            true => &new_keys[number],
+            false => KEY,
+        };
+        let expected = standard(key, &received);
+        assert!(signatures.contains(&expected.as_str()), "{received:?}");
+    }
+}
+
 /// Each delivery that is not at its end has one job.
 async fn sweep<S: Store + Portable>(store: &S) {
     let partition = TenantId::new(TENANT).unwrap().partition();
@@ -227,7 +268,7 @@ async fn sweep<S: Store + Portable>(store: &S) {
     assert!(unsettled > 0, "the host was killed too late");
 }
 
-/// Publishes and kills the host twice in the midst of it; the store is looked at in between.
+/// Publishes and kills the host twice in the midst of it, and replaces all keys in between; the store is looked at, too.
 async fn kill_twice(
     store: &str,
     folder: &Path,
@@ -237,9 +278,10 @@ async fn kill_twice(
     let receiver = Receiver::start().await;
     let mut program = serve(store, folder);
     let integrator = Integrator::new(&program, client).await;
-    integrator.webhooks(&receiver).await;
+    let webhooks = integrator.webhooks(&receiver).await;
     let events = events();
-    let (first, rest) = events.split_at(EVENTS / 2);
+    let (early, late) = events.split_at(EVENTS - LATE_EVENTS);
+    let (first, rest) = early.split_at(EVENTS / 2);
     integrator.publish_all(first).await;
     receiver.wait_for(EVENTS * WEBHOOKS / 4).await;
     // However fast the host is, it is killed before everything has been delivered.
@@ -249,13 +291,18 @@ async fn kill_twice(
     look().await;
     receiver.answer(Answer::Status(204, "", ""));
     program = serve(store, folder);
+    let integrator = Integrator::new(&program, client).await;
+    let new_keys = integrator.rotate(&webhooks).await;
+    integrator.publish_all(late).await;
     let before = receiver.received().len();
     receiver.wait_for(before + 500).await;
     program.kill();
     let _program = serve(store, folder);
     let before = receiver.received().len();
     receiver.wait_for(before + 100).await;
-    tally(&receiver, &events).await
+    let tally = tally(&receiver, &events).await;
+    assert_signed(&receiver, late, &new_keys);
+    tally
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) fn basic() -> Value {
 }
 
 /// A signature by Standard Webhooks, of what its headers say.
-fn standard(key: &str, received: &Received) -> String {
+pub(crate) fn standard(key: &str, received: &Received) -> String {
     let sent = |name: &str| &received.headers[name];
     let (id, t) = (sent("webhook-id"), sent("webhook-timestamp"));
     let signed = format!("{id}.{t}.{}", received.body);
