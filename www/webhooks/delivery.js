@@ -189,7 +189,7 @@ function factsOf(desk, { id, webhookId, eventId, createdAt, request }) {
   return rows.filter(Boolean).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
 }
 
-const UNSIGNED = "Its signatures are shown once the endpoint has answered: whoever has one could pass for this service.";
+const UNSIGNED = "Its signatures are shown once the endpoint has answered: until then, a person who has one could pass for this service.";
 
 /** What is sent: the decoded data first, because it is what people look for. */
 function sentParts(request, isAnswered) {

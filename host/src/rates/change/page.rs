@@ -266,7 +266,9 @@ impl<'v> Pages<'v> {
     }
 
     /// The next page, whose one shop failed: the others do not wait for it.
-    async fn fail(&self, progress: &Versioned<Progress>, cause: &Error) -> Result<Computed> {
+    async fn fail(&mut self, progress: &Versioned<Progress>, cause: &Error) -> Result<Computed> {
+        // What was planned for it is not in this page.
+        self.shared.plan();
         let (mut page, ids) = self.next(progress, 1).await?;
         let (tenant, correlation) = (&self.visit.tenant, self.visit.correlation);
         for id in ids {
