@@ -149,6 +149,13 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
     ] {
         asked.call(status, put.clone(), global, body).await;
     }
+    let mut tested = age(18);
+    tested["tests"] = json!([
+        { "name": "no age", "request": { "item": { "id": "a" }, "context": {} }, "expect": { "decision": "ALLOW" } },
+    ]);
+    asked.call(409, put.clone(), global, tested.clone()).await;
+    let accepted = format!("{global}?failingTests=accept");
+    asked.call(200, put.clone(), &accepted, tested).await;
     for status in [204, 404] {
         asked.call(status, delete.clone(), global, NONE).await;
     }
@@ -166,6 +173,7 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
     vec![
         json!({ "action": "condition.put", "id": "alcohol" }),
         json!({ "action": "condition.put", "id": "alcohol" }),
+        json!({ "action": "condition.put", "id": "alcohol", "failing_tests": 1 }),
         json!({ "action": "condition.deleted", "id": "alcohol" }),
         json!({ "action": "business_unit.put", "tenant": "platform", "unit": "acme" }),
         json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
@@ -245,11 +253,12 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
     let versions = versions(&mut audit).split_off(administered);
     assert_eq!(audit, expected);
     // Each begins where the one before has ended.
-    assert!(versions[0].0.is_null() && versions[2].1.is_null());
-    assert_eq!(versions[0].1, versions[1].0);
-    assert_eq!(versions[1].1, versions[2].0);
-    assert_ne!(versions[0].1, versions[1].1);
-    let [unit, set, slipped, cleared, removed] = &versions[3..] else {
+    assert!(versions[0].0.is_null() && versions[3].1.is_null());
+    for (before, after) in versions.iter().zip(&versions[1..4]) {
+        assert_eq!(before.1, after.0);
+        assert_ne!(after.0, after.1);
+    }
+    let [unit, set, slipped, cleared, removed] = &versions[4..] else {
         panic!("{versions:?}")
     };
     assert!(unit.0.is_null() && removed.1.is_null());

@@ -639,6 +639,12 @@ const PLACES: &[Place] = &[
     ("POST", "/api/v1/conditions/{}/evaluate", "conditionId"),
     ("PUT", "/api/v1/projects/{}", "projectId"),
     ("GET", "/api/v1/projects/{}/restrictions", "projectId"),
+    (
+        "GET",
+        "/api/v1/entity-conditions/{}/findings",
+        "conditionId",
+    ),
+    ("GET", "/api/v1/projects/{}/findings", "projectId"),
     ("PUT", "/api/v1/business-units/{}", "businessUnitId"),
     (
         "POST",

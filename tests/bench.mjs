@@ -1,5 +1,5 @@
 // Benchmarks of the package in Node and in Chromium: a decision compared with JSON alone, the first decision after
-// loading, memory. Prints JSON for tests/bench. The other engines are in `tests/bench_peers.mjs`.
+// loading, ten thousand rows, memory. Prints JSON for tests/bench. The other engines are in `tests/bench_peers.mjs`.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,12 +7,13 @@ import { fileURLToPath } from "node:url";
 
 import { current } from "../js/src/shared/engine.js";
 import * as tillgate from "../js/src/runtime/node.js";
-import { measure, questions } from "./support/measure.mjs";
+import { measure, measureRows, questions } from "./support/measure.mjs";
 
 const root = new URL("../", import.meta.url);
 const samples = readFileSync(new URL("tests/support/samples.rs", root), "utf8");
 
-const figures = { node: measure(tillgate, samples), first: firstDecision(), growth: growth() };
+const node = { ...measure(tillgate, samples), rows: measureRows(tillgate, samples) };
+const figures = { node, first: firstDecision(), growth: growth() };
 if (process.argv.includes("--chromium")) figures.chromium = await inChromium();
 console.log(JSON.stringify(figures));
 
@@ -50,9 +51,9 @@ async function inChromium() {
   const page = await open(context, `${site.url}/blank`);
   const measured = await page.evaluate(async (samples) => {
     const tillgate = await import("/js/src/runtime/browser.js");
-    const { measure } = await import("/tests/support/measure.mjs");
+    const { measure, measureRows } = await import("/tests/support/measure.mjs");
     await tillgate.init();
-    return measure(tillgate, samples);
+    return { ...measure(tillgate, samples), rows: measureRows(tillgate, samples) };
   }, samples);
   await context.close();
   site.end();

@@ -461,6 +461,8 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["keys", "list", "--of", "clients"],
         &["tail"],
         &["tail", "nope"],
+        &["lint"],
+        &["lint", "catalog.json", "--format", "xml"],
         &["import-rates", "--unit", "eu", "--type", "SALES"],
         &["import-rates", "eurofxref.csv", "--unit", "eu"],
         &["import-rates", "eurofxref.csv", "--type", "SALES"],
@@ -486,6 +488,7 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["operator"],
         &["import-rates"],
         &["tail"],
+        &["lint"],
         &["keys"],
         &["clients"],
     ];

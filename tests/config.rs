@@ -71,6 +71,8 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("quotas.conditions", "500", "500"),
     ("quotas.projects", "500", "500"),
     ("quotas.configuration", r#""10.0 MiB""#, "10.0 MiB"),
+    ("quotas.history", r#""10.0 MiB""#, "10.0 MiB"),
+    ("conditions.history_retention", r#""2days""#, "2days"),
     ("quotas.templates", "500", "500"),
     ("quotas.clients", "500", "500"),
     ("quotas.streams", "500", "500"),
@@ -134,15 +136,33 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "sender@shop.example",
     ),
     ("webhooks.service_account_id", r#""4711""#, "4711"),
+    (
+        "page.sign_in",
+        SIGN_IN,
+        r#"{issuer="https://idp.example",client_id="page",scopes=["openid","shop"],resource="till",connect=["https://token.idp.example"]}"#,
+    ),
 ];
+
+/// A setting that is refused without another one.
+const NEEDS: (&str, &str) = ("page.sign_in", "trusted_issuers");
+
+const SIGN_IN: &str = r#"{ issuer = "https://idp.example", client_id = "page", scopes = ["openid", "shop"], resource = "till", connect = ["https://token.idp.example"] }"#;
 
 const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.json", audiences = ["shop", "till"], tenant_claim = "/realm/tenant", permissions_claim = "rights", groups_claim = "teams", groups = { "shop-editors" = ["ecs.viewer"] }, tenants = ["shop-9"] }]"#;
 
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 7] = [
-    "log", "metrics", "quotas", "limits", "tokens", "rates", "webhooks",
+const TABLES: [&str; 9] = [
+    "log",
+    "metrics",
+    "quotas",
+    "limits",
+    "tokens",
+    "conditions",
+    "rates",
+    "webhooks",
+    "page",
 ];
 const LISTS: [(&str, &str); 2] = [
     ("trusted_issuers", ISSUERS),
@@ -330,12 +350,20 @@ fn each_setting_of_the_environment_is_stronger_than_the_file_and_changes_no_othe
     let defaults = printed(&print_config(None, &[]));
     for (key, _, value) in SETTINGS {
         let mut expected = defaults.clone();
-        let alone = printed(&print_config(None, &[(variable(key), value)]));
-        let (_, source) = &alone[*key];
-        expected.insert((*key).to_owned(), (set[*key].0.clone(), source.clone()));
+        let needed = SETTINGS
+            .iter()
+            .filter(|(other, ..)| (*key, *other) == NEEDS)
+            .map(|(other, _, value)| (*other, *value));
+        let given: Vec<_> = needed.chain([(*key, *value)]).collect();
+        let variables: Vec<_> = given.iter().map(|(key, it)| (variable(key), *it)).collect();
+        let alone = printed(&print_config(None, &variables));
+        for (key, _) in given {
+            let (_, source) = &alone[key];
+            expected.insert(key.to_owned(), (set[key].0.clone(), source.clone()));
+        }
         assert_eq!(alone, expected, "{key}");
         // The manual as a file says what the defaults say.
-        let over = print_config(Some(DEFAULTS), &[(variable(key), value)]);
+        let over = print_config(Some(DEFAULTS), &variables);
         assert_eq!(printed(&over)[*key], alone[*key], "{key}");
     }
 }
@@ -480,6 +508,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "secret_overlap",
     ),
     ("tokens.secret_overlap", "true", "true", "secret_overlap"),
+    (
+        "conditions.history_retention",
+        "\"0s\"",
+        "0s",
+        "conditions.history_retention",
+    ),
     ("rates.retention", "\"7d\"", "7d", "retention"),
     ("rates.message_retention", "7", "7", "message_retention"),
     (
@@ -602,6 +636,74 @@ fn a_wrong_trusted_issuer_is_refused_by_the_name_of_its_key() {
     for row in rows {
         assert_refused("trusted_issuers", ISSUERS, row);
     }
+}
+
+#[test]
+fn a_wrong_sign_in_is_refused_with_a_sentence() {
+    let (issuer, page) = ("issuer = \"https://idp.example\"", "\"page\"");
+    let refused = |issuers: &str, sign_in: &str| {
+        let file = format!("trusted_issuers = {issuers}\npage.sign_in = {sign_in}");
+        let output = print_config(Some(&file), &[]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let rows = [
+        (
+            issuer,
+            "issuer = \"https://other.example\"",
+            "page.sign_in.issuer must be the issuer of one of trusted_issuers",
+        ),
+        (
+            issuer,
+            "issuer = \"\"",
+            "page.sign_in.issuer must be set where client_id is",
+        ),
+        (page, "\"\"", "page.sign_in.client_id must be the id"),
+        ("\"openid\", ", "", "page.sign_in.scopes must name openid"),
+        (
+            "\"shop\"",
+            "\"a b\"",
+            "page.sign_in.scopes must be texts without spaces",
+        ),
+        (
+            "\"till\"",
+            "\"tills\"",
+            "page.sign_in.resource must be one of the audiences that trusted_issuers has for the issuer: shop, till",
+        ),
+        (
+            "token.idp.example\"",
+            "token.idp.example/\"",
+            "page.sign_in.connect must name origins",
+        ),
+        (
+            "https://token.idp",
+            "http://token.idp",
+            "page.sign_in.connect must name origins",
+        ),
+        (
+            "token.idp.example\"",
+            "a;script-src *\"",
+            "page.sign_in.connect must name origins",
+        ),
+        ("client_id", "client", "client"),
+    ];
+    for (right, wrong, sentence) in rows {
+        assert!(SIGN_IN.contains(right), "{right}");
+        let told = refused(ISSUERS, &SIGN_IN.replacen(right, wrong, 1));
+        assert!(told.contains(sentence), "{wrong}: {told}");
+    }
+    for unsafe_issuer in [
+        "http://idp.example",
+        "idp",
+        "https://a;b",
+        "https://user@idp.example",
+    ] {
+        let given = |text: &str| text.replace("https://idp.example", unsafe_issuer);
+        let told = refused(&given(ISSUERS), &given(SIGN_IN));
+        let sentence = "page.sign_in.issuer must be an https URL, or an http URL of this machine";
+        assert!(told.contains(sentence), "{unsafe_issuer}: {told}");
+    }
+    assert!(refused("[]", SIGN_IN).contains("one of trusted_issuers"));
 }
 
 #[test]

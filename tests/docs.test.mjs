@@ -22,7 +22,7 @@ const { PYTHON } = process.env;
  */
 const DOCUMENTS = {
   "README.md": { compared: 9, page: /Live · demo/, atEnd: ["tillgate keys list", /signing/] },
-  "host/README.md": { compared: 8, page: /Live · acme\n[^]*There are no rules yet/ },
+  "host/README.md": { compared: 10, page: /Live · acme\n[^]*There are no rules yet/ },
   "host/benches/README.md": {},
   "engine/README.md": { compared: 1, skip: !PYTHON && "PYTHON is not set to a Python with wasmtime" },
   "js/README.md": { compared: 1, within: "js" },
@@ -39,7 +39,7 @@ const SAMPLES = ["text", "yaml"];
 /** How the parts of programs in TypeScript are compiled, beside the installed package: with what their readers have already. */
 const TSC = `'${new URL("tests/node_modules/", root).pathname}typescript/bin/tsc' --noEmit --strict --target es2022 --lib es2022,dom --module nodenext`;
 const ALREADY = `
-  import { Catalog, calculate, convert, oppositeRate, rateWithMarkup } from "tillgate";
+  import { Catalog, calculate, compare, convert, findings, oppositeRate, rateWithMarkup } from "tillgate";
   declare const [projectId, token, clientId, clientSecret, audience, sharedKey]: string[];
   declare const [headers, request, body, handle]: any[];
 `;
@@ -148,8 +148,8 @@ test("a token that is refused is not silent, and the credentials of the demo end
   }
 });
 
-test("the module is at most 64 KiB, compressed", () => {
+test("the module is at most 80 KiB, compressed", () => {
   const module = readFileSync(new URL("js/engine/tillgate_bg.wasm", root));
   const { length } = gzipSync(module, { level: 9 });
-  assert.ok(length <= 64 * 1024, `${length} bytes`);
+  assert.ok(length <= 80 * 1024, `${length} bytes`);
 });

@@ -24,6 +24,8 @@ const HOSTILE: &str = r#"(module
     (func (export "tillgate_release") (param i32))
     (func (export "tillgate_tally") (result i32) (i32.const 64))
     (func (export "tillgate_rates") (param i32) (result i64) (i64.const 0x1000000003))
+    (func (export "tillgate_findings") (param i32) (result i64) (i64.const 0x1000000003))
+    (func (export "tillgate_tests") (param i32) (result i64) (i64.const 0x1000000003))
     (func (export "tillgate_evaluate") (param i32 i32) (result i64)
         (local $last i32)
         (local.set $last (i32.load8_u (i32.add (i32.const 1023) (local.get 1))))

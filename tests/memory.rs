@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tillgate::clock::{StoppedClock, SystemClock};
-use tillgate::conditions::Owner;
+use tillgate::conditions::{By, Editor, OnFailingTests, Owner};
 use tillgate::config::Config;
 use tillgate::data::etag::Preconditions;
 use tillgate::identity::TenantId;
@@ -91,12 +91,18 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
     let condition = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
     let condition = condition.to_string();
     let beer = || ConditionId::new("beer").unwrap();
+    let editor = Editor {
+        by: By::client("test"),
+        preconditions: Preconditions::default(),
+        on_failing_tests: OnFailingTests::default(),
+    };
     for number in 0..MANY {
         let tenant = tenant(number);
-        let (owner, any) = (Owner::Tenant(&tenant), Preconditions::default());
-        let put = features
-            .conditions
-            .put_condition(owner, beer(), condition.as_bytes(), &any);
+        let owner = Owner::Tenant(&tenant);
+        let put =
+            features
+                .conditions
+                .put_condition(owner, beer(), condition.clone().into(), &editor);
         put.await.unwrap();
         let webhook = webhook("https://a.example/");
         let created = features.webhooks.create_from(&tenant, &webhook);

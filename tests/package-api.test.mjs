@@ -13,7 +13,7 @@ import { RatesClient } from "../js/src/runtime/rates.node.js";
 import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 import { DEADLINE_MS } from "./support/wait.mjs";
 
-const { Catalog, TillgateError, calculate, convert, describe, oppositeRate, rateWithMarkup } = tillgate;
+const { Catalog, TillgateError, calculate, compare, convert, describe, findings, oppositeRate, rateWithMarkup, runTests } = tillgate;
 
 const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const DOCUMENT = {
@@ -32,6 +32,34 @@ const thrown = (call) => {
   }
   return assert.fail("the call did not throw");
 };
+
+about("what is said of a rule", () => {
+  const aged = (minimum_age) => ({ condition: { id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age } } });
+
+  test("findings, of a draft too", () => {
+    const restrictions = [{ type: "WHITELIST", propertyName: "category", allowedValues: [] }];
+    const message = "Nothing can be bought: a list of allowed values of category is empty.";
+    assert.deepEqual(findings({ project: { restrictions } }), [{ kind: "UNSATISFIABLE", message, places: ["$.restrictions[0]"] }]);
+    assert.deepEqual(findings(aged(18)), []);
+  });
+
+  test("a comparison, with a request that both versions decide as it says", () => {
+    assert.deepEqual(compare(aged(18), aged(18)), { same: true });
+    const { same, witness, before, after } = compare(aged(15), aged(16));
+    assert.deepEqual({ same, before, after }, { same: false, before: "ALLOW", after: "HARD_DENY" });
+    for (const [rule, decision] of [[aged(15), before], [aged(16), after]]) {
+      const catalog = new Catalog({ global: [], tenant: [rule.condition] });
+      assert.equal(catalog.evaluateCondition("beer", witness).results[0].decision, decision);
+    }
+    assert.equal(compare(null, aged(16)).before, "NOT_FOUND");
+  });
+
+  test("a rule that is missing or malformed is an error that names each fault", () => {
+    assert.equal(thrown(() => findings()).message, "the rule is missing");
+    assert.equal(thrown(() => compare(null)).message, "the version after is missing");
+    assert.deepEqual(thrown(() => compare(aged(151), {})).faults.map(({ path }) => path), ["$.before.condition.condition_value.minimum_age", "$.after"]);
+  });
+});
 
 about("deciding", () => {
   const catalog = new Catalog(DOCUMENT);
@@ -54,6 +82,36 @@ about("deciding", () => {
     first.results[0].decision = "ALLOW";
     first.results.push("more");
     assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17)), original);
+  });
+
+  test("an explanation is asked for, belongs to its answer alone, and stays out of others", () => {
+    const explain = { explain: true };
+    const before = catalog.evaluateCondition("alcohol", aged(17));
+    const explained = catalog.evaluateCondition("alcohol", aged(17), explain);
+    assert.deepEqual(explained.results, [{ ...before.results[0], explanation: { minimumAge: 18, customerAge: 17 } }]);
+    explained.results[0].explanation.minimumAge = 0;
+    assert.equal(catalog.evaluateCondition("alcohol", aged(17), explain).results[0].explanation.minimumAge, 18);
+    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(16), explain).results[0].explanation, { minimumAge: 18, customerAge: 16 });
+    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17), { explain: false }), before);
+    const project = catalog.evaluateProjectRestrictions({ projectId: PROJECT, item: { id: "foam" } }, explain);
+    assert.deepEqual(project.results[0].explanation, { restrictionIndex: 0, propertyName: "itemId", value: "foam", wants: ["foam"], wantsCount: 1 });
+    const basket = catalog.evaluateBasket({ items: [{ id: "b", conditionIds: ["tobacco"] }], context: {} }, explain);
+    assert.deepEqual(basket.items[0].results[0].explanation, { licenseId: "tobacco", licenses: null, licensesCount: null });
+  });
+
+  test("rows are decided in their order, and those with the same outcome share one that cannot be changed", () => {
+    const rows = [17, 18, 3, undefined, 99].map((customer_age, at) => ({ id: `row ${at}`, customer_age }));
+    const outcomes = catalog.evaluateMany({ conditionId: "alcohol" }, rows);
+    assert.deepEqual(outcomes.map(({ decision }) => decision), ["HARD_DENY", "ALLOW", "HARD_DENY", "SOFT_DENY", "ALLOW"]);
+    assert.deepEqual(outcomes[1], { allow: true, decision: "ALLOW", results: catalog.evaluateCondition("alcohol", aged(18)).results });
+    assert.equal(outcomes[0], outcomes[2]);
+    assert.throws(() => (outcomes[0].allow = true), TypeError);
+    assert.throws(() => outcomes[0].results.pop(), TypeError);
+    assert.throws(() => (outcomes[0].results[0].allow = true), TypeError);
+    assert.deepEqual(catalog.evaluateMany({ projectId: PROJECT }, [{ id: "foam" }, { id: "glue" }]).map(({ allow }) => allow), [false, true]);
+    assert.deepEqual(catalog.evaluateMany({ conditionId: "alcohol" }, []), []);
+    const many = Array.from({ length: 10_000 }, (_, at) => ({ id: `å${at}`, customer_age: at % 100 }));
+    assert.equal(new Set(catalog.evaluateMany({ conditionId: "alcohol" }, many)).size, 2);
   });
 
   test("ids that look like the rest of an answer are returned unchanged, and change nothing else", () => {
@@ -107,6 +165,45 @@ about("deciding", () => {
   });
 });
 
+about("tests beside a rule", () => {
+  const sixteen = { name: "sixteen", request: aged(16), expect: { decision: "HARD_DENY", reasons: ["age_restriction.underage"] } };
+  const tested = (minimum_age, tests = [sixteen]) => ({ id: "games", rule: "AGE_RESTRICTION", condition_value: { minimum_age }, tests });
+
+  test("a draft is tested before it is saved", () => {
+    assert.deepEqual(runTests({ condition: tested(18) }), { passed: 1, failed: [] });
+    assert.deepEqual(runTests({ condition: tested(16), other: null }), {
+      passed: 0,
+      failed: [{ index: 0, name: "sixteen", expected: sixteen.expect, actual: { decision: "ALLOW", reasons: [] }, message: "expected HARD_DENY, is ALLOW" }],
+    });
+  });
+
+  test("a catalog tests all that it has, and decides the same with tests and without", () => {
+    const foam = { name: "foam", request: { item: { id: "foam" } }, expect: { decision: "ALLOW" } };
+    const document = structuredClone(DOCUMENT);
+    document.tenant.push(tested(18), { ...tested(18), id: "films", enabled: false });
+    document.projects[0].tests = [foam];
+    const catalog = new Catalog(document);
+    const { passed, failed } = catalog.test();
+    assert.equal(passed, 1);
+    assert.deepEqual(failed.map(({ kind, id, index, name, message }) => [kind, id, index, name, message]), [
+      ["condition", "films", 0, "sixteen", "expected HARD_DENY, but the condition is not in force"],
+      ["project", PROJECT, 0, "foam", "expected ALLOW, is HARD_DENY"],
+    ]);
+    assert.deepEqual(catalog.evaluateCondition("alcohol", aged(17)), new Catalog(DOCUMENT).evaluateCondition("alcohol", aged(17)));
+    catalog.free();
+    assert.equal(thrown(() => catalog.test()).code, "freed");
+  });
+
+  test("malformed tests do not keep a catalog from deciding; every fault is named by its place in the document", () => {
+    const catalog = new Catalog({ global: [], tenant: [tested(18, [{ ...sixteen, expects: {} }, 7])] });
+    assert.equal(catalog.evaluateCondition("games", aged(18)).allow, true);
+    const error = thrown(() => catalog.test());
+    assert.deepEqual([error.code, error.status, error.path], ["invalid", 400, "$.tenant[0].tests[0].expects"]);
+    assert.deepEqual(error.faults.map(({ path }) => path), ["$.tenant[0].tests[0].expects", "$.tenant[0].tests[1]"]);
+    assert.equal(thrown(() => runTests()).message, "the document is missing");
+  });
+});
+
 about("errors", () => {
   const catalog = new Catalog(DOCUMENT);
 
@@ -127,6 +224,19 @@ about("errors", () => {
     assert.match(error.message, /^\$\.item\.id must be .*; \$\.context\.customer\.customer_age must be /);
     assert.match(inspect(error), /^TillgateError: \$\.item\.id must be a string.*path: '\$\.item\.id'/s);
     assert.equal(String(error), `TillgateError: ${error.message}`);
+  });
+
+  test("what is wrong with rows is named by its place", () => {
+    const by = (by, rows = []) => {
+      const { code, path, message } = thrown(() => catalog.evaluateMany(by, rows));
+      return [code, path, message];
+    };
+    assert.deepEqual(by({ conditionId: "alcohol" }, [{ id: "a" }, { id: "b", customer_age: -1 }]).slice(0, 2), ["invalid", "$.rows[1].customer_age"]);
+    assert.deepEqual(by({ conditionId: "alcohol" }, Array(10_001).fill({ id: "a" })), ["invalid", "$.rows", "$.rows must have at most 10000 rows"]);
+    assert.deepEqual(by({ conditionId: "nope" }), ["not_found", "$.conditionId", '$.conditionId matches no enabled condition: "nope"']);
+    assert.deepEqual(by({ projectId: "nope" }).slice(0, 2), ["invalid", "$.projectId"]);
+    for (const neither of [undefined, {}, { conditionId: "alcohol", projectId: PROJECT }]) assert.equal(by(neither)[0], "invalid");
+    assert.equal(thrown(() => catalog.evaluateMany({ conditionId: "alcohol" })).code, "invalid");
   });
 
   test("every message says what it is about", () => {

@@ -48,6 +48,9 @@ describe("following", () => {
       const there = await client.host[call](...question);
       assert.deepEqual(await client[call](...question), there.decision);
       assert.equal(there.engine, sha256);
+      const explained = await client[call](...question, { explain: true });
+      assert.deepEqual(explained, (await client.host[call](...question, { explain: true })).decision);
+      assert.notDeepEqual(explained, there.decision);
     }
   });
 

@@ -10,7 +10,7 @@ import { TOOLS, install, run } from "./support/packed.mjs";
 
 const IMPORTS = `
   import { bytes } from "tillgate/module";
-  import { Catalog, TillgateError, calculate, convert, describe, init, oppositeRate, type CatalogDocument, type ItemDecision } from "tillgate";
+  import { Catalog, TillgateError, calculate, compare, convert, describe, findings, init, oppositeRate, runTests, type CatalogDocument, type Finding, type ItemDecision, type Rule } from "tillgate";
   import { CatalogClient, Host, clientCredentials } from "tillgate/client";
   import { RatesClient, type RatesSnapshot, type ShopRate, type TokenSource } from "tillgate/rates";
   import { WebhookError, WebhookVerifier, type WebhookEvent } from "tillgate/webhook";
@@ -27,18 +27,38 @@ const STATEMENTS = `
     else result.id.toUpperCase();
     if (result.reason !== null) describe(result.reason).toUpperCase();
   }
+  const [explained] = catalog.evaluateCondition("beer", { item: { id: "a" }, context: {} }, { explain: true }).results;
+  if (explained && "minimumAge" in explained.explanation) explained.explanation.minimumAge.toFixed();
+  const [listed] = catalog.evaluateProjectRestrictions({ projectId: "a", item: { id: "a" } }, { explain: true }).results;
+  const wants: readonly (string | boolean)[] | undefined = listed?.explanation?.wants;
+  for (const item of catalog.evaluateBasket({ items: [], context: {} }, { explain: true }).items) {
+    for (const result of item.results) if (result.rule === "PROJECT_RESTRICTION") result.explanation?.propertyName.toUpperCase();
+  }
+  const flipped: string[] = catalog.evaluateMany({ conditionId: "beer" }, [{ id: "a", customer_age: 17, licenses: null }]).map(({ decision }) => decision);
+  void [wants, flipped, catalog.evaluateMany({ projectId: "a" }, [{ id: "a", additionalProperties: { p: true } }])[0]?.results[0]?.restriction];
   const basket = catalog.evaluateBasket({ items: [{ id: "a", conditionIds: ["beer"] }], context: {} });
   const status: 404 | undefined = basket.items[0]?.errors?.[0]?.status;
+  const tested = runTests({ condition: { id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 }, tests: [{ name: "a", request: { item: { id: "a" }, context: {} }, expect: { decision: "SOFT_DENY", reasons: ["age_restriction.missing_context"] } }] }, other: null });
+  const places: string[] = catalog.test().failed.map(({ kind, id, name, message }) => [kind, id, name, message].join());
+  tested.failed[0]?.actual.decision satisfies "ALLOW" | "SOFT_DENY" | "HARD_DENY" | "NOT_FOUND" | undefined;
+  runTests({ project: { restrictions: [], tests: [{ name: "b", request: { item: { id: "a" } }, expect: { decision: "ALLOW" } }] } });
   const [opposite, converted] = calculate([{ op: "opposite", rate: "2" }, { op: "convert", amount: "1", rate: "2", currency: "SEK" }]);
   const texts: string[] = [opposite.rate, converted.amount, oppositeRate("2"), convert("1", "2", { minorUnit: 0 })];
   try { catalog.free(); } catch (error) { if (error instanceof TillgateError && error.code === "invalid") error.faults[0]?.path.toUpperCase(); }
+
+  const rule: Rule = { condition: document.tenant[0] ?? null, other: null };
+  const kinds: Finding["kind"][] = findings({ project: { restrictions: [{ type: "BLACKLIST", propertyName: "a", deniedValues: [true, "b"] }] } }).map(({ kind }) => kind);
+  const compared = compare(rule, null);
+  if (!compared.same) kinds.push(compared.before === "NOT_FOUND" ? "SHADOWED" : "SUSPICIOUS"), compared.witness.item.id.toUpperCase();
+  // @ts-expect-error a rule is a condition or a project
+  findings({ restrictions: [] });
 
   const token = clientCredentials({ tokenUrl: "https://a/oauth2/token", clientId: "a", clientSecret: "b", audience: "c" });
   const client = new CatalogClient({ url: "https://a", token });
   client.addEventListener("state", ({ state }) => state satisfies "STARTING" | "READY" | "STALE" | "CLOSED");
   const asked = await new Host({ url: "https://a", token: () => "t" }).evaluateCondition("beer", { item: { id: "a" }, context: {} });
   asked.decision.results[0]?.id.toUpperCase();
-  void [status, texts];
+  void [status, texts, places];
 
   const source: TokenSource = token;
   const rates = new RatesClient({ url: "https://a", token: source, businessUnitId: "se-001", snapshot: JSON.parse("null") as RatesSnapshot | null });
@@ -67,6 +87,8 @@ const STATEMENTS = `
     if (error instanceof TillgateError && error.code === "unknown_kid") kept.clear();
   }
 
+  // @ts-expect-error nothing is explained that was not asked for
+  decision.results[0]?.explanation;
   // @ts-expect-error a rate is not a float
   oppositeRate(11.05);
   // @ts-expect-error a request needs a context

@@ -72,7 +72,7 @@ test("the license to ask for is named, and nothing is asked for an item that is 
   const license = page.locator(".results").getByText("Ask for the license “tobacco”.");
   await license.waitFor();
   await page.getByRole("checkbox", { name: "alcohol" }).last().check();
-  await page.getByText("Remove cigars-10. The customer is too young for this item.").waitFor();
+  await page.getByText("Remove cigars-10. The customer is 17 and must be 18: one year short.").waitFor();
   await hasCount(license, 0);
   await page.getByLabel("Customer’s age", { exact: true }).fill("30");
   await license.waitFor();

@@ -35,7 +35,7 @@ describe("a draft is unmistakable", () => {
       await page.getByText("No till gets this response").waitFor();
       await page.getByRole("heading", { name: "Response, if you saved this" }).waitFor();
       await page.getByRole("heading", { name: "Decision by the customer’s age, if you saved this" }).waitFor();
-      await page.locator(".decision [role=status]").getByText("If you saved this: Must not be sold. energy-drink forbids it. The customer is too young for this item. Today: May be sold. energy-drink allows it.").waitFor({ state: "attached" });
+      await page.locator(".decision [role=status]").getByText("If you saved this: Must not be sold. energy-drink forbids it. The customer is 17 and must be 18: one year short. Today: May be sold. energy-drink allows it.").waitFor({ state: "attached" });
       await page.getByRole("button", { name: "Discard" }).click();
       await agrees(page);
       await page.getByText("If you saved this").waitFor({ state: "detached" });

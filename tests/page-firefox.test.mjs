@@ -58,7 +58,7 @@ const visit = (hash, work) => async () => {
 test("a condition is previewed, and the host agrees", visit("#/preview/condition/alcohol", async (page) => {
   const age = control(page, "spinbutton", "Customer’s age");
   await age.fill("17");
-  await shows(page, "The customer is too young for this item.");
+  await shows(page, "The customer is 17 and must be 18: one year short.");
   await shows(page, "The host made the same decision");
   await age.fill("18");
   await shows(page, "May be sold");
@@ -76,7 +76,7 @@ test("an item on a project is previewed, and the host agrees", visit(`#/preview/
 
 test("a basket is previewed, and the host agrees", visit("#/preview/basket", async (page) => {
   await control(page, "spinbutton", "Customer’s age").fill("17");
-  await shows(page, "The customer is too young for this item.");
+  await shows(page, "The customer is 17 and must be 18: one year short.");
   await shows(page, "The host made the same decision");
 }));
 

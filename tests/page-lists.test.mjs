@@ -155,7 +155,7 @@ describe("with 5,000 conditions, 2,000 projects and 300 webhooks", () => {
   test("the keyboard goes from row to row beyond those that were drawn at first", () => visit(on, "#/conditions", async (page) => {
     await isSettled(page);
     await page.getByRole("link", { name: `Preview ${conditionId(59)}` }).focus();
-    for (const name of [`Edit ${conditionId(59)}`, `Delete ${conditionId(59)}`, `Preview ${conditionId(60)}`]) {
+    for (const name of [`History of ${conditionId(59)}`, `Edit ${conditionId(59)}`, `Delete ${conditionId(59)}`, `Preview ${conditionId(60)}`]) {
       await page.getByRole("link", { name: `Preview ${conditionId(60)}` }).waitFor();
       await page.keyboard.press("Tab");
       await hasFocus(page, name);

@@ -14,7 +14,7 @@ import { DEADLINE_MS } from "./support/wait.mjs";
 import { identity } from "./support/webhook-sender.mjs";
 import { initSync } from "../js/src/runtime/browser.js";
 import { check, verdict } from "../www/webhooks/checks.js";
-import { curlOf } from "../www/webhooks/curl.js";
+import { curlOf } from "../www/shared/curl.js";
 import { dataText } from "../www/webhooks/event-data.js";
 import { readHeaders, splitRequest } from "../www/webhooks/pasted-request.js";
 

@@ -45,7 +45,7 @@ test("“The school may buy glass from now on, but no more insulation.”", () =
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("productGroup must be timber or fasteners or glass").waitFor();
   await page.getByRole("link", { name: "Preview School, new building" }).click();
-  await page.getByRole("button", { name: "glass" }).click();
+  await page.getByRole("button", { name: "glass", exact: true }).click();
   await page.getByRole("region", { name: "Decision", exact: true }).getByText("May be sold").waitFor();
 }));
 

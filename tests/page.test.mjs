@@ -143,7 +143,7 @@ describe("previewing a condition", () => {
     await shown(decision(page), "May be sold");
     await age.fill("");
     await shown(decision(page), "Ask first");
-    await page.getByText("Ask for the customer's age.").first().waitFor();
+    await page.getByText("Ask for the customer’s age, which must be 18 or more.").first().waitFor();
     await age.fill("151");
     await page.getByText("Cannot be decided yet").waitFor();
     await page.getByText("The host cannot be reached. Decided in this page only").waitFor();
@@ -254,7 +254,7 @@ describe("previewing a project and a basket", () => {
     await page.getByLabel("Item id").fill("foam-0815");
     await shown(decision(page), "Must not be sold");
     await page.locator(".decision-why").getByText(/^School, new building forbids it\. /).waitFor();
-    await page.getByText("The project denies this item.").first().waitFor();
+    await page.getByText("The item foam-0815 must never be bought.").first().waitFor();
     await page.getByRole("button", { name: "Add a property" }).click();
     await page.getByLabel("Property", { exact: true }).fill("brand");
     await page.getByLabel("Value", { exact: true }).fill("acme");
@@ -265,7 +265,7 @@ describe("previewing a project and a basket", () => {
 
   test("a basket shows what to ask and what to remove", () => visit(on, "#/preview/basket", async (page) => {
     await shown(decision(page), "Remove 1 item");
-    await page.getByText("Remove beer-0.5l. The customer is too young for this item.").waitFor();
+    await page.getByText("Remove beer-0.5l. The customer is 17 and must be 18: one year short.").waitFor();
     await page.getByText("Ask for the license “tobacco”.").first().waitFor();
     await agrees(page);
     await page.getByLabel("Customer’s age", { exact: true }).fill("40");
@@ -447,11 +447,11 @@ describe("accessibility", () => {
 
   test("a screen reader announces the decision when typing pauses, and which rule made it", () => visit(on, "#/preview/condition/alcohol", async (page) => {
     const status = page.locator(".decision [role=status]");
-    await shown(status, "Must not be sold. alcohol forbids it. The customer is too young for this item.");
+    await shown(status, "Must not be sold. alcohol forbids it. The customer is 17 and must be 18: one year short.");
     await page.getByLabel("Customer’s age", { exact: true }).fill("44");
     await shown(status, "May be sold. alcohol allows it.");
     await page.getByLabel("Customer’s age", { exact: true }).fill("");
-    await shown(status, "Ask first. alcohol does not allow it yet. Ask for the customer's age.");
+    await shown(status, "Ask first. alcohol does not allow it yet. Ask for the customer’s age, which must be 18 or more.");
   }));
 
   test("a theme can be chosen, and is kept", () => visit(on, "", async (page) => {

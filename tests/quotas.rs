@@ -417,8 +417,11 @@ async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
         .await;
     let (status, usage) = host.get(USAGE, &token).await;
     assert_eq!(status, 200);
-    let bytes = usage["configurationBytes"]["used"].as_u64().unwrap();
-    assert!((200..2_000).contains(&bytes), "{usage}");
+    let [bytes, history] = ["configurationBytes", "historyBytes"].map(|name| {
+        let bytes = usage[name]["used"].as_u64().unwrap();
+        assert!((200..2_000).contains(&bytes), "{usage}");
+        bytes
+    });
     assert_eq!(
         usage,
         json!({
@@ -426,6 +429,7 @@ async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
             "conditions": { "used": 3, "quota": 10_000 },
             "projects": { "used": 1, "quota": 10_000 },
             "configurationBytes": { "used": bytes, "quota": 256 << 20 },
+            "historyBytes": { "used": history, "quota": 1 << 30 },
             "templates": { "used": 0, "quota": 1_000 },
             "clients": { "used": 1, "quota": 100_000 },
             "businessUnits": { "used": 0, "quota": 100_000 },

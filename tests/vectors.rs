@@ -127,8 +127,25 @@ fn the_module_answers_every_vector_over_its_c_abi() {
             module.release(handle);
             answer
         }
+        Call::Many {
+            line,
+            document,
+            many: (call, request),
+        } => {
+            let handle = match module.prepare(line, document) {
+                Ok(handle) => handle,
+                Err(answer) => return answer,
+            };
+            let input = [call.as_bytes(), b"\n", request].concat();
+            let answer = module.call("evaluate_many", Some(handle), &input);
+            module.release(handle);
+            answer
+        }
         Call::Rates(request) => module.call("rates", None, request),
         Call::Signature(request) => module.call("signature", None, request),
+        Call::Findings(request) => module.call("findings", None, request),
+        Call::Compare(request) => module.call("compare", None, request),
+        Call::Tests(request) => module.call("tests", None, request),
     });
 }
 
@@ -141,6 +158,8 @@ fn a_handle_is_of_nothing_once_it_was_released() {
     assert_ne!(released, kept);
     for stale in [released, 0, kept + 1, u32::MAX] {
         let answer = module.evaluate(stale, "condition a", REQUEST);
+        assert!(has_code(&answer, "unknown_handle"), "{stale}");
+        let answer = module.call("evaluate_many", Some(stale), b"condition a\n{\"rows\":[]}");
         assert!(has_code(&answer, "unknown_handle"), "{stale}");
         module.release(stale);
     }
@@ -157,6 +176,11 @@ fn a_basket_is_checked_against_a_project_that_was_prepared_alone() {
         String::from_utf8(answer).unwrap(),
         r#"0{"allow":false,"decision":"HARD_DENY","items":[{"id":"x","allow":false,"results":[{"allow":false,"decision":"HARD_DENY","reason":"project_restriction.blacklisted_item","rule":"PROJECT_RESTRICTION","source":"PROJECT_RESTRICTION","restriction":"itemId"}]}]}"#
     );
+    let answer = module.evaluate(catalog, &format!("explain basket {project}"), BASKET);
+    assert_eq!(
+        String::from_utf8(answer).unwrap(),
+        r#"0{"allow":false,"decision":"HARD_DENY","items":[{"id":"x","allow":false,"results":[{"allow":false,"decision":"HARD_DENY","reason":"project_restriction.blacklisted_item","rule":"PROJECT_RESTRICTION","source":"PROJECT_RESTRICTION","restriction":"itemId","explanation":{"restrictionIndex":0,"propertyName":"itemId","value":"x","wants":["x"],"wantsCount":1}}]}]}"#
+    );
     for wrong in [
         catalog.to_string(),
         "0".into(),
@@ -165,8 +189,10 @@ fn a_basket_is_checked_against_a_project_that_was_prepared_alone() {
         "x".into(),
         "-1".into(),
     ] {
-        let answer = module.evaluate(catalog, &format!("basket {wrong}"), BASKET);
-        assert!(has_code(&answer, "unknown_handle"), "basket {wrong}");
+        for form in ["basket", "explain basket"] {
+            let answer = module.evaluate(catalog, &format!("{form} {wrong}"), BASKET);
+            assert!(has_code(&answer, "unknown_handle"), "{form} {wrong}");
+        }
     }
 }
 

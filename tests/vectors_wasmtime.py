@@ -49,7 +49,7 @@ def sent(call, member):
 
 
 def run(engine, call):
-    for name in ("rates", "signature"):
+    for name in ("rates", "signature", "findings", "compare", "tests"):
         if any(member.startswith(name) for member in call):
             return engine.call(name, sent(call, name))
     ok, answer = engine.call("prepare", call["prepare"].encode() + b"\n" + sent(call, "document"))
@@ -57,9 +57,10 @@ def run(engine, call):
         return ok, answer
     handle = int(answer)
     try:
-        if "evaluate" not in call:
-            return True, b"null"
-        return engine.call("evaluate", call["evaluate"].encode() + b"\n" + sent(call, "request"), handle)
+        for member, name in (("evaluate", "evaluate"), ("evaluateMany", "evaluate_many")):
+            if member in call:
+                return engine.call(name, call[member].encode() + b"\n" + sent(call, "request"), handle)
+        return True, b"null"
     finally:
         engine.release(handle)
 

@@ -9,6 +9,7 @@ import { button, confirmed, h, notify } from "./shared/dom.js";
 import { icon } from "./shared/icon.js";
 import { draftCount, forget } from "./shared/memory.js";
 import { counted } from "./shared/messages.js";
+import { arrival } from "./shared/sign-in-address.js";
 import { signInView } from "./shared/sign-in.js";
 import { keepFocusUncovered } from "./shared/uncover.js";
 
@@ -127,11 +128,16 @@ async function leave() {
   if (drafts > 0 && !(await confirmed(...question))) return;
   forget();
   history.replaceState(history.state, "", location.pathname);
+  const provider = session.person?.signOutUrl;
   signOut();
+  if (provider) location.assign(provider);
 }
 
-/** Ends the session; `reason` says why, unless the user wanted it. Drafts are kept for when they sign in again. */
-function signOut(reason) {
+/**
+ * Ends the session; `reason` says why, unless the user wanted it. Drafts are kept for when they sign in again: at once with what
+ * the address has brought, `arriving`.
+ */
+function signOut(reason, arriving) {
   const dialogs = [...document.querySelectorAll("dialog[open]")];
   const keepsDrafts = draftCount() > 0 || dialogs.some(({ dataset }) => "keeps" in dataset);
   for (const dialog of dialogs) dialog.close("kept");
@@ -143,14 +149,15 @@ function signOut(reason) {
   nav.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
-  main.replaceChildren(signInView({ signIn, ready, reason }));
-  (reason ? main : main.querySelector("input:not([type=radio])")).focus();
+  main.replaceChildren(signInView({ signIn, ready, reason, arriving }));
+  (reason ? main : main.querySelector("form > button, input:not([type=radio])")).focus();
 }
 
 /** Shows whether the rules or rates on the page are those in force. */
 function showConnection() {
   if (!session || !shown) return;
-  const texts = { READY: `Live · ${session.tenant}`, POLLED: `Read every 20 s · ${session.tenant}` };
+  const who = [session.tenant, session.person?.name].filter(Boolean).join(" · ");
+  const texts = { READY: `Live · ${who}`, POLLED: `Read every 20 s · ${who}` };
   const text = texts[session.state] ?? `Not connected. Showing the last known ${VIEWS[shown].watched}`;
   const isStale = !(session.state in texts);
   connection.dataset.state = isStale ? "stale" : "live";
@@ -218,7 +225,7 @@ addEventListener("beforeunload", (event) => draftCount() > 0 && event.preventDef
 
 // The form is there before the module, which is large.
 const ready = init(new URL("../js/engine/tillgate_bg.wasm", import.meta.url));
-signOut();
+signOut(undefined, arrival());
 ready.catch((error) => {
   main.replaceChildren(h("div", { class: "empty-state" }, icon("alert"), h("h1", {}, "The page could not load its module"), h("p", {}, error.message)));
 });

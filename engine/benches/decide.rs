@@ -17,6 +17,9 @@ use tillgate_engine::face::Prepared;
 #[path = "../../tests/support/samples.rs"]
 mod samples;
 
+/// How many rows are decided about in one call.
+const ROWS: usize = 10_000;
+
 fn decide(c: &mut Criterion) {
     let mut group = c.benchmark_group("native");
 
@@ -53,7 +56,21 @@ fn decide(c: &mut Criterion) {
             "condition alcohol",
             samples::AGE_REQUEST,
         ),
+        (
+            "age_explained_json",
+            "catalog",
+            samples::CATALOG,
+            "explain condition alcohol",
+            samples::AGE_REQUEST,
+        ),
         ("five_restrictions_json", "project", &five, "project", item),
+        (
+            "five_restrictions_explained_json",
+            "project",
+            &five,
+            "explain project",
+            item,
+        ),
         ("whitelist_10_json", "project", &short, "project", listed),
         ("whitelist_100000_json", "project", &long, "project", listed),
     ];
@@ -64,6 +81,35 @@ fn decide(c: &mut Criterion) {
             b.iter(|| {
                 out.clear();
                 prepared.evaluate(line, black_box(request.as_bytes()), None, &mut out);
+                out.len()
+            });
+        });
+    }
+    let rows = [
+        (
+            "age_rows_json",
+            "catalog",
+            samples::CATALOG,
+            "condition alcohol",
+            samples::age_rows(ROWS),
+        ),
+        (
+            "five_restrictions_rows_json",
+            "project",
+            &five,
+            "project",
+            samples::item_rows(ROWS),
+        ),
+    ];
+    for (name, kind, document, line, rows) in rows {
+        let prepared = Prepared::new(kind, document.as_bytes()).unwrap();
+        let mut out = Vec::with_capacity(4096);
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                out.clear();
+                prepared
+                    .evaluate_many(line, black_box(rows.as_bytes()), &mut out)
+                    .unwrap();
                 out.len()
             });
         });

@@ -8,37 +8,73 @@ use std::borrow::Cow;
 
 use crate::decision::{Outcome, Reason, Subject};
 use crate::index::{Index, Seed};
+use crate::json::{Node, Scalar, push, write_text};
 use crate::restriction::{Demand, Item, Restriction, Value};
 
 /// The target of a restriction on the item itself.
 const ITEM_ID: &str = "itemId";
 
-/// A set of values, looked up by hash.
+/// How many of a check's values an explanation shows.
+const MAX_SHOWN: usize = 10;
+
+/// A set of values, looked up by hash. Each value has the position of the first restriction that lists it.
 #[derive(Debug)]
 struct Values {
     texts: Index,
-    has_true: bool,
-    has_false: bool,
+    first_true: Option<usize>,
+    first_false: Option<usize>,
+    /// The first [`MAX_SHOWN`] distinct values, in the order of the document: JSON, separated by commas.
+    shown: Vec<u8>,
 }
 
 impl Values {
     fn contains(&self, value: &Value<'_>) -> bool {
         match value {
             Value::Text(text) => self.texts.contains(text),
-            Value::Bool(true) => self.has_true,
-            Value::Bool(false) => self.has_false,
+            Value::Bool(true) => self.first_true.is_some(),
+            Value::Bool(false) => self.first_false.is_some(),
             Value::Number => false,
         }
     }
 
-    fn add(&mut self, value: &Value<'_>) {
+    /// The position of the first restriction that lists the value.
+    fn listed_by(&self, value: Node<'_, '_>) -> Option<usize> {
+        match value.scalar() {
+            Scalar::Text(text) => self.texts.get(text),
+            Scalar::Bool(true) => self.first_true,
+            Scalar::Bool(false) => self.first_false,
+            _ => None,
+        }
+    }
+
+    /// How many distinct values there are.
+    fn len(&self) -> usize {
+        let booleans = [self.first_true, self.first_false];
+        self.texts.len() + booleans.iter().flatten().count()
+    }
+
+    /// Adds a value that the restriction at this position lists.
+    fn add(&mut self, value: &Value<'_>, position: usize) {
+        let before = self.len();
         match value {
             Value::Text(text) => {
-                self.texts.get_or_insert(text, 0);
+                self.texts.get_or_insert(text, position);
             }
-            Value::Bool(true) => self.has_true = true,
-            Value::Bool(false) => self.has_false = true,
+            Value::Bool(true) => {
+                self.first_true.get_or_insert(position);
+            }
+            Value::Bool(false) => {
+                self.first_false.get_or_insert(position);
+            }
             Value::Number => {}
+        }
+        if before < MAX_SHOWN && before < self.len() {
+            push(if before == 0 { "" } else { "," }, &mut self.shown);
+            match value {
+                Value::Text(text) => write_text(text, &mut self.shown),
+                Value::Bool(true) => push("true", &mut self.shown),
+                Value::Bool(false) | Value::Number => push("false", &mut self.shown),
+            }
         }
     }
 }
@@ -56,6 +92,8 @@ enum Test {
 #[derive(Debug)]
 struct Check {
     test: Test,
+    /// The position of its first restriction.
+    position: usize,
     /// Whether it belongs to a single, exclusive restriction.
     exclusive: bool,
     /// The name of the property, or `itemId`.
@@ -74,20 +112,23 @@ pub struct Checks {
     properties: Index,
 }
 
+/// The seed of hash tables of what restrictions list.
+#[inline(never)]
+pub(crate) fn seed(restrictions: &[Restriction<'_>]) -> Seed {
+    let texts = restrictions.iter().flat_map(|one| one.demand.texts());
+    Seed::of(texts)
+}
+
 impl Checks {
     /// Prepares restrictions for lookup.
     #[must_use]
     pub fn new(restrictions: &[Restriction<'_>]) -> Self {
-        let seed = Seed::of(
-            restrictions
-                .iter()
-                .flat_map(|restriction| restriction.demand.texts()),
-        );
+        let seed = seed(restrictions);
         let mut checks = Self {
             checks: Vec::new(),
             properties: Index::new(seed),
         };
-        for Restriction { demand, exclusive } in restrictions {
+        for (position, Restriction { demand, exclusive }) in restrictions.iter().enumerate() {
             let (test, target) = demand.test();
             let property = checks.property(test, target);
             let existing = checks.checks.iter().position(|check| {
@@ -95,10 +136,22 @@ impl Checks {
             });
             let index = existing.unwrap_or(checks.checks.len());
             if existing.is_none() {
-                checks.add(test, target, property, *exclusive, seed);
+                checks.checks.push(Check {
+                    test,
+                    position,
+                    exclusive: *exclusive,
+                    target: target.into(),
+                    property,
+                    values: Values {
+                        texts: Index::new(seed),
+                        first_true: None,
+                        first_false: None,
+                        shown: Vec::new(),
+                    },
+                });
             }
             if let Some(check) = checks.checks.get_mut(index) {
-                demand.add_to(&mut check.values);
+                demand.add_to(&mut check.values, position);
             }
         }
         checks
@@ -126,32 +179,11 @@ impl Checks {
         self.checks.is_empty()
     }
 
-    fn add(&mut self, test: Test, target: &str, property: usize, exclusive: bool, seed: Seed) {
-        let values = Values {
-            texts: Index::new(seed),
-            has_true: false,
-            has_false: false,
-        };
-        self.checks.push(Check {
-            test,
-            exclusive,
-            target: target.into(),
-            property,
-            values,
-        });
-    }
-
     /// Runs every check on an item and appends a result for each.
     pub fn decide<'a>(&'a self, item: &Item<'_>, results: &mut Vec<Outcome<'a>>) {
         let mut found: Vec<Option<&Value<'_>>> = vec![None; self.properties.len()];
         for (name, value) in &item.properties {
-            let slot = self
-                .properties
-                .get(name)
-                .and_then(|number| found.get_mut(number));
-            if let Some(slot) = slot {
-                *slot = Some(value);
-            }
+            self.find(name, value, &mut found);
         }
         results.reserve(self.checks.len());
         results.extend(self.checks.iter().map(|check| {
@@ -163,6 +195,56 @@ impl Checks {
             }
         }));
     }
+
+    /// What each check compares with an item, in the order of the checks.
+    pub(crate) fn compared<'s, 'd, 'a>(&'s self, item: Node<'d, 'a>) -> Vec<Compared<'s, 'd, 'a>> {
+        let mut found = vec![None; self.properties.len()];
+        if let Some(properties) = item.member("additionalProperties") {
+            for property in properties.children() {
+                self.find(property.key(), property, &mut found);
+            }
+        }
+        let id = item.member("id");
+        let compared = self.checks.iter().map(|check| {
+            // No property has the number of a check of the id.
+            let value = found.get(check.property).copied().unwrap_or(id);
+            let listed_by = value.and_then(|value| check.values.listed_by(value));
+            Compared {
+                position: listed_by.unwrap_or(check.position),
+                target: &check.target,
+                value,
+                shown: &check.values.shown,
+                count: check.values.len(),
+            }
+        });
+        compared.collect()
+    }
+
+    /// Keeps the value of a property at the property's number, if it is tested.
+    fn find<V>(&self, name: &str, value: V, found: &mut [Option<V>]) {
+        let slot = self
+            .properties
+            .get(name)
+            .and_then(|number| found.get_mut(number));
+        if let Some(slot) = slot {
+            *slot = Some(value);
+        }
+    }
+}
+
+/// What a check compares with an item.
+#[derive(Debug)]
+pub(crate) struct Compared<'c, 'd, 'a> {
+    /// The position of the first restriction that lists the value; the first of the check's if none does.
+    pub(crate) position: usize,
+    /// The name of the property, or `itemId`.
+    pub(crate) target: &'c str,
+    /// The value of the property, if it has one, or the item's id.
+    pub(crate) value: Option<Node<'d, 'a>>,
+    /// The first of the listed values: JSON, separated by commas.
+    pub(crate) shown: &'c [u8],
+    /// How many distinct values are listed.
+    pub(crate) count: usize,
 }
 
 impl Check {
@@ -195,17 +277,18 @@ impl Demand<'_> {
         }
     }
 
-    fn add_to(&self, values: &mut Values) {
+    /// Adds what it lists; `position` is its restriction's.
+    fn add_to(&self, values: &mut Values, position: usize) {
         values.texts.reserve(self.count());
         match self {
             Self::Whitelist(_, listed) | Self::Blacklist(_, listed) => {
-                listed.iter().for_each(|value| values.add(value));
+                listed.iter().for_each(|value| values.add(value, position));
             }
-            Self::Boolean(_, value) => values.add(&Value::Bool(*value)),
+            Self::Boolean(_, value) => values.add(&Value::Bool(*value), position),
             Self::WhitelistedItems(items) | Self::BlacklistedItems(items) => {
-                items.iter().for_each(|item| {
-                    values.texts.get_or_insert(item, 0);
-                });
+                for item in items {
+                    values.add(&Value::Text(Cow::Borrowed(item)), position);
+                }
             }
         }
     }

@@ -141,33 +141,31 @@ pub struct EntityCondition {
 
 impl EntityCondition {
     /// Reads the body of a PUT: `rule`, `condition_value` and `enabled`, which defaults to true. `id` and `scope` may
-    /// be given if they match the path and the caller, so that the body of a GET can be sent back.
-    ///
-    /// # Errors
-    /// [`crate::Code::Invalid`] with a fault for every invalid member.
-    pub fn from_put(id: ConditionId, scope: Scope, body: &[u8]) -> Result<Self, Error> {
-        let document = Document::parse(body)?;
-        let mut faults = Faults::default();
-        let read = faults.object(document.root()).and_then(|node| {
-            if let Some(member) = node.member("id")
-                && member.text().is_none_or(|text| text != id.as_str())
-            {
-                faults.add(member, "must be the id in the path");
-            }
-            if let Some(member) = node.member("scope")
-                && member.text().is_none_or(|text| text != scope.as_str())
-            {
-                faults.add(member, format!("must be {}", scope.as_str()));
-            }
-            let (rule, enabled) = read_rule(node, &mut faults)?;
-            Some(Self {
-                id,
-                scope,
-                enabled,
-                rule,
-            })
-        });
-        finish(read, faults)
+    /// be given if they match the path and the caller, so that the body of a GET can be sent back. `None` if there is a fault.
+    pub fn from_put(
+        id: ConditionId,
+        scope: Scope,
+        node: Node<'_, '_>,
+        faults: &mut Faults,
+    ) -> Option<Self> {
+        let node = faults.object(node)?;
+        if let Some(member) = node.member("id")
+            && member.text().is_none_or(|text| text != id.as_str())
+        {
+            faults.add(member, "must be the id in the path");
+        }
+        if let Some(member) = node.member("scope")
+            && member.text().is_none_or(|text| text != scope.as_str())
+        {
+            faults.add(member, format!("must be {}", scope.as_str()));
+        }
+        let (rule, enabled) = read_rule(node, faults)?;
+        Some(Self {
+            id,
+            scope,
+            enabled,
+            rule,
+        })
     }
 
     /// Reads a condition of a catalog; the list that it is in determines its scope. `None` if there is a fault.
@@ -301,6 +299,12 @@ impl<'a> Licenses<'a> {
             None => self.ids.iter().any(|held| held == id),
         }
     }
+
+    /// The ids, in the order in which they were sent.
+    #[must_use]
+    pub fn ids(&self) -> &[Cow<'a, str>] {
+        &self.ids
+    }
 }
 
 impl PartialEq for Licenses<'_> {
@@ -327,14 +331,20 @@ impl<'a> ConditionRequest<'a> {
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>) -> Result<Self, Error> {
         let mut faults = Faults::default();
-        let root = faults.object(document.root());
-        let item_id = root
-            .and_then(|root| faults.required(root, "item"))
+        let read = Self::from_node(document.root(), &mut faults);
+        finish(read, faults)
+    }
+
+    /// The same for a value in a document. `None` if there is a fault.
+    pub(crate) fn from_node(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
+        let root = faults.object(node)?;
+        let item_id = faults
+            .required(root, "item")
             .and_then(|item| faults.object(item))
             .and_then(|item| faults.required(item, "id"))
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
-        let customer = root.and_then(|root| read_context(root, &mut faults));
-        finish(item_id.map(|item_id| Self { item_id, customer }), faults)
+        let customer = read_context(root, faults);
+        item_id.map(|item_id| Self { item_id, customer })
     }
 }
 
@@ -345,7 +355,13 @@ pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Optio
     if customer.is_null() {
         return None;
     }
-    let customer = faults.object(customer)?;
+    faults
+        .object(customer)
+        .map(|customer| read_customer(customer, faults))
+}
+
+/// Reads what is known of a customer: the members `customer_age` and `licenses` of an object.
+pub(crate) fn read_customer<'a>(customer: Node<'_, 'a>, faults: &mut Faults) -> Customer<'a> {
     let known = |member: &Node<'_, 'a>| !member.is_null();
     let age = customer.member("customer_age").filter(known);
     let age = age.and_then(|age| faults.integer(age, MAX_AGE));
@@ -358,7 +374,7 @@ pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Optio
         }
         Licenses::new(held)
     });
-    Some(Customer { age, licenses })
+    Customer { age, licenses }
 }
 
 /// A license is a string, its id, or an object with a string member `id`.

@@ -2,7 +2,17 @@
 //!
 //! Shapes and member order are those of `given.md` 2.4, "ItemDecisionDto". Nothing is decided here.
 
+use crate::error::{Code, Error};
 use crate::json::write_text;
+
+/// The most bytes of an answer about many items, or with explanations: 16 MiB.
+pub const MAX_ANSWER: usize = 16 << 20;
+
+/// The error of a request, all or this part of it, that would lead to a larger answer.
+pub(crate) fn too_large(path: &str) -> Error {
+    let message = "must lead to an answer of at most 16 MiB";
+    Error::new(Code::Invalid, path, message)
+}
 
 /// The verdict of a check, ordered from best to worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -245,22 +255,23 @@ impl ItemDecision<'_> {
     /// The worst of the results.
     #[must_use]
     pub fn decision(&self) -> Decision {
-        self.results
-            .iter()
-            .map(Outcome::decision)
-            .max()
-            .unwrap_or_default()
+        worst(&self.results)
     }
 
     /// Appends the decision as JSON. Written by hand, which takes a third of a serializer's time: a till waits for
     /// this.
     pub fn write(&self, out: &mut Vec<u8>) {
-        self.write_open(self.allow(), out);
+        self.write_open(self.allow(), None, out);
         out.push(b'}');
     }
 
-    /// The same with another `allow`, and without the closing brace.
-    pub(crate) fn write_open(&self, allow: bool, out: &mut Vec<u8>) {
+    /// The same with another `allow`, perhaps with other results, and without the closing brace.
+    pub(crate) fn write_open(
+        &self,
+        allow: bool,
+        write: Option<&mut (dyn WriteResults + '_)>,
+        out: &mut Vec<u8>,
+    ) {
         out.extend_from_slice(b"{\"id\":");
         write_text(self.id, out);
         let open: &[u8] = if allow {
@@ -269,12 +280,32 @@ impl ItemDecision<'_> {
             b",\"allow\":false,\"results\":["
         };
         out.extend_from_slice(open);
-        for (index, result) in self.results.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            result.write(out);
+        match write {
+            None => write_results(&self.results, out),
+            Some(write) => write.write(&self.results, out),
         }
         out.push(b']');
+    }
+}
+
+/// The worst of some results.
+pub(crate) fn worst(results: &[Outcome<'_>]) -> Decision {
+    let decisions = results.iter().map(Outcome::decision);
+    decisions.max().unwrap_or_default()
+}
+
+/// What appends results in place of [`write_results`].
+pub(crate) trait WriteResults {
+    /// Appends the results of the next item.
+    fn write(&mut self, results: &[Outcome<'_>], out: &mut Vec<u8>);
+}
+
+/// Appends results as JSON, separated by commas.
+pub(crate) fn write_results(results: &[Outcome<'_>], out: &mut Vec<u8>) {
+    for (index, result) in results.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        result.write(out);
     }
 }

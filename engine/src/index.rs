@@ -18,7 +18,13 @@ pub(crate) struct Seed(u64);
 
 impl Seed {
     /// The seed made from these strings.
-    pub(crate) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+    #[inline(always)]
+    pub(crate) fn of<'t>(mut texts: impl Iterator<Item = &'t str>) -> Self {
+        Self::of_all(&mut texts)
+    }
+
+    /// The same: one piece of code for whatever gives the strings.
+    fn of_all(texts: &mut dyn Iterator<Item = &str>) -> Self {
         let mut hasher = FixedState::default().build_hasher();
         texts.for_each(|text| text.hash(&mut hasher));
         Self(hasher.finish())

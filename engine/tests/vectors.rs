@@ -13,7 +13,7 @@
 )]
 
 use tillgate_engine::face::Prepared;
-use tillgate_engine::{Error, rate, signature};
+use tillgate_engine::{Error, compare, findings, rate, signature, tests};
 
 #[path = "../../tests/support/vector.rs"]
 mod vector;
@@ -36,8 +36,25 @@ fn the_library_answers_every_vector() {
                 out
             }
         },
+        Call::Many {
+            line,
+            document,
+            many: (call, request),
+        } => match Prepared::new(line, document) {
+            Err(error) => failed(&error),
+            Ok(prepared) => {
+                let mut out = Vec::new();
+                match prepared.evaluate_many(call, request, &mut out) {
+                    Ok(()) => out,
+                    Err(error) => failed(&error),
+                }
+            }
+        },
         Call::Rates(request) => answered(request, rate::text::answer),
         Call::Signature(request) => answered(request, signature::text::answer),
+        Call::Findings(request) => answered(request, findings::answer),
+        Call::Compare(request) => answered(request, compare::answer),
+        Call::Tests(request) => answered(request, tests::text::answer),
     });
 }
 

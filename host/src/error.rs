@@ -36,6 +36,9 @@ pub enum Error {
         /// The list: JSON.
         list: Box<RawValue>,
     },
+    /// Tests beside the rule fail: mend the rule or the tests, or accept it. Each fault names a test.
+    #[error("tests fail: {}", list(.0))]
+    FailingTests(Vec<Fault>),
     /// It has changed since it was read: read again.
     #[error("{0}")]
     Outdated(String),

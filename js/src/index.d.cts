@@ -4,6 +4,8 @@
 import type { Reason } from "./shared/decision.cjs";
 
 export * from "./catalog/catalog.cjs";
+export * from "./catalog/findings.cjs";
+export * from "./catalog/tests.cjs";
 export * from "./rates/math.cjs";
 export * from "./shared/decision.cjs";
 export type { ErrorCode, RateDeviation } from "./shared/error.cjs";

@@ -4,6 +4,8 @@ import { current } from "./shared/engine.js";
 
 export { sha256, version } from "../engine/engine.js";
 export { Catalog } from "./catalog/catalog.js";
+export { compare, findings } from "./catalog/findings.js";
+export { runTests } from "./catalog/tests.js";
 export { TillgateError } from "./shared/error.js";
 export { init, initSync } from "./shared/load.js";
 export { calculate, convert, oppositeRate, rateWithMarkup } from "./rates/math.js";

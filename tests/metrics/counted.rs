@@ -110,7 +110,12 @@ async fn requests_and_decisions_are_counted_where_they_belong() {
     let item = json!({ "id": "1", "conditionIds": ["alcohol", "alcohol", "unknown"] });
     let basket = json!({ "items": [item], "context": {} });
     let (status, _) = host
-        .send(Method::POST, "/api/v1/evaluations", &token, &basket)
+        .send(
+            Method::POST,
+            "/api/v1/evaluations?explain=true",
+            &token,
+            &basket,
+        )
         .await;
     assert_eq!(status, 200);
     let project =

@@ -125,6 +125,6 @@ export async function pick(field, text) {
 
 /** Saves what is in the dialog, after its review. */
 export async function save(page) {
-  await dialog(page).getByRole("button", { name: "Review" }).click();
+  await dialog(page).getByRole("button", { name: "Review", exact: true }).click();
   await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
 }

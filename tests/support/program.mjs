@@ -14,11 +14,11 @@ export const PROGRAM = new URL(`${process.env.CARGO_TARGET_DIR ?? "target"}/debu
 
 export const AUDIENCE = "https://api.tillgate.example";
 
-/** Starts `tillgate demo` and returns `{ url, clientId, clientSecret, token, api, end }`. */
+/** Starts `tillgate demo` and returns `{ url, clientId, clientSecret, link, token, api, end }`; the link signs in once. */
 export async function demo() {
   const { printed, end } = await start(["demo", "--listen", "127.0.0.1:0"], "curl ");
   const host = { url: printed["listening on"], clientId: printed["client id"], clientSecret: printed.secret };
-  return { ...host, ...api(host), end };
+  return { ...host, link: printed.page, ...api(host), end };
 }
 
 /** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. `settings` are `TILLGATE_*`. */
@@ -80,7 +80,7 @@ async function start(args, until, { stderr = "ignore", ...options } = {}) {
     for (let line = ""; !line.startsWith(until); ) {
       line = await output.next();
       if (line === undefined) throw new Error(`tillgate ${args[0]} ended before it printed “${until}”`);
-      const [, name, value] = /^(listening on|  client id|  secret) +(\S+)$/.exec(line) ?? [];
+      const [, name, value] = /^(listening on|  page|  client id|  secret) +(\S+)$/.exec(line) ?? [];
       if (name) printed[name.trim()] = value;
     }
     await output.close();
@@ -93,13 +93,13 @@ async function start(args, until, { stderr = "ignore", ...options } = {}) {
 
 let clients = 0;
 
-/** Registers and authorizes a client of a tenant with these roles; returns what `demo` returns of it. */
-export async function clientWith(host, roles, tenantId = "demo") {
+/** Registers and authorizes a client of a tenant with these roles and claims; returns what `demo` returns of it. */
+export async function clientWith(host, roles, tenantId = "demo", claims = {}) {
   clients += 1;
   const software = { softwareId: `test-${clients}`, softwareVersion: "1" };
   const template = { ...software, name: "a test", claimsSchema: { type: "object" }, roles: roles.map((roleId) => ({ roleId })) };
   const made = await host.api("POST", `/v1/tenants/${tenantId}/templates`, template);
-  const registered = await host.api("POST", "/v1/registration", { ...software, usingGlobalTemplate: false, tenantId, claims: {} });
+  const registered = await host.api("POST", "/v1/registration", { ...software, usingGlobalTemplate: false, tenantId, claims });
   const { clientId, clientSecret } = await registered.json();
   const authorized = await host.api("PUT", `/v1/tenants/${tenantId}/clients/${clientId}/authorize`);
   if (made.status !== 201 || authorized.status !== 200) throw new Error(`the client could not be created: ${made.status}, ${authorized.status}`);

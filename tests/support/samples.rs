@@ -14,6 +14,32 @@ pub const ITEM_REQUEST: &str = r#"{"projectId":"0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d
 pub const LISTED_REQUEST: &str =
     r#"{"projectId":"0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90","item":{"id":"item-000007"}}"#;
 
+/// That many rows of customers from 0 to 99 years.
+pub fn age_rows(count: usize) -> String {
+    let row = |number| {
+        let age = number % 100;
+        format!(r#"{{"id":"beer-{number:06}","customer_age":{age},"licenses":["hunting"]}}"#)
+    };
+    rows(count, row)
+}
+
+/// That many rows of items with four properties, a few of which [`five_restrictions`] allows.
+pub fn item_rows(count: usize) -> String {
+    let row = |number| {
+        let group = if number % 2 == 0 { "timber" } else { "paint" };
+        let organic = number % 3 == 0;
+        format!(
+            r#"{{"id":"item-{number:03}","additionalProperties":{{"productGroup":"{group}","brand":"acme","hazardous":false,"organic":{organic}}}}}"#
+        )
+    };
+    rows(count, row)
+}
+
+fn rows(count: usize, row: impl Fn(usize) -> String) -> String {
+    let rows: Vec<String> = (0..count).map(row).collect();
+    format!(r#"{{"rows":[{}]}}"#, rows.join(","))
+}
+
 /// Five restrictions, one of each type, one of them with 100 ids.
 pub fn five_restrictions() -> String {
     let ids: Vec<String> = (0..100).map(|id| format!("\"item-{id:03}\"")).collect();

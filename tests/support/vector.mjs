@@ -16,20 +16,27 @@ function sent(call, member) {
 
 const isOf = (call, name) => ["", "Text", "Base64"].some((ending) => name + ending in call);
 
+/** The calls that have no document. */
+const EXCHANGES = ["rates", "signature", "findings", "compare", "tests"];
+
+/** Which of these a call is. */
+const exchangeOf = (call) => EXCHANGES.find((name) => isOf(call, name));
+
 /** Whether JavaScript strings can hold the call. Other bytes are only for the faces that take bytes. */
 export const isText = (call) =>
-  ["document", "request", "rates", "signature"].every((name) => !isOf(call, name) || sent(call, name) !== NO_STRING);
+  ["document", "request", ...EXCHANGES].every((name) => !isOf(call, name) || sent(call, name) !== NO_STRING);
 
 /** The expected answer in the framing of every face: `0` and the JSON of `ok`, or `1` and that of the error. */
 export const expected = (answer) => ("ok" in answer ? `0${JSON.stringify(answer.ok)}` : `1${JSON.stringify(answer.error)}`);
 
 /** A call through wasm-bindgen's glue. */
 export function throughGlue(glue, call) {
-  if (isOf(call, "rates")) return glue.rates(sent(call, "rates"));
-  if (isOf(call, "signature")) return glue.signature(sent(call, "signature"));
+  const exchange = exchangeOf(call);
+  if (exchange !== undefined) return glue[exchange](sent(call, exchange));
   const prepared = glue.Prepared.prepare(call.prepare, sent(call, "document"));
   if (!(prepared instanceof glue.Prepared)) return `1${JSON.stringify(prepared)}`;
   try {
+    if ("evaluateMany" in call) return prepared.evaluateManyText(call.evaluateMany, sent(call, "request"));
     return "evaluate" in call ? prepared.evaluateText(call.evaluate, sent(call, "request")) : "0null";
   } finally {
     prepared.free();
@@ -40,11 +47,14 @@ export function throughGlue(glue, call) {
 export function throughInstance(instance, call) {
   let handle;
   try {
-    if (isOf(call, "rates")) return `0${JSON.stringify(instance.rates(sent(call, "rates")))}`;
-    if (isOf(call, "signature")) return `0${JSON.stringify(instance.signature(sent(call, "signature")))}`;
+    const exchange = exchangeOf(call);
+    if (exchange !== undefined) return `0${JSON.stringify(instance[exchange](sent(call, exchange)))}`;
     handle = instance.prepare(`${call.prepare}\n`, sent(call, "document"));
+    if ("evaluateMany" in call) return `0${JSON.stringify(instance.many(handle, `${call.evaluateMany}\n`, sent(call, "request")))}`;
     if (!("evaluate" in call)) return "0null";
-    return `0${JSON.stringify(instance.evaluate(handle, `${call.evaluate}\n`, sent(call, "request")))}`;
+    const [, explain, line] = /^(explain )?(.*)$/s.exec(call.evaluate);
+    const ask = explain === undefined ? "evaluate" : "explain";
+    return `0${JSON.stringify(instance[ask](handle, `${line}\n`, sent(call, "request")))}`;
   } catch (error) {
     return framed(error);
   } finally {
@@ -53,23 +63,40 @@ export function throughInstance(instance, call) {
 }
 
 /** A call through the package's API; undefined if the API cannot express it. */
-export function throughPackage({ Catalog, calculate }, call) {
+export function throughPackage({ Catalog, calculate, compare, findings, runTests }, call) {
   try {
     if ("rates" in call && Object.keys(call.rates ?? {}).join() === "calls") {
       return `0${JSON.stringify({ answers: calculate(call.rates.calls) })}`;
     }
+    if ("findings" in call) return `0${JSON.stringify({ findings: findings(call.findings) })}`;
+    if ("compare" in call && Object.keys(call.compare ?? {}).join() === "before,after") {
+      return `0${JSON.stringify(compare(call.compare.before, call.compare.after))}`;
+    }
+    if ("tests" in call) return `0${JSON.stringify(runTests(call.tests))}`;
     if (call.prepare !== "catalog" || !("document" in call)) return undefined;
     const catalog = new Catalog(call.document);
-    if (!("evaluate" in call)) return "0null";
+    if (!("evaluate" in call) && !("evaluateMany" in call)) return "0null";
     if (!("request" in call)) return undefined;
-    const [, id] = /^condition (.*)$/s.exec(call.evaluate) ?? [];
-    if (id !== undefined) return `0${JSON.stringify(catalog.evaluateCondition(id, call.request))}`;
-    if (call.evaluate === "project") return `0${JSON.stringify(catalog.evaluateProjectRestrictions(call.request))}`;
-    if (call.evaluate === "basket") return `0${JSON.stringify(catalog.evaluateBasket(call.request))}`;
+    if ("evaluateMany" in call) return manyThroughPackage(catalog, call);
+    const [, explained, line] = /^(explain )?(.*)$/s.exec(call.evaluate);
+    const options = explained && { explain: true };
+    const [, id] = /^condition (.*)$/s.exec(line) ?? [];
+    if (id !== undefined) return `0${JSON.stringify(catalog.evaluateCondition(id, call.request, options))}`;
+    if (line === "project") return `0${JSON.stringify(catalog.evaluateProjectRestrictions(call.request, options))}`;
+    if (line === "basket") return `0${JSON.stringify(catalog.evaluateBasket(call.request, options))}`;
     return undefined;
   } catch (error) {
     return framed(error);
   }
+}
+
+/** Rows through the package's API, which answers an outcome for each: those that are one object are written as one. */
+function manyThroughPackage(catalog, { evaluateMany, request }) {
+  const [, kind, id] = /^(condition|project) (.*)$/s.exec(evaluateMany) ?? [];
+  if (kind === undefined || Object.keys(request ?? {}).join() !== "rows") return undefined;
+  const answered = catalog.evaluateMany({ [`${kind}Id`]: id }, request.rows);
+  const outcomes = [...new Set(answered)];
+  return `0${JSON.stringify({ outcomes, rows: answered.map((outcome) => outcomes.indexOf(outcome)) })}`;
 }
 
 function framed(error) {

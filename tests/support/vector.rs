@@ -19,10 +19,22 @@ pub enum Call {
         document: Vec<u8>,
         evaluate: Option<(String, Vec<u8>)>,
     },
+    /// A document to prepare, and rows to decide about by it: the line and the request.
+    Many {
+        line: String,
+        document: Vec<u8>,
+        many: (String, Vec<u8>),
+    },
     /// A request of rate math.
     Rates(Vec<u8>),
     /// A request about a signature.
     Signature(Vec<u8>),
+    /// A rule whose findings are asked for.
+    Findings(Vec<u8>),
+    /// Two versions of a rule.
+    Compare(Vec<u8>),
+    /// A document whose tests are run.
+    Tests(Vec<u8>),
 }
 
 /// A vector, read.
@@ -115,13 +127,31 @@ fn call(call: &Json) -> Call {
     if let Some(request) = sent(call, "signature") {
         return Call::Signature(request);
     }
+    if let Some(request) = sent(call, "findings") {
+        return Call::Findings(request);
+    }
+    if let Some(request) = sent(call, "compare") {
+        return Call::Compare(request);
+    }
+    if let Some(request) = sent(call, "tests") {
+        return Call::Tests(request);
+    }
     let request = |line: &Json| {
         let request = sent(call, "request").expect("an evaluation has a request");
         (line.text().to_owned(), request)
     };
+    let line = call.member("prepare").text().to_owned();
+    let document = sent(call, "document").expect("a preparation has a document");
+    if let Some(many) = call.find("evaluateMany") {
+        return Call::Many {
+            line,
+            document,
+            many: request(many),
+        };
+    }
     Call::Prepare {
-        line: call.member("prepare").text().to_owned(),
-        document: sent(call, "document").expect("a preparation has a document"),
+        line,
+        document,
         evaluate: call.find("evaluate").map(request),
     }
 }

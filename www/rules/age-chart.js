@@ -3,13 +3,15 @@
  * changes.
  */
 
+import { Catalog } from "../../js/src/index.js";
 import { h } from "../shared/dom.js";
 import { DECISIONS } from "./wording.js";
 
-const MAX_AGE = 100;
+/** The last age of the chart. */
+export const MAX_AGE = 100;
 
-/** The chart. `onage` gets the age when the slider moves; without it, there is no slider. */
-export function ageChart(onage) {
+/** The chart. `onage` gets the age when the slider moves; without it, there is no slider. `heading` says what it is about. */
+export function ageChart(onage, heading) {
   const bars = h("div", { class: "bars", "aria-hidden": "true" });
   const ticks = h("div", { class: "ticks", "aria-hidden": "true" });
   const summary = h("figcaption", { class: "hint" });
@@ -22,7 +24,7 @@ export function ageChart(onage) {
     element,
     /** `decide` returns the decision for an age. `age` is the customer's, or undefined while it is not known. */
     draw(decide, age, isDraft = false) {
-      title.textContent = isDraft ? "Decision by the customer’s age, if you saved this" : "Decision by the customer’s age";
+      title.textContent = heading ?? (isDraft ? "Decision by the customer’s age, if you saved this" : "Decision by the customer’s age");
       element.classList.toggle("of-draft", isDraft);
       const ranges = rangesOf(decide);
       bars.replaceChildren(...ranges.map(bar));
@@ -34,6 +36,15 @@ export function ageChart(onage) {
       slider.setAttribute("aria-valuetext", age === undefined ? "not asked" : `${age} years`);
     },
   };
+}
+
+/** The decision that a condition about ages would make for each age. It fails if the condition is not valid. */
+export function decisionsByAge(condition) {
+  const catalog = new Catalog({ global: [], tenant: [{ ...condition, id: "draft", scope: "TENANT", tests: undefined }] });
+  const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });
+  const decisions = Array.from({ length: MAX_AGE + 1 }, (_, age) => catalog.evaluateCondition("draft", at(age)).results[0].decision);
+  catalog.free();
+  return decisions;
 }
 
 /** The ranges of ages with the same decision: `{ from, to, decision }`. */

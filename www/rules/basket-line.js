@@ -38,6 +38,12 @@ export function basketLine(given, { onchange, onremove }) {
       properties.offer(restrictions);
       conditions.offer(ids);
     },
+    /** Enters another item id, or the value of a property, as `triesOf` names them. */
+    enter({ item, property, value }) {
+      if (item === undefined) return properties.enter(property, value);
+      name.value = item;
+      onchange();
+    },
     /** Shows what is decided; undefined while nothing can be. */
     show(decided) {
       const { tone, image, short } = DECISIONS[decided?.decision] ?? {};
@@ -54,12 +60,17 @@ export function basketLine(given, { onchange, onremove }) {
   };
 }
 
-/** The decision about a line: the worst of its results, the denials, and what is left to ask if it is not out. */
+/**
+ * The decision about a line: the worst of its results, the denials, and what is left to ask if it is not out; `results` are those
+ * that say so.
+ */
 export function lineDecision({ results, errors = [] }) {
   const missing = errors.map(({ conditionId }) => `The condition “${conditionId}” is not in force.`);
-  const of = (decision) => [...new Set(results.filter((result) => result.decision === decision).map(resultText))];
-  const hard = of("HARD_DENY");
-  const ask = hard.length > 0 ? [] : of("SOFT_DENY");
+  const of = (decision) => results.filter((result) => result.decision === decision);
+  const texts = (some) => [...new Set(some.map((result) => resultText(result)))];
+  const denied = of("HARD_DENY");
+  const asked = denied.length > 0 ? [] : of("SOFT_DENY");
+  const [hard, ask] = [denied, asked].map(texts);
   const decision = worst([...results.map((result) => result.decision), ...missing.map(() => "SOFT_DENY")]);
-  return { decision, hard, ask, missing, messages: [...hard, ...ask, ...missing] };
+  return { decision, hard, ask, missing, results: [...denied, ...asked], messages: [...hard, ...ask, ...missing] };
 }

@@ -9,6 +9,8 @@ import { basketLine, lineDecision } from "./basket-line.js";
 import { customerFields } from "./customer.js";
 import { attempt, exchangeDetails } from "./decision.js";
 import { hostCheck } from "./host-check.js";
+import { previewAddress } from "./preview-address.js";
+import { ordinary } from "./why.js";
 import { projectName } from "./wording.js";
 
 /** The choice of no project. */
@@ -45,10 +47,10 @@ export function basketMode(session, { state, remember }) {
     const request = { items: all.map((line) => line.read()), context: { customer: customer.value() } };
     if (project.value !== NONE) request.projectId = project.value;
     const named = request.items.flatMap(({ conditionIds }) => conditionIds);
-    const answer = attempt(() => session.catalog(named, request.projectId).evaluateBasket(request));
+    const answer = attempt(() => session.catalog(named, request.projectId).evaluateBasket(request, { explain: true }));
     show(all, answer);
     exchange.show("/api/v1/evaluations", request, answer);
-    check.compare("evaluateBasket", [request], answer);
+    check.compare("evaluateBasket", [request], ordinary(answer));
   }
 
   function show(all, answer) {
@@ -58,7 +60,20 @@ export function basketMode(session, { state, remember }) {
     const decided = answer instanceof Error ? [] : answer.items.map(lineDecision);
     all.forEach((line, at) => line.show(decided[at]));
     if (answer instanceof Error) card.showFaults(faults);
-    else card.show(answer, decided);
+    else card.show(answer, decided, { ontry, hrefOf });
+  }
+
+  /** Fills in what would change a denial of a line. */
+  function ontry({ age, license, ...change }, at) {
+    if (age !== undefined) customer.setAge(age);
+    else if (license !== undefined) customer.addLicense(license);
+    else lines.all()[at].enter(change);
+  }
+
+  /** The preview of the rule that has decided about a line. */
+  function hrefOf({ id }, at) {
+    const { id: item, properties } = lines.all()[at].state();
+    return id === undefined ? previewAddress("project", project.value, { item, properties }) : previewAddress("condition", id, { item, ...customer.state() });
   }
 
   return {

@@ -3,21 +3,26 @@
  * operators, a global one.
  */
 
-import { Catalog } from "../../js/src/index.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { icon } from "../shared/icon.js";
 import { errorText } from "../shared/messages.js";
-import { ageChart } from "./age-chart.js";
+import { ageChart, decisionsByAge } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
+import { historyButton } from "./history-link.js";
 import { conditionChanges } from "./rule-changes.js";
+import { conditionChecks } from "./rule-checks.js";
+import { whatIf, whatIfReviewed } from "./what-if.js";
 import { OFF, conditionText } from "./wording.js";
 
 export const WRITE = "ecs.condition.write";
 
 /** Only clients of the platform may have it. */
 export const WRITE_GLOBAL = "ecs.global-condition.write";
+
+/** Decides for a new condition that has no id yet. */
+const UNNAMED = "new-rule";
 
 /** Where the host has a condition: for reading one, whichever it is, and for writing one of a scope. */
 export const conditionPath = (id, scope = "TENANT") => `/api/v1/${scope === "GLOBAL" ? "global-" : ""}entity-conditions/${encodeURIComponent(id)}`;
@@ -45,9 +50,9 @@ export function copyCondition(session, condition) {
 /**
  * Edits a condition, or creates one. `given` is what the form starts with: a draft that Preview shows, or with `isNew` a
  * condition to start from. `original` is the global condition of which it is a copy,
- * and whether the tenant's own decides in its place.
+ * and whether the tenant's own decides in its place. `restored` says that `given` is an earlier version, which is reviewed at once.
  */
-export async function editCondition(session, condition, { given, isNew = false, original } = {}) {
+export async function editCondition(session, condition, { given, isNew = false, original, restored } = {}) {
   const { memory } = session;
   const key = draftKey(condition?.id);
   const read = (id) => session.read(conditionPath(id));
@@ -65,10 +70,15 @@ export async function editCondition(session, condition, { given, isNew = false, 
     draw(chart, fields.value());
     about.textContent = aboutText(scopeOf(fields.value()), original, fields.value().id);
     about.hidden = about.textContent === "";
+    effects.refresh();
   };
-  const fields = conditionFields({ onchange, scopes, isTaken: (id) => !named && find(id) !== undefined, onopen });
+  const form = conditionFields({ onchange, scopes, isTaken: (id) => !named && find(id) !== undefined, onopen });
+  const checks = conditionChecks(session, form, { id: condition?.id, scopeOf: (value) => scopeOf(value), stored: () => stored?.body });
+  const { fields } = checks;
   let stored;
   const scopeOf = ({ scope }) => stored?.body.scope ?? scope ?? scopes[0];
+  const documents = (value, theirs) => compared(session, { ...value, scope: scopeOf(value) }, theirs ?? stored?.body);
+  const effects = whatIf(session, () => documents(fields.value()));
   try {
     stored = condition && (await read(condition.id));
   } catch (error) {
@@ -85,26 +95,34 @@ export async function editCondition(session, condition, { given, isNew = false, 
     fields.show(stored?.body ?? newCondition(), { named });
     onchange();
   };
-  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const history = stored && !restored && mayEdit(session, stored.body) && historyButton(session, { kind: "condition", name: condition.id, path: conditionPath(condition.id, stored.body.scope), mayRestore: true }, (version) => {
+    fields.show(version, { named });
+    onchange();
+    fields.element.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
     title: condition ? `Edit ${condition.id}` : "New condition",
     note,
-    fields: { ...fields, showFaults: () => !fields.check(), element: h("div", { class: "stack" }, fields.element, about, chart.element) },
+    fields: { ...fields, showFaults: () => !fields.check(), element: h("div", { class: "stack" }, history, fields.element, about, chart.element, effects.element, checks.tests) },
     etag: stored?.etag,
     base: stored?.body,
     follow: stored && ((look) => session.on("change", look)),
     before,
-    draft: isNew ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key), stays: given !== undefined },
+    reviewFirst: restored !== undefined,
+    draft: isNew || restored ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key), stays: given !== undefined },
     review(value, theirs) {
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
-      return reviewed(value, changes, { named, scope: scopeOf(value), original });
+      const effect = whatIfReviewed(session, documents(value, theirs));
+      return checks.review(h("div", { class: "stack" }, reviewed(value, changes, { named, scope: scopeOf(value), original }), effect));
     },
+    action: () => checks.action(),
     compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, scope, ...body }, version) {
       try {
-        await session.write(conditionPath(id, scopeOf({ scope })), body, version);
+        await checks.write(conditionPath(id, scopeOf({ scope })), body, version);
       } catch (error) {
         if (named || !["outdated", "conflict"].includes(error.code) || !(await read(id).catch(() => undefined))) throw error;
         throw Object.assign(error, { code: "taken" });
@@ -117,6 +135,15 @@ export async function editCondition(session, condition, { given, isNew = false, 
   if (existing !== undefined) openExisting(session, find(existing) ?? { id: existing });
   if (!isSaved) session.changed();
   return isSaved;
+}
+
+/** A draft and what is in force today as the module compares them, with the condition of the other scope that has the id. */
+function compared(session, draft, today) {
+  const id = draft.id || UNNAMED;
+  const listed = session.condition(id);
+  const other = (draft.scope === "GLOBAL" ? session.inPlaceOf(id) : listed?.scope === "GLOBAL" && listed) || null;
+  const before = today ? { condition: { ...today, scope: draft.scope }, other } : other && { condition: other };
+  return { before, after: { condition: { ...draft, id }, other } };
 }
 
 /** What saving changes, and which decisions it is about. */
@@ -149,10 +176,8 @@ function draw(chart, value) {
   chart.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
   if (chart.element.hidden) return;
   try {
-    const catalog = new Catalog({ global: [], tenant: [{ ...value, id: "draft", scope: "TENANT" }] });
-    const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });
-    chart.draw((age) => catalog.evaluateCondition("draft", at(age)).results[0].decision, undefined, true);
-    catalog.free();
+    const decisions = decisionsByAge({ ...value, tests: undefined });
+    chart.draw((age) => decisions[age], undefined, true);
   } catch {
     chart.element.hidden = true;
   }

@@ -20,7 +20,7 @@ const MAX_ID = 64;
 /**
  * The form: `show` fills it, `value` reads it, `differs` compares it with a stored condition, `check` and `showFaults`
  * show faults at their fields. `isTaken` says whether an id exists already, and `onopen` shows the condition that has it.
- * With several `scopes`, the value of a new condition names one.
+ * With several `scopes`, the value of a new condition names one. `placeOf` returns the field that a path is about, if any.
  */
 export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
@@ -83,6 +83,11 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
       idField.showFault(wrongId);
       ageField.showFault(wrongAge);
       return wrongId === undefined && wrongAge === undefined;
+    },
+    placeOf(path) {
+      const places = [[/\.minimum_age/, "Minimum age", ageField], [/\.enabled$/, "In force", inForce.element], [/\.id$/, "Id", idField]];
+      const [, name, element] = places.find(([pattern, , each]) => pattern.test(path) && !each.hidden) ?? [];
+      return element && { name, element };
     },
     /** Says that the id exists, which the host has found out. */
     showTaken: () => idField.showFault(taken(id.value.trim())),

@@ -9,14 +9,18 @@ import { draftTag, list } from "../shared/list.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { WRITE, WRITE_GLOBAL, conditionPath, copyCondition, editCondition, mayCreate, mayEdit } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
+import { historyLink, historyOfDeleted, restoredText, withHistory } from "./history-link.js";
 import { conditionTemplates } from "./templates.js";
 import { OFF, conditionText } from "./wording.js";
 
 const DELETE = "ecs.condition.delete";
 
+/** The name of this list in addresses. */
+const LIST = "conditions";
+
 /** The view. */
-export function conditions(session) {
-  return list({
+export function conditions(session, rest = []) {
+  const view = list({
     read: () => session.conditions(),
     key: ({ id }) => id,
     text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
@@ -32,12 +36,27 @@ export function conditions(session) {
       refused: `You may view conditions, but not change them. That needs the permission ${WRITE}.`,
     },
   });
+  return withHistory(view, { session, list: LIST, rest, subjectOf: (id, scope) => historyOf(session, id, scope === "global" ? "GLOBAL" : "TENANT") });
+}
+
+/** What the address of a history has after its name. */
+const args = (id, scope) => [id, scope === "GLOBAL" && "global"].filter(Boolean);
+
+/** The history of a condition of a scope; one that is deleted is created again. */
+function historyOf(session, id, scope) {
+  const restore = ({ document, at }) => {
+    const existing = session.condition(id);
+    const isThere = existing?.scope === scope;
+    return editCondition(session, isThere ? existing : undefined, { given: document, isNew: !isThere, restored: restoredText({ at }) });
+  };
+  return { kind: "condition", name: id, path: conditionPath(id, scope), mayRestore: mayEdit(session, { scope }), restore };
 }
 
 function row(session, condition) {
   const { id, scope, enabled, rule } = condition;
   const isGlobal = scope === "GLOBAL";
   const mayDelete = session.may(isGlobal ? WRITE_GLOBAL : DELETE);
+  const seen = historyScope(session, condition);
   return h(
     "li",
     { class: enabled ? "row" : "row off" },
@@ -55,6 +74,7 @@ function row(session, condition) {
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
+      seen && historyLink(LIST, args(id, seen), id),
       isGlobal && session.may(WRITE) && button("Copy", { image: "copy", class: "plain", "aria-label": `Copy ${id} as my own rule`, onclick: () => copyCondition(session, condition) }),
       mayEdit(session, condition) && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
       mayDelete && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, condition) }),
@@ -62,9 +82,15 @@ function row(session, condition) {
   );
 }
 
+/** Whose history the user may see: that of a global condition takes the permission to write it. */
+function historyScope(session, { id, scope }) {
+  if (scope === "TENANT" || session.may(WRITE_GLOBAL)) return scope;
+  return session.inPlaceOf(id) && "TENANT";
+}
+
 function remove(session, { id, scope }) {
   const all = scope === "GLOBAL" ? "It is in force for all tenants. " : "";
   const detail = `${all}${OFF} Switching it off does the same to tills, and keeps the rule for later.`;
   const path = conditionPath(id);
-  return removeAfterAsking({ name: id, detail, read: () => session.read(path), remove: (etag) => session.remove(conditionPath(id, scope), etag) });
+  return removeAfterAsking({ name: id, detail, read: () => session.read(path), remove: (etag) => session.remove(conditionPath(id, scope), etag), more: () => historyOfDeleted(LIST, args(id, scope)) });
 }

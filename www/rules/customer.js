@@ -21,11 +21,15 @@ export function customerFields(onchange, given = {}) {
   others.addEventListener("input", onchange);
   const have = h("div", { class: "stack tight", hidden: asked === "no" }, known.element, others);
   const licensesChoice = choice("Licenses", [["no", "Not asked"], ["yes", "Has these"]], asked, (value) => {
-    asked = value;
-    have.hidden = value === "no";
+    ask(value);
     onchange();
   });
   const licenses = h("div", { class: "stack tight" }, licensesChoice, have);
+
+  const ask = (value) => {
+    asked = value;
+    have.hidden = value === "no";
+  };
 
   const set = (value) => {
     age.value = value;
@@ -37,6 +41,14 @@ export function customerFields(onchange, given = {}) {
   return {
     element: h("div", { class: "stack" }, ageField, licenses),
     setAge: set,
+    /** Gives the customer a license, beside those that they have. */
+    addLicense(id) {
+      ask("yes");
+      licensesChoice.choose("yes");
+      if (known.choose(id)) return;
+      others.value = [...split(others.value), id].join(", ");
+      onchange();
+    },
     /** The age; undefined when it was not asked or is invalid. */
     age: () => (age.value === "" || !age.checkValidity() ? undefined : Number(age.value)),
     /** Shows only the fields that are needed. */

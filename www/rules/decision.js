@@ -4,10 +4,18 @@
  */
 
 import { TillgateError } from "../../js/src/index.js";
-import { debounce, h } from "../shared/dom.js";
+import { curlOf } from "../shared/curl.js";
+import { button, debounce, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { tryButtons } from "./try-buttons.js";
+import { ordinary } from "./why.js";
 import { DECISIONS, resultText, worst } from "./wording.js";
+
+/** So many reasons stand beside the decision, each with so many values; all of them stand below it. */
+const MAX_REASONS = 3;
+const MAX_VALUES = 4;
 
 /** The decision that a call makes, or the error that it throws. */
 export function attempt(call) {
@@ -20,17 +28,20 @@ export function attempt(call) {
 }
 
 /**
- * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, or an error. `by` is the
- * name of what was asked, and `isOff` says that it is a condition that is switched off.
+ * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, explained, or an error. `by`
+ * is the name of what was asked, and `isOff` says that it is a condition that is switched off. `ontry` gets what would change a
+ * denial, to fill it in, and `onrule` shows the rule that a result is of, if it can be shown.
  */
-export function verdict(answer, { by, isOff = false }) {
+export function verdict(answer, { by, isOff = false, ontry, onrule }) {
   if (answer instanceof Error) return refusal(answer, isOff);
   const decision = worst(answer.results.map((result) => result.decision));
   const { tone, image, title, verb } = DECISIONS[decision];
   const denials = answer.results.filter((result) => result.reason !== null);
   const hard = denials.filter((result) => result.decision === "HARD_DENY");
-  const sentences = new Set((hard.length > 0 ? hard : denials).map(resultText));
-  return { tone, image, title, why: [`${by} ${verb}.`, ...sentences].join(" "), rows: answer.results.map(resultRow) };
+  const sentences = [...new Set((hard.length > 0 ? hard : denials).map((result) => resultText(result, MAX_VALUES)))];
+  const more = sentences.length - MAX_REASONS;
+  const why = [`${by} ${verb}.`, ...sentences.slice(0, MAX_REASONS), ...(more > 0 ? [`And ${counted(more, "more reason")}.`] : [])];
+  return { tone, image, title, why: why.join(" "), rows: ontry ? answer.results.map((result) => resultRow(result, { ontry, onrule })) : [] };
 }
 
 function refusal(error, isOff) {
@@ -50,7 +61,7 @@ export function decisionCard() {
   const results = h("ul", { class: "results" });
   const status = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
   const head = h("div", { class: "decision-head" }, mark, h("div", {}, when, title, why));
-  const element = h("section", { class: "decision", "aria-label": "Decision" }, head, now, results, status);
+  const element = h("section", { class: "decision", "aria-label": "Decision", tabindex: "-1" }, head, now, results, status);
   const announce = debounce(400, () => {
     const said = [when.textContent + title.textContent, why.textContent, now.textContent].filter((text) => text !== "");
     status.textContent = said.map((text) => text.replace(/\.$/, "")).join(". ").concat(".");
@@ -78,14 +89,15 @@ const todayText = ({ tone, image, title, why }) => [
   h("span", {}, "Today: ", h("b", {}, title), `. ${why}`),
 ];
 
-function resultRow(result) {
+function resultRow(result, { ontry, onrule }) {
   const { tone, image } = DECISIONS[result.decision];
+  const rule = onrule && result.reason !== null && button("See the rule", { class: "link", onclick: () => onrule(result) });
   return h(
     "li",
     { "data-tone": tone },
     h("span", { class: "dot" }, icon(image)),
     h("span", { class: "result-name", dir: "auto" }, result.id ?? resultName(result)),
-    h("span", { class: "result-why" }, resultText(result)),
+    h("div", { class: "result-why" }, h("p", { dir: "auto" }, resultText(result)), tryButtons([result], ontry, rule)),
   );
 }
 
@@ -94,14 +106,20 @@ const resultName = ({ rule, restriction }) => {
   return restriction === "itemId" ? "item id" : (restriction ?? "project");
 };
 
-/** The request and the response in JSON, for developers of tills. */
+/**
+ * The request and the response in JSON, for developers of tills, and the command that asks the host why. The response is the
+ * one that tills get, which do not ask why.
+ */
 export function exchangeDetails() {
-  const sent = h("pre", { tabindex: "0", "aria-label": "Request" });
-  const received = h("pre", { tabindex: "0", "aria-label": "Response" });
+  const pre = (label) => h("pre", { tabindex: "0", "aria-label": label });
+  const [sent, received, command] = ["Request", "Response", "Ask why with curl"].map(pre);
   const summary = h("summary", {});
-  const responseTitle = h("h3", {});
+  const responseTitle = h("h2", {});
   const note = h("p", { class: "hint" }, "No till gets this response: the rule is a draft, which only this page knows.");
-  const element = h("details", { class: "exchange", hidden: true }, summary, note, h("h3", {}, "Request"), sent, responseTitle, received);
+  const onclick = async () => (await import("../shared/copy.js")).copy(command.textContent, "The command");
+  const asking = h("div", {}, h("h2", {}, "Ask why with curl"), command, button("Copy the command", { image: "copy", class: "plain", onclick }));
+  const parts = [note, h("h2", {}, "Request"), sent, responseTitle, received, asking];
+  const element = h("details", { class: "exchange", hidden: true }, summary, parts);
   return {
     element,
     show(path, request, answer, { isDraft = false } = {}) {
@@ -110,9 +128,15 @@ export function exchangeDetails() {
       summary.textContent = isDraft ? "Request and response of your draft, for developers" : "Request and response, for developers";
       responseTitle.textContent = isDraft ? "Response, if you saved this" : "Response";
       note.hidden = !isDraft;
+      asking.hidden = isDraft;
       sent.textContent = `POST ${path}\n\n${JSON.stringify(request, null, 2)}`;
       const { status, code, faults } = answer;
-      received.textContent = JSON.stringify(answer instanceof Error ? { status, code, faults } : answer, null, 2);
+      received.textContent = JSON.stringify(answer instanceof Error ? { status, code, faults } : ordinary(answer), null, 2);
+      command.textContent = curlOf({
+        url: new URL(`../..${path}?explain=true`, import.meta.url),
+        headers: { Authorization: "Bearer", "Content-Type": "application/json" },
+        body: JSON.stringify(request),
+      });
     },
   };
 }

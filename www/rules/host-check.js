@@ -41,6 +41,8 @@ export function hostCheck(session) {
   const askLater = debounce(DELAY_MS, ask);
 
   const showUnchecked = (error) => {
+    // The session has ended, which the whole page says.
+    if (error.code === "unauthenticated") return session.learn(error);
     if (error.code === "denied") {
       session.learn(error);
       return showDenied(missingPermission(error) ?? EVALUATE);

@@ -56,6 +56,12 @@ export function idChips({ label, add, given = [], onchange }) {
       chips.hidden = shown.length === 0;
       others.element.hidden = isFew;
     },
+    /** Chooses an id; returns whether it is offered. */
+    choose(id) {
+      const isOffered = setOf(offered).has(id);
+      if (isOffered) choose(id);
+      return isOffered;
+    },
     /** The ids that are chosen and offered, in order. */
     value: () => [...chosen].filter((id) => setOf(offered).has(id)).sort(),
     /** Those that were chosen and are not offered. */

@@ -22,6 +22,7 @@ export function propertyFields(onchange, given = {}) {
     const removeRow = button("Remove this property", { image: "close", iconOnly: true, class: "plain", onclick: remove });
     const row = h("div", { class: "own-property" }, nameInput, control.element, removeRow);
     row.read = () => [nameInput.value.trim(), control.read()];
+    row.enter = control.enter;
     added.append(row);
     return nameInput;
   };
@@ -35,6 +36,7 @@ export function propertyFields(onchange, given = {}) {
     const control = propertyValue({ known, given: values.get(name), name, onchange: keep });
     const row = h("div", { class: "field", role: "group", "aria-label": `Property ${name}` }, h("span", { class: "label", dir: "auto" }, name), control.element);
     row.read = () => [name, control.read()];
+    row.enter = control.enter;
     return row;
   };
 
@@ -57,6 +59,8 @@ export function propertyFields(onchange, given = {}) {
       if (isFirst) for (const [name, value] of values) if (!names.has(name)) addRow(name, value);
     },
     value,
+    /** Enters the value of a property that rules check, or that the item has; undefined takes it away. */
+    enter: (name, entered) => rows().filter((row) => row.read()[0] === name).forEach((row) => row.enter(entered)),
     /** The properties as an item has them: absent when there are none. */
     ofItem: () => (Object.keys(value()).length > 0 ? { additionalProperties: value() } : {}),
   };

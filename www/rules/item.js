@@ -13,6 +13,10 @@ export function itemFields(onchange, given = {}) {
     element,
     /** The item as a till would send it. */
     value: () => ({ id: id.value }),
+    set(item) {
+      id.value = item;
+      onchange();
+    },
     /** What was entered. */
     state: () => ({ item: id.value }),
     showFaults: (faults = []) => element.showFault(faults.some(({ path }) => path === "$.item.id") && ITEM_FAULT),

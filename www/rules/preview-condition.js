@@ -13,6 +13,8 @@ import { customerFields } from "./customer.js";
 import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
 import { hostCheck } from "./host-check.js";
 import { itemFields } from "./item.js";
+import { keepButton } from "./keep-button.js";
+import { ordinary } from "./why.js";
 import { conditionText, worst } from "./wording.js";
 
 const NEW = "\n new";
@@ -37,6 +39,7 @@ class ConditionMode {
   #card = decisionCard();
   #exchange = exchangeDetails();
   #check;
+  #keep;
   #picker = picker({
     read: () => this.#session.conditions().map((condition) => [condition.id, this.#optionText(condition)]),
     textOf: (id) => (id === NEW ? NEW_TEXT : this.#optionText(this.#find(id) ?? { id, enabled: true })),
@@ -62,13 +65,14 @@ class ConditionMode {
     this.#given = given;
     this.#wanted = id;
     this.#check = hostCheck(session);
+    this.#keep = keepButton(session);
     this.#item = itemFields(onchange, { item: "beer-0.5l", ...state });
     this.#customer = customerFields(onchange, { age: "17", ...state });
     const isTaken = (typed) => this.#stored === undefined && this.#find(typed) !== undefined;
     this.#fields = conditionFields({ onchange, isTaken, onopen: (existing) => this.#choose(existing) });
     this.#rule = rulePane(this.#fields.element, { oncopy: () => this.#copy(), ondiscard: () => this.#discard(), onsave: () => this.#save() });
     this.inputs = [pickerField("Condition", this.#picker), ...this.#rule.elements, this.#item.element, this.#customer.element];
-    this.outputs = [this.#card.element, this.#check.element, this.#chart.element, this.#exchange.element];
+    this.outputs = [this.#card.element, this.#check.element, this.#keep.element, this.#chart.element, this.#exchange.element];
   }
 
   close() {
@@ -83,7 +87,8 @@ class ConditionMode {
     this.#customer.offer(this.#session.licenses());
     const key = draftKey(this.#find(chosen)?.id);
     const { draft } = this.#given.state ?? {};
-    if (!this.#isInitialized && draft && !memory.get(key)) memory.set(key, draft);
+    // Tests are not what an address is for.
+    if (!this.#isInitialized && draft && !memory.get(key)) memory.set(key, { ...draft, tests: undefined });
     this.#isInitialized = true;
     if (this.#find(this.#wanted) || this.#wanted === NEW) this.#wanted = undefined;
     this.#choose(chosen);
@@ -132,7 +137,7 @@ class ConditionMode {
   async #save() {
     const { id } = this.#fields.value();
     const { editCondition } = await dialogs();
-    if (await editCondition(this.#session, this.#stored, { given: this.#fields.value() })) this.#wanted = id;
+    if (await editCondition(this.#session, this.#stored, { given: this.#session.memory.get(this.#key()) ?? this.#fields.value() })) this.#wanted = id;
     this.refresh();
   }
 
@@ -151,11 +156,12 @@ class ConditionMode {
     this.#decide();
   }
 
-  /** Keeps the draft while something else is shown. */
+  /** Keeps the draft while something else is shown, with the tests that were changed in its editor, which decide nothing here. */
   #keepDraft() {
     const { memory } = this.#session;
-    const isTyped = this.#stored === undefined ? this.#fields.differs(newCondition()) : this.#isDraft();
-    if (isTyped) memory.set(this.#key(), this.#fields.value());
+    const { tests } = memory.get(this.#key()) ?? {};
+    const isTyped = tests !== undefined || (this.#stored === undefined ? this.#fields.differs(newCondition()) : this.#isDraft());
+    if (isTyped) memory.set(this.#key(), { ...this.#fields.value(), tests });
     else memory.delete(this.#key());
   }
 
@@ -169,11 +175,12 @@ class ConditionMode {
     const id = rule.id || UNNAMED;
     const request = { item: this.#item.value(), context: { customer: this.#customer.value() } };
     const catalog = isDraft ? this.#prepare({ ...rule, id }) : attempt(() => this.#session.catalog([id]));
-    const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request));
+    const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request, { explain: true }));
     this.#showDecision(rule, request, answer, isDraft);
+    this.#keep.show(!isDraft && !(answer instanceof Error) && this.#mayKeep() ? { condition: this.#stored, request, answer } : undefined);
     this.#exchange.show(`/api/v1/conditions/${encodeURIComponent(id)}/evaluate`, request, answer, { isDraft });
     if (isDraft) this.#check.draft();
-    else this.#check.compare("evaluateCondition", [id, request], answer);
+    else this.#check.compare("evaluateCondition", [id, request], ordinary(answer));
     this.#fields.check({ isTyping: true });
     this.#item.showFaults(answer.faults);
     this.#customer.showFaults(answer.faults);
@@ -183,7 +190,15 @@ class ConditionMode {
       const at = (age) => ({ item: request.item, context: { customer: { ...request.context.customer, customer_age: age } } });
       this.#chart.draw((age) => worst(catalog.evaluateCondition(id, at(age)).results.map(({ decision }) => decision)), this.#customer.age(), isDraft);
     }
-    this.#given.remember(this.#stored?.id, { ...this.#item.state(), ...this.#customer.state(), draft: this.#session.memory.get(this.#key()) });
+    const draft = this.#session.memory.get(this.#key());
+    this.#given.remember(this.#stored?.id, { ...this.#item.state(), ...this.#customer.state(), draft: draft && { ...draft, tests: undefined } });
+  }
+
+  /** Whether what is decided can be kept as a test of the condition: it decides, and the user may write it. */
+  #mayKeep() {
+    const { id, scope } = this.#stored;
+    const isGlobal = scope === "GLOBAL";
+    return this.#session.may(isGlobal ? "ecs.global-condition.write" : "ecs.condition.write") && !(isGlobal && this.#session.inPlaceOf(id));
   }
 
   #showRule(isDraft) {
@@ -195,16 +210,18 @@ class ConditionMode {
 
   /** Shows the decision and, beside that of a draft, what tills answer today. */
   #showDecision(rule, request, answer, isDraft) {
-    const unnamed = (each) => (rule.id ? each : { ...each, id: undefined });
-    const shown = answer instanceof Error ? answer : { ...answer, results: answer.results.map(unnamed) };
+    // The license of a rule that has no id yet has no name.
+    const unnamed = ({ explanation, ...each }) => ({ ...each, id: undefined, ...(rule.rule === "AGE_RESTRICTION" && { explanation }) });
+    const shown = answer instanceof Error || rule.id ? answer : { ...answer, results: answer.results.map(unnamed) };
     const today = isDraft ? this.#today(request) : undefined;
-    this.#card.show(verdict(shown, { by: rule.id || "The new rule", isOff: !rule.enabled }), today);
+    const ontry = (change) => (change.age === undefined ? this.#customer.addLicense(change.license) : this.#customer.setAge(change.age));
+    this.#card.show(verdict(shown, { by: rule.id || "The new rule", isOff: !rule.enabled, ontry, onrule: () => this.#rule.focus() }), today);
   }
 
   #today(request) {
     if (this.#stored === undefined) return NOT_YET;
     const { id, enabled } = this.#stored;
-    return verdict(attempt(() => this.#session.catalog([id]).evaluateCondition(id, request)), { by: id, isOff: !enabled });
+    return verdict(attempt(() => this.#session.catalog([id]).evaluateCondition(id, request, { explain: true })), { by: id, isOff: !enabled });
   }
 
   /** Prepares a catalog that holds only the draft. */
@@ -229,6 +246,10 @@ function rulePane(form, { oncopy, ondiscard, onsave }) {
   return {
     elements: [about, globalNote, draft],
     open: () => (draft.open = true),
+    focus() {
+      draft.open = true;
+      summary.focus();
+    },
     show(stored, { isDraft, mayWrite, mayWriteGlobal, own }) {
       about.textContent = stored ? `${conditionText(stored)}${stored.enabled ? "." : ". Switched off."}` : "";
       const isGlobal = stored?.scope === "GLOBAL";

@@ -8,18 +8,24 @@ import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { errorText } from "../shared/messages.js";
 import { randomId } from "../shared/random-id.js";
+import { historyButton } from "./history-link.js";
 import { draftKey, projectFields } from "./project-fields.js";
 import { isSameProject, projectChanges } from "./rule-changes.js";
+import { projectChecks } from "./rule-checks.js";
+import { whatIf, whatIfReviewed } from "./what-if.js";
 import { projectName } from "./wording.js";
 
 /** Where the host has a project. */
 export const projectPath = (id) => `/api/v1/projects/${encodeURIComponent(id)}`;
 
-/** Edits a project, or creates one; a new one starts with `given`. */
-export async function editProject(session, project, { given } = {}) {
+/**
+ * Edits a project, or creates one; a new one starts with `given`, and one that exists with its rule `at` this place, if any.
+ * `restored` says that `given` is an earlier version, which is reviewed at once.
+ */
+export async function editProject(session, project, { given, restored, at } = {}) {
   const { memory } = session;
   const key = draftKey(project?.projectId);
-  const id = project?.projectId ?? randomId();
+  const id = project?.projectId ?? given?.projectId ?? randomId();
   const read = () => session.read(projectPath(id));
   let stored;
   try {
@@ -27,37 +33,54 @@ export async function editProject(session, project, { given } = {}) {
   } catch (error) {
     return notify(errorText(error));
   }
-  const fields = projectFields();
+  const checks = projectChecks(session, projectFields(), { id, stored: () => stored?.body });
+  const { fields } = checks;
   const begin = stored?.body ?? { restrictions: [] };
   fields.show(begin);
   const before = JSON.stringify(fields.value());
   const kept = given === undefined ? memory.get(key) : undefined;
-  if (given ?? kept) fields.show(given ?? kept);
+  if (given ?? kept) fields.show(given ?? kept, begin);
+  fields.beginAt(at);
+  const documents = (value, theirs) => {
+    const of = (project) => project && { project: { ...project, projectId: id } };
+    return { before: of(theirs ?? stored?.body) ?? null, after: of(value) };
+  };
+  const effects = whatIf(session, () => documents(fields.value()));
+  // What removes a rule or a value is a click.
+  for (const type of ["input", "change", "click"]) fields.element.addEventListener(type, effects.refresh);
   const startOver = () => {
     note.remove();
     fields.show(begin);
   };
-  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const history = stored && !restored && historyButton(session, { kind: "project", name: projectName(project), path: projectPath(id), mayRestore: true }, (version) => {
+    fields.show(version, begin);
+    fields.element.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
     title: project ? `Edit ${projectName(project)}` : "New project",
     note,
     wide: true,
-    fields,
+    fields: { ...fields, element: h("div", { class: "stack" }, history, fields.element, effects.element, checks.tests) },
     etag: stored?.etag,
     base: stored?.body,
     follow: stored && ((look) => session.on("change", look)),
     before,
-    draft: given ? undefined : { keep: (value) => memory.set(key, value), discard: () => memory.delete(key) },
-    review(value, theirs) {
+    reviewFirst: restored !== undefined,
+    draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key) },
+    async review(value, theirs) {
       checkProject(id, value);
+      await pause();
       const changes = projectChanges(theirs ?? stored?.body, value);
       if (changes.length === 0 && stored !== undefined) return "You have not changed anything.";
       const title = stored ? "What changes" : "A new project";
+      await pause();
       const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
-      return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules);
+      return checks.review(h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules, whatIfReviewed(session, documents(value, theirs))));
     },
+    action: () => checks.action(),
     compare: (one, other) => changeList(projectChanges(one, other)),
-    save: (body, version) => session.write(projectPath(id), body, version),
+    save: (body, version) => checks.write(projectPath(id), body, version),
     latest: () =>
       read().catch((error) => {
         if (error.code !== "not_found") throw error;
@@ -67,6 +90,9 @@ export async function editProject(session, project, { given } = {}) {
   if (!isSaved) session.changed();
   return isSaved;
 }
+
+/** Lets the browser draw: with 100,000 values, each part of a review takes a while. */
+const pause = () => new Promise((resolve) => setTimeout(resolve));
 
 /** Fails with the faults that the host would find. */
 function checkProject(projectId, value) {

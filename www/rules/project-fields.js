@@ -5,11 +5,12 @@
 import { button, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { keeping, restrictionFields } from "./restriction-fields.js";
+import { ruleLabel } from "./rule-changes.js";
 
 /** Where the draft of a project is kept; without an id, that of a new one. */
 export const draftKey = (id = "") => `project:${id}`;
 
-/** The form; `show` fills it, `value` reads it. */
+/** The form; `show` fills it, `value` reads it, and `placeOf` returns the line of the rule that a path is about. */
 export function projectFields() {
   const name = h("input", { autocomplete: "off", dir: "auto" });
   const nameField = field("Name", name);
@@ -26,11 +27,20 @@ export function projectFields() {
   let readName;
   return {
     element: h("div", { class: "stack" }, nameField, h("div", { class: "stack tight" }, h("h3", {}, "Rules"), rules, add)),
-    show(project) {
+    /** Fills the form; what is changed is counted against the project that is `stored`. */
+    show(project, stored = project) {
       readName = keeping(name, project.name ?? "");
-      rules.replaceChildren(...project.restrictions.map(restrictionFields));
+      const left = [...stored.restrictions];
+      rules.replaceChildren(...project.restrictions.map((rule) => restrictionFields(rule, takeStored(left, rule))));
     },
+    /** Has the form begin with one of its rules when it is opened. */
+    beginAt: (at) => rules.children[at]?.querySelector("select").setAttribute("autofocus", ""),
     value: () => ({ ...(readName() !== "" && { name: readName() }), restrictions: [...rules.children].map((rule) => rule.read()) }),
+    placeOf(path) {
+      const [, at] = /^\$\.restrictions\[(\d+)\]/.exec(path) ?? [];
+      const line = rules.children[at];
+      return line && { name: `Rule ${Number(at) + 1}: ${ruleLabel(line.read())}`, element: line };
+    },
     /** Shows faults at their fields; returns whether every fault has one. */
     showFaults(faults) {
       let placed = 0;
@@ -45,4 +55,11 @@ export function projectFields() {
       return placed === faults.length;
     },
   };
+}
+
+/** The values of the stored rule that checks the same thing; a rule is the stored one of one rule only. */
+function takeStored(left, { type, propertyName }) {
+  const at = left.findIndex((rule) => rule.type === type && rule.propertyName === propertyName);
+  const [{ allowedValues, deniedValues, itemIds } = {}] = at < 0 ? [] : left.splice(at, 1);
+  return allowedValues ?? deniedValues ?? itemIds ?? [];
 }

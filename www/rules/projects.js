@@ -7,17 +7,23 @@ import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
 import { counted, valueText } from "../shared/messages.js";
 import { removeAfterAsking } from "../shared/remove.js";
+import { markForbidding } from "./forbidding.js";
+import { historyLink, historyOfDeleted, restoredText, withHistory } from "./history-link.js";
 import { editProject, projectPath } from "./project-editor.js";
 import { draftKey } from "./project-fields.js";
 import { ruleLabel } from "./rule-changes.js";
+import { valuesOf } from "./rule-values.js";
 import { projectTemplates } from "./templates.js";
 import { projectName, restrictionText } from "./wording.js";
 
 const WRITE = "crs.project.write";
 
+/** The name of this list in addresses. */
+const LIST = "projects";
+
 /** The view. */
-export function projects(session) {
-  return list({
+export function projects(session, rest = []) {
+  const view = list({
     read: () => session.projects(),
     key: ({ projectId }) => projectId,
     text: searched,
@@ -33,14 +39,19 @@ export function projects(session) {
       refused: `You may view projects, but not change them. That needs the permission ${WRITE}.`,
     },
   });
+  return withHistory(view, { session, list: LIST, rest, subjectOf: (id) => historyOf(session, id) });
 }
 
-/** All values that a rule names. */
-const listed = ({ allowedValues, deniedValues, itemIds }) => allowedValues ?? deniedValues ?? itemIds ?? [];
+/** The history of a project; one that is deleted is created again. */
+function historyOf(session, projectId) {
+  const project = session.project(projectId);
+  const restore = ({ document, at }) => editProject(session, session.project(projectId), { given: document, restored: restoredText({ at }) });
+  return { kind: "project", name: project ? projectName(project) : projectId, path: projectPath(projectId), mayRestore: session.may(WRITE), restore };
+}
 
 /** What the filter searches: the names, the rules, and every value in their lists. */
 function searched(project) {
-  const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...listed(rule)]);
+  const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...valuesOf(rule)]);
   return [projectName(project), project.projectId, ...values].join("\n");
 }
 
@@ -49,7 +60,7 @@ function findings({ restrictions }, sought) {
   if (sought === "") return [];
   return restrictions.flatMap((rule) => {
     if (restrictionText(rule).toLowerCase().includes(sought)) return [];
-    const found = listed(rule).filter((value) => String(value).toLowerCase().includes(sought)).map(valueText);
+    const found = valuesOf(rule).filter((value) => String(value).toLowerCase().includes(sought)).map(valueText);
     if (found.length === 0) return [];
     const more = found.length > 3 ? ` and ${counted(found.length - 3, "value")} more` : "";
     return [`Found in “${ruleLabel(rule)}”: ${found.slice(0, 3).join(", ")}${more}`];
@@ -62,6 +73,8 @@ function row(session, project, sought = "") {
   const rules = restrictions.slice(0, 3).map((restriction) => h("li", { dir: "auto" }, restrictionText(restriction)));
   const more = restrictions.length - rules.length;
   const mayWrite = session.may(WRITE);
+  const tags = h("div", { class: "tags" }, session.memory.get(draftKey(projectId)) && draftTag());
+  markForbidding(tags, project);
   return h(
     "li",
     { class: "row tall" },
@@ -74,11 +87,12 @@ function row(session, project, sought = "") {
       rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
       findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
     ),
-    h("div", { class: "tags" }, session.memory.get(draftKey(projectId)) && draftTag()),
+    tags,
     h(
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/project/${projectId}`, "aria-label": `Preview ${name}` }, icon("eye"), h("span", {}, "Preview")),
+      historyLink(LIST, [projectId], name),
       mayWrite && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${name}`, onclick: () => editProject(session, project) }),
       mayWrite && button(`Delete ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, project) }),
     ),
@@ -88,5 +102,5 @@ function row(session, project, sought = "") {
 function remove(session, project) {
   const path = projectPath(project.projectId);
   const detail = "Tills that use it will be told that the project is unknown.";
-  return removeAfterAsking({ name: projectName(project), detail, read: () => session.read(path), remove: (etag) => session.remove(path, etag) });
+  return removeAfterAsking({ name: projectName(project), detail, read: () => session.read(path), remove: (etag) => session.remove(path, etag), more: () => historyOfDeleted(LIST, [project.projectId]) });
 }

@@ -16,7 +16,7 @@ const kindOf = (value) => ({ boolean: "flag", number: "number" })[typeof value] 
 
 /**
  * The control. `known` are the values that rules name, `given` the value that it starts with (undefined: not set), and
- * `name` the name of the control. `read` returns the value, or undefined while there is none.
+ * `name` the name of the control. `read` returns the value, or undefined while there is none, and `enter` enters one.
  */
 export function propertyValue({ known = [], given, name, onchange }) {
   const onlyFlags = known.length > 0 && known.every((value) => typeof value === "boolean");
@@ -67,7 +67,13 @@ export function propertyValue({ known = [], given, name, onchange }) {
   show();
   press();
 
-  return { element, read };
+  const enter = (value) => {
+    if (value === undefined) controls[kinds.value].value = "";
+    else set(value);
+    changed();
+  };
+
+  return { element, read, enter };
 }
 
 let lists = 0;

@@ -3,23 +3,25 @@
  */
 
 import { change, listChange, shownValues } from "../shared/difference.js";
+import { testChanges } from "./test-changes.js";
 
 const ORDER = "Order of the rules or values";
 
 const REQUIRES = { AGE_RESTRICTION: "an age", LICENSE_REQUIREMENT: "a license" };
 
-/** What changes between two versions of a condition: `[{ label, removed, added }]`. Without `before`, it is new. */
+/** What changes between two versions of a condition and its tests: `[{ label, removed, added }]`. Without `before`, it is new. */
 export function conditionChanges(before, after) {
   const changes = [
     change("Id", before?.id, after.id ?? before?.id),
     change("Customers need", before && REQUIRES[before.rule], REQUIRES[after.rule]),
     change("Minimum age", before?.condition_value.minimum_age, after.condition_value.minimum_age),
     change("In force", before?.enabled, after.enabled),
+    ...testChanges(before?.tests, after.tests),
   ];
   return changes.filter(Boolean);
 }
 
-/** What changes between two versions of a project. */
+/** What changes between two versions of a project and its tests. */
 export function projectChanges(before, after) {
   const old = before?.restrictions ?? [];
   const pairs = paired(old, after.restrictions);
@@ -27,6 +29,7 @@ export function projectChanges(before, after) {
     change("Name", before?.name, after.name),
     ...pairs.flatMap(([one, other]) => ruleChanges(one, other)),
     ...old.filter((rule) => !pairs.some(([one]) => one === rule)).flatMap((rule) => ruleChanges(rule, undefined)),
+    ...testChanges(before?.tests, after.tests),
   ].filter(Boolean);
   if (changes.length > 0 || before === undefined || JSON.stringify(old) === JSON.stringify(after.restrictions)) return changes;
   return [{ label: ORDER, removed: ["as it was"], added: ["as in the form"] }];
@@ -43,8 +46,8 @@ function paired(before, after) {
     left.delete(found);
     return found;
   };
-  const text = (rule) => JSON.stringify(rule);
-  const same = after.map((rule) => take((each) => text(each) === text(rule)));
+  const texts = new Map([...before, ...after].map((rule) => [rule, JSON.stringify(rule)]));
+  const same = after.map((rule) => take((each) => texts.get(each) === texts.get(rule)));
   return after.map((rule, at) => [same[at] ?? take((each) => each.type === rule.type && each.propertyName === rule.propertyName), rule]);
 }
 

@@ -4,6 +4,7 @@
 
 import { describe } from "../../js/src/index.js";
 import { counted, valueText } from "../shared/messages.js";
+import { explainedText } from "./why.js";
 
 /** How each decision is shown. Colour is never the only sign. */
 export const DECISIONS = {
@@ -20,8 +21,11 @@ export const worst = (decisions) => ORDER[Math.max(0, ...decisions.map((decision
 /** What the reason of a result means; a result that allows has none. */
 const reasonText = (reason) => (reason === null ? "Allowed" : (describe(reason) ?? reason));
 
-/** What a result means, and which license it is about. */
-export function resultText({ id, rule, reason }) {
+/** What a result means: with its numbers and so many values where it is explained, and which license it is about. */
+export function resultText(result, most) {
+  const { id, rule, reason } = result;
+  const explained = explainedText(result, most);
+  if (explained !== undefined) return explained;
   if (rule !== "LICENSE_REQUIREMENT" || reason === null || id === undefined) return reasonText(reason);
   return reason.endsWith(".missing_context") ? `Ask for the license “${id}”.` : `The customer does not have the license “${id}”.`;
 }

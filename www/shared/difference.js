@@ -24,10 +24,10 @@ export function listChange(label, before, after) {
 }
 
 /** Values as texts, and how many more there are than are shown. */
-export function shownValues(values) {
+export function shownValues(values, noun = "value") {
   const more = values.length - MAX_SHOWN;
   const texts = values.slice(0, MAX_SHOWN).map(valueText);
-  return more > 0 ? [...texts, `and ${counted(more, "value")} more`] : texts;
+  return more > 0 ? [...texts, `and ${counted(more, noun)} more`] : texts;
 }
 
 /** The changes as a list, for users who see colours and for users who do not. */

@@ -118,10 +118,14 @@ export async function confirmed(question, detail, action) {
   return (await openDialog(dialog)) === "yes";
 }
 
-/** Shows a notice for a few seconds; screen readers announce it. */
+/** How long a notice is shown, and one with a link, which takes time to reach. */
+const NOTICE_MS = 6000;
+const LINK_MS = 20_000;
+
+/** Shows a notice, a sentence or its parts, for a few seconds; screen readers announce it. */
 export function notify(sentence) {
   const notices = document.getElementById("notices");
-  const notice = h("p", { class: "notice" }, sentence);
+  const notice = h("p", { class: "notice", onclick: ({ target }) => target.closest("a") && notice.remove() }, sentence);
   notices.append(notice);
-  setTimeout(() => notice.remove(), 6000);
+  setTimeout(() => notice.remove(), notice.querySelector("a") ? LINK_MS : NOTICE_MS);
 }

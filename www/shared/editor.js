@@ -28,7 +28,8 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  *
  * `review` returns an element that shows what saving a value would do; undefined when there is nothing to show; a sentence
  * or, where the form says it, false when it cannot be saved. With `reviewed` it is shown at once, below the form, and again
- * whenever the form changes. It gets the value, and the version that another user has saved in the meantime, if any.
+ * whenever the form changes; with `reviewFirst` it is what is shown first, in place of the form. It gets the value, and the
+ * version that another user has saved in the meantime, if any.
  * `compare` returns the element of the difference between two versions, for both sides of a conflict; without it, `describe`
  * describes each.
  *
@@ -91,13 +92,13 @@ class Editor {
   }
 
   async open() {
-    const { fields, draft, note, reviewed, follow } = this.#given;
+    const { fields, draft, note, reviewed, reviewFirst, follow } = this.#given;
     // Otherwise what discards a draft would have the focus.
     if (note) this.#firstControl()?.setAttribute("autofocus", "");
     if (reviewed) {
       fields.element.addEventListener("change", () => ((this.#isReviewed = false), this.#go()));
       this.#go();
-    }
+    } else if (reviewFirst) this.#go();
     const guard = (event) => this.#isTyped() && event.preventDefault();
     addEventListener("beforeunload", guard);
     const unfollow = follow?.(() => this.#look());
@@ -222,7 +223,7 @@ class Editor {
     } catch (error) {
       if (error.code === "lost") await this.#lookAgain(value);
       else if (error.code === "outdated") await this.#showConflict();
-      else if (error.deviations) await this.#reviewAgain();
+      else if (error.deviations || error.isToReview) await this.#reviewAgain();
       else this.#fail(error);
     } finally {
       this.#isWriting = false;
@@ -231,7 +232,7 @@ class Editor {
 
   /** Shows what saving would do by now: the host has refused what was reviewed. */
   async #reviewAgain() {
-    this.#isReviewed = false;
+    this.#isReviewed = this.#actions.hidden = this.#given.fields.element.inert = false;
     await this.#review();
   }
 

@@ -7,6 +7,9 @@ export const ID_FAULT = "The id may hold letters, digits, . _ : and -";
 export const AGE_FAULT = "Enter a whole number from 0 to 150.";
 export const ITEM_FAULT = "Enter an item id of at most 256 characters.";
 
+/** How long a value may be, after “a value”: the host counts the bytes of its UTF-8. */
+export const VALUE_LENGTH = "may have 256 characters; those such as ä count more than once";
+
 /** What an id must be that stands in an address: browsers take dots alone for segments to leave out. */
 export const DOTS_RULE = "must be more than one or two dots";
 
@@ -46,6 +49,9 @@ const PLACES = [
   [/^\$\.restrictions\[\d+\]/, "The rule"],
   [/^\$\.(restrictions|projectId)/, "The project"],
   [/^\$\.name/, "The name"],
+  [/^\$\.tests\[\d+\]\.name/, "The name of a test"],
+  [/^\$\.tests\[\d+\]/, "A test"],
+  [/^\$\.tests/, "The list of tests"],
   [/\.exchangeRateType$/, "The type of the rate"],
   [/\.currencyId(From|To)$/, "The currency"],
   [/\.rateValue$/, "The rate"],

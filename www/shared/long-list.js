@@ -51,7 +51,8 @@ class LongList {
     this.#rows = h("ul", { class: name });
     this.element = h("div", {}, this.#above, this.#rows, this.#below);
     this.#observer.observe(this.#rows);
-    addEventListener("scroll", this.#onscroll, { passive: true });
+    // What scrolls may also be something around the list.
+    addEventListener("scroll", this.#onscroll, { passive: true, capture: true });
     addEventListener("resize", this.#onscroll);
   }
 
@@ -67,7 +68,7 @@ class LongList {
 
   close() {
     this.#observer.disconnect();
-    removeEventListener("scroll", this.#onscroll);
+    removeEventListener("scroll", this.#onscroll, { capture: true });
     removeEventListener("resize", this.#onscroll);
     cancelAnimationFrame(this.#frame);
   }

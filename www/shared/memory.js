@@ -1,6 +1,7 @@
 /**
  * What was typed and not saved: drafts of all that is edited, and what Preview shows. It is in the page's memory only, one
- * for each tenant. It outlives a session that ends by itself, but neither signing out nor the page.
+ * for each tenant. It outlives a session that ends by itself, but neither signing out nor the page, unless that is left to
+ * sign in again.
  */
 
 class Memory {
@@ -16,6 +17,10 @@ class Memory {
 
   delete(key) {
     this.#kept.delete(key);
+  }
+
+  entries() {
+    return [...this.#kept];
   }
 
   /** How many drafts there are. Their keys are like `condition:alcohol`, and `condition:` for one that is new. */
@@ -37,3 +42,10 @@ export const draftCount = () => [...memories.values()].reduce((count, memory) =>
 
 /** Forgets what was typed for all tenants. */
 export const forget = () => memories.clear();
+
+/** All that was typed, as a text; `unpack` puts it into the memory of another page. */
+export const packed = () => JSON.stringify([...memories].map(([tenant, memory]) => [tenant, memory.entries()]));
+
+export function unpack(text) {
+  for (const [tenant, entries] of JSON.parse(text)) for (const [key, value] of entries) memoryOf(tenant).set(key, value);
+}

@@ -8,15 +8,15 @@ import { NOT_DELETED, errorText } from "./messages.js";
 
 /**
  * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
- * follows from that, and `explain` puts an error into words.
+ * follows from that, and `explain` puts an error into words. `more` makes what the message goes on with that it was deleted.
  */
-export async function removeAfterAsking({ name, detail, read, remove, explain = errorText }) {
+export async function removeAfterAsking({ name, detail, read, remove, more, explain = errorText }) {
   try {
     const { etag } = await read();
     if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return false;
     const [yes, no] = [`${name} was deleted.`, `${name} was not deleted.`];
     const { isDone, isLost } = await settled(() => remove(etag), { whether: `${name} was deleted`, yes, no, look: () => isGone(read) });
-    if (!isLost) notify(yes);
+    if (!isLost) notify(more ? [`${yes} `, more()] : yes);
     return isDone === true;
   } catch (error) {
     notify(error.code === "outdated" ? NOT_DELETED : explain(error));

@@ -12,7 +12,7 @@ import { missingPermission } from "./messages.js";
 import { RulesStream } from "./rules-stream.js";
 
 /** The address of the host, which also served this page. */
-const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
+export const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
 
 /** How long signing in waits for an answer to one request. */
 const ANSWER_MS = 4000;
@@ -22,6 +22,7 @@ const SUBSCRIBE = "exr.rates-changed.subscribe";
 /** Events: `change` of the rules, `state`, `error`, and `permissions` when the host has refused something. */
 export class Session extends EventTarget {
   #token;
+  #person;
   #host;
   #tenant;
   #permissions;
@@ -33,17 +34,18 @@ export class Session extends EventTarget {
   #watched = "rules";
   #isVisible = true;
 
-  constructor(token) {
+  constructor(token, person) {
     super();
     this.#token = token;
+    this.#person = person;
     this.#host = new Host({ url: HOST, token: markingUnsent(toSource(token)) });
   }
 
-  /** Signs in with the credentials of a client, or with a token. */
-  static async open({ clientId, clientSecret, token }) {
+  /** Signs in with the credentials of a client, or with a token or a token source: of a person, where it is known whose. */
+  static async open({ clientId, clientSecret, token, person }) {
     const audience = document.querySelector("meta[name=tillgate-audience]").content;
     const tokenUrl = `${HOST}/oauth2/token`;
-    const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch: fetchInTime }));
+    const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch: fetchInTime }), person);
     try {
       await session.#start();
     } catch (error) {
@@ -115,6 +117,11 @@ export class Session extends EventTarget {
 
   get tenant() {
     return this.#tenant;
+  }
+
+  /** Who has signed in, `{ name, signOutUrl }`; undefined when that is a client, or is not known. */
+  get person() {
+    return this.#person;
   }
 
   /** The topic of rate changes; undefined when the user may not subscribe, or before the view of rates is loaded. */
@@ -233,10 +240,10 @@ export class Session extends EventTarget {
     return { body: await response.json(), etag: response.headers.get("ETag") };
   }
 
-  /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. */
+  /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. Returns what `send` does. */
   async write(path, body, etag) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
-    await this.send(path, { method: "PUT", headers, body: JSON.stringify(body) });
+    return this.send(path, { method: "PUT", headers, body: JSON.stringify(body) });
   }
 
   async remove(path, etag) {

@@ -1,10 +1,12 @@
 /**
- * The sign-in form: the credentials of a client, or a token. Both are kept in memory only.
+ * The sign-in form: the identity provider, where people sign in at one; the credentials of a client; or a token. All are kept
+ * in memory only.
  */
 
 import { button, choice, field, h } from "./dom.js";
 import { icon } from "./icon.js";
 import { Session } from "./session.js";
+import { providerSettings } from "./sign-in-trip.js";
 
 /** How long to wait before the host is said to be unavailable, and before it is asked again. */
 const LATE_MS = 3000;
@@ -17,13 +19,15 @@ const INTRODUCTION =
 
 /**
  * The view. `signIn` gets the session, once the module is `ready`; `reason` says why the user has to sign in again. While
- * the host is unavailable, signing in goes on until it answers.
+ * the host is unavailable, signing in goes on until it answers. With what `arriving` brings it begins by itself.
  */
-export function signInView({ signIn, ready, reason }) {
-  const credentials = credentialFields();
+export function signInView({ signIn, ready, reason, arriving }) {
+  const provider = providerSettings();
+  const fields = credentialFields();
   const message = h("p", { class: "message", role: "alert" });
-  const submit = button("Sign in", { type: "submit", class: "primary" });
+  const submit = button("Sign in", { type: "submit", class: provider ? undefined : "primary" });
   const stop = button("Stop", { class: "plain", hidden: true, onclick: () => (isStopped = true, stop.hidden = true, showError()) });
+  const atProvider = provider && button(`Sign in at ${provider.name}`, { class: "primary", onclick: () => enter(atProvider, "provider", leaveForProvider) });
   let isStopped;
 
   const showError = (sentence) => {
@@ -37,24 +41,35 @@ export function signInView({ signIn, ready, reason }) {
     stop.hidden = false;
   };
 
-  const onsubmit = async (event) => {
-    event.preventDefault();
+  /** Signs in with the credentials that come, if any do; the button says so meanwhile. */
+  const enter = async (pressed, method, coming) => {
+    const text = pressed.textContent;
+    const setBusy = (isBusy) => {
+      submit.disabled = isBusy;
+      if (atProvider) atProvider.disabled = isBusy;
+      pressed.replaceChildren(isBusy ? "Signing in…" : text);
+    };
     showError();
     isStopped = false;
-    submit.disabled = true;
-    submit.replaceChildren("Signing in…");
+    setBusy(true);
     try {
-      const session = await openSession(credentials.value(), { isStopped: () => isStopped, onunavailable: showUnavailable });
+      const credentials = await coming();
+      const session = credentials && (await openSession(credentials, { isStopped: () => isStopped, onunavailable: showUnavailable }));
       await ready;
       if (session && !isStopped) signIn(session);
     } catch (error) {
-      showError(refusalText(error, credentials.method()));
+      showError(refusalText(error, method));
     } finally {
       stop.hidden = true;
-      submit.disabled = false;
-      submit.replaceChildren("Sign in");
+      setBusy(false);
     }
   };
+
+  const onsubmit = (event) => {
+    event.preventDefault();
+    enter(submit, fields.method(), async () => fields.value());
+  };
+  if (arriving) enter(atProvider ?? submit, arriving.method, arriving.credentials);
 
   return h(
     "div",
@@ -64,12 +79,20 @@ export function signInView({ signIn, ready, reason }) {
       "form",
       { class: "card stack", onsubmit, novalidate: false },
       h("h2", {}, "Sign in"),
-      credentials.elements,
-      message,
-      h("div", { class: "actions" }, stop, submit),
+      ...ways({ atProvider, fields, message, stop, submit }),
       h("p", { class: "hint" }, "Credentials are kept in this page’s memory only. Closing or reloading the page signs you out."),
     ),
   );
+}
+
+/** Goes to the identity provider. There are no credentials when the person comes back to the page as it was. */
+const leaveForProvider = async () => (await import("./sign-in-provider.js")).begin();
+
+/** The ways to sign in. Where people do so at an identity provider, that is the first, and the others are folded away. */
+function ways({ atProvider, fields, message, stop, submit }) {
+  if (!atProvider) return [...fields.elements, message, h("div", { class: "actions" }, stop, submit)];
+  const others = h("div", { class: "stack" }, ...fields.elements, h("div", { class: "actions" }, submit));
+  return [atProvider, message, h("div", { class: "actions" }, stop), h("details", {}, h("summary", {}, "With a client id or a token"), others)];
 }
 
 /** The choice between a client and a token, and the fields of what is chosen. */
@@ -117,16 +140,23 @@ async function openSession(credentials, { isStopped, onunavailable }) {
   return undefined;
 }
 
+/** What it means that the host accepts nothing of what it was given. */
+const TOKEN_UNACCEPTED = "The host does not accept this token. It may have expired.";
+const UNACCEPTED = {
+  client: "The client id or the secret is wrong, or the client is not authorized.",
+  token: TOKEN_UNACCEPTED,
+  demo: TOKEN_UNACCEPTED,
+  provider: "You are signed in at the identity provider, but the host does not accept its token: the audience, the tenant or your groups are not what the host expects. Tell those who run it.",
+};
+
 function refusalText(error, method) {
   switch (error.code) {
     // What is typed is empty but for white space.
     case "invalid":
     case "unauthenticated":
-      return method === "client"
-        ? "The client id or the secret is wrong, or the client is not authorized."
-        : "The host does not accept this token. It may have expired.";
+      return UNACCEPTED[method];
     case "denied":
-      return "This client may see neither rules, rates nor webhooks. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.";
+      return `${method === "provider" ? "You" : "This client"} may see neither rules, rates nor webhooks. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.`;
     default:
       return error.message;
   }

@@ -4,13 +4,13 @@
  */
 
 import { copy } from "../shared/copy.js";
+import { curlOf } from "../shared/curl.js";
 import { arrange, button, h, keepFocus, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { settled } from "../shared/lost.js";
 import { durationText, recentText, secondText, timeText } from "../shared/time.js";
 import { deliveriesHref, deliveryHref, signatureHref } from "./address.js";
 import { attemptLine } from "./attempt.js";
-import { curlOf } from "./curl.js";
 import { isUnsettled } from "./deliveries.js";
 import { dataText, readEnvelope } from "./event-data.js";
 import { STATUSES, explain, failureText, waitText } from "./wording.js";

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Catalog, decide_into};
 use crate::check::Checks;
 use crate::condition::{ConditionId, Customer, read_context};
-use crate::decision::{Decision, ItemDecision};
+use crate::decision::{Decision, ItemDecision, MAX_ANSWER, WriteResults, too_large};
 use crate::error::{Code, Error};
 use crate::json::{Document, Faults, Node};
 use crate::restriction::{Item, ProjectId, read_project_id};
@@ -15,9 +15,6 @@ pub const MAX_ITEMS: usize = 1_000;
 
 /// The most results of a basket: an answer that a till can still handle.
 pub const MAX_RESULTS: usize = 100_000;
-
-/// The most bytes of a basket's answer: 16 MiB.
-pub const MAX_BASKET_ANSWER: usize = 16 << 20;
 
 /// The most conditions of a basket's item.
 pub const MAX_CONDITIONS: usize = 64;
@@ -32,9 +29,7 @@ impl Catalog {
         request: &'a BasketRequest<'_>,
         project: Option<&'a Checks>,
     ) -> Result<BasketDecision<'a>, Error> {
-        let project = request
-            .project_id
-            .map(|id| project.or_else(|| self.project(id)));
+        let project = self.project_of(request, project);
         let of_project = project.flatten().map_or(0, Checks::len);
         let of_item = |item: &BasketItem<'_>| item.condition_ids.len() + of_project;
         if request.items.iter().map(of_item).sum::<usize>() > MAX_RESULTS {
@@ -46,8 +41,8 @@ impl Catalog {
             let mut results = Vec::with_capacity(basket_item.condition_ids.len());
             let mut unresolved = Vec::new();
             for id in &basket_item.condition_ids {
-                match self.outcome(id, request.customer.as_ref()) {
-                    Some(outcome) => results.push(outcome),
+                match self.in_force(id) {
+                    Some((id, rule)) => results.push(rule.decide(id, request.customer.as_ref())),
                     None => unresolved.push(id.as_ref()),
                 }
             }
@@ -65,6 +60,17 @@ impl Catalog {
         Ok(BasketDecision {
             items: items.collect(),
         })
+    }
+
+    /// The project that a basket is checked against, if it names one: `None` inside when that is unreachable. `project`,
+    /// prepared on its own, replaces it.
+    pub(crate) fn project_of<'a>(
+        &'a self,
+        request: &BasketRequest<'_>,
+        project: Option<&'a Checks>,
+    ) -> Option<Option<&'a Checks>> {
+        let id = request.project_id?;
+        Some(project.or_else(|| self.project(id)))
     }
 }
 
@@ -173,8 +179,8 @@ impl BasketItemDecision<'_> {
         self.decision.decision().max(unresolved)
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        self.decision.write_open(self.allow(), out);
+    fn write(&self, write: Option<&mut (dyn WriteResults + '_)>, out: &mut Vec<u8>) {
+        self.decision.write_open(self.allow(), write, out);
         for (index, id) in self.unresolved.iter().enumerate() {
             let open: &[u8] = if index == 0 { b",\"errors\":[" } else { b"," };
             out.extend_from_slice(open);
@@ -202,9 +208,18 @@ impl BasketDecision<'_> {
     /// Appends the decision as JSON.
     ///
     /// # Errors
-    /// [`Code::Invalid`] if it would be larger than [`MAX_BASKET_ANSWER`]: names of properties may be long, and are repeated
-    /// for each item. What was appended is then of no use.
+    /// [`Code::Invalid`] if it would be larger than [`MAX_ANSWER`]: names of properties may be long, and are repeated for
+    /// each item. What was appended is then of no use.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.write_with(None, out)
+    }
+
+    /// The same, perhaps with other results.
+    pub(crate) fn write_with(
+        &self,
+        mut write: Option<&mut (dyn WriteResults + '_)>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let begin = out.len();
         let allow = self.items.iter().all(BasketItemDecision::allow);
         let worst = self
@@ -225,10 +240,9 @@ impl BasketDecision<'_> {
             if index > 0 {
                 out.push(b',');
             }
-            item.write(out);
-            if out.len() - begin > MAX_BASKET_ANSWER {
-                let message = "must lead to an answer of at most 16 MiB";
-                return Err(Error::new(Code::Invalid, "$.items", message));
+            item.write(write.as_deref_mut(), out);
+            if out.len() - begin > MAX_ANSWER {
+                return Err(too_large("$.items"));
             }
         }
         out.extend_from_slice(b"]}");

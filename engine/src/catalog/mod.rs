@@ -6,11 +6,11 @@
 mod basket;
 
 pub use self::basket::{
-    BasketDecision, BasketItem, BasketItemDecision, BasketRequest, MAX_BASKET_ANSWER,
-    MAX_CONDITIONS, MAX_ITEMS, MAX_RESULTS,
+    BasketDecision, BasketItem, BasketItemDecision, BasketRequest, MAX_CONDITIONS, MAX_ITEMS,
+    MAX_RESULTS,
 };
 use crate::check::Checks;
-use crate::condition::{ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope};
+use crate::condition::{ConditionId, ConditionRequest, EntityCondition, Rule, Scope};
 use crate::decision::{ItemDecision, Outcome, Reason, Subject};
 use crate::error::{Code, Error};
 use crate::index::{Index, Seed};
@@ -36,19 +36,26 @@ impl Catalog {
     /// [`Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'_>) -> Result<Self, Error> {
         let mut faults = Faults::default();
+        let catalog = Self::from_node(document.root(), &mut faults);
+        faults.none_or_error()?;
+        Ok(catalog)
+    }
+
+    /// The same for a value in a document, collecting faults.
+    pub(crate) fn from_node(node: Node<'_, '_>, faults: &mut Faults) -> Self {
         let mut conditions = Vec::new();
         let mut projects = Vec::new();
-        if let Some(root) = faults.object(document.root()) {
+        if let Some(root) = faults.object(node) {
             for (key, scope) in [("global", Scope::Global), ("tenant", Scope::Tenant)] {
                 let list = faults.required(root, key);
                 let Some(list) = list.and_then(|list| faults.array(list)) else {
                     continue;
                 };
-                reject_duplicate_ids(list, &mut faults);
-                conditions
-                    .extend(list.children().filter_map(|node| {
-                        EntityCondition::from_catalog(node, scope, &mut faults)
-                    }));
+                reject_duplicate_ids(list, faults);
+                conditions.extend(
+                    list.children()
+                        .filter_map(|node| EntityCondition::from_catalog(node, scope, faults)),
+                );
             }
             let list = root.member("projects").and_then(|list| faults.array(list));
             for node in list.into_iter().flat_map(Node::children) {
@@ -56,8 +63,8 @@ impl Catalog {
                     continue;
                 };
                 let member = faults.required(node, "projectId");
-                let id = member.and_then(|id| read_project_id(id, &mut faults));
-                let project = Project::read(node, &mut faults);
+                let id = member.and_then(|id| read_project_id(id, faults));
+                let project = Project::read(node, faults);
                 let (Some(member), Some(id)) = (member, id) else {
                     continue;
                 };
@@ -67,11 +74,10 @@ impl Catalog {
                 }
             }
         }
-        faults.none_or_error()?;
-        Ok(Self {
+        Self {
             projects,
             ..Self::from_conditions(&conditions)
-        })
+        }
     }
 
     /// A catalog of conditions, without projects.
@@ -108,31 +114,27 @@ impl Catalog {
         condition_id: &str,
         request: &'a ConditionRequest<'_>,
     ) -> Result<ItemDecision<'a>, Error> {
-        let outcome = self
-            .outcome(condition_id, request.customer.as_ref())
-            .ok_or_else(|| {
-                if ConditionId::is_id(condition_id) {
-                    Error::new(
-                        Code::NotFound,
-                        "$.conditionId",
-                        "matches no enabled condition",
-                    )
-                } else {
-                    Error::new(Code::Invalid, "$.conditionId", ConditionId::RULE)
-                }
-            })?;
+        let (id, rule) = self.condition(condition_id)?;
         Ok(ItemDecision {
             id: &request.item_id,
-            results: vec![outcome],
+            results: vec![rule.decide(id, request.customer.as_ref())],
         })
     }
 
-    fn outcome(&self, id: &str, customer: Option<&Customer<'_>>) -> Option<Outcome<'_>> {
-        let (id, rule) = self.conditions.get(self.by_id.get(id)?)?;
-        Some(rule.decide(id.as_str(), customer))
+    /// The condition in force that has an id.
+    #[inline]
+    pub(crate) fn condition(&self, id: &str) -> Result<(&str, Rule), Error> {
+        self.in_force(id).ok_or_else(|| not_in_force(id))
     }
 
-    fn project(&self, id: ProjectId) -> Option<&Checks> {
+    /// The same, if there is one.
+    pub(crate) fn in_force(&self, id: &str) -> Option<(&str, Rule)> {
+        let (id, rule) = self.conditions.get(self.by_id.get(id)?)?;
+        Some((id.as_str(), *rule))
+    }
+
+    /// The project with an id.
+    pub(crate) fn project(&self, id: ProjectId) -> Option<&Checks> {
         let found = self
             .projects
             .binary_search_by_key(&id, |(id, _)| *id)
@@ -144,6 +146,16 @@ impl Catalog {
     #[must_use]
     pub fn decide_on_project<'a>(&'a self, request: &'a ProjectRequest<'_>) -> ItemDecision<'a> {
         decide_on(self.project(request.project_id), &request.item)
+    }
+}
+
+#[cold]
+fn not_in_force(id: &str) -> Error {
+    if ConditionId::is_id(id) {
+        let message = "matches no enabled condition";
+        Error::new(Code::NotFound, "$.conditionId", message)
+    } else {
+        Error::new(Code::Invalid, "$.conditionId", ConditionId::RULE)
     }
 }
 
@@ -173,7 +185,12 @@ pub fn decide_on<'a>(checks: Option<&'a Checks>, item: &'a Item<'_>) -> ItemDeci
     }
 }
 
-fn decide_into<'a>(checks: Option<&'a Checks>, item: &Item<'_>, results: &mut Vec<Outcome<'a>>) {
+/// The same, appended to results.
+pub(crate) fn decide_into<'a>(
+    checks: Option<&'a Checks>,
+    item: &Item<'_>,
+    results: &mut Vec<Outcome<'a>>,
+) {
     match checks {
         Some(checks) => checks.decide(item, results),
         None => results.push(Outcome {

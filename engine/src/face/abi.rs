@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use super::{FAILED, OK, Prepared};
 use crate::decision::Tally;
 use crate::error::{Code, Error};
+use crate::json::write_number;
 use crate::swar::find;
 
 /// The version of this ABI: incremented when the meaning of a call changes, not when a call is added.
@@ -69,21 +70,41 @@ pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
 /// number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
-    call(len, |module, line, document, out| {
+    exchange(len, |module, input, out| {
+        let (line, document) = split(input)?;
         let prepared = Prepared::new(line, document)?;
-        super::write(&module.store(prepared), out);
+        let handle = usize::try_from(module.store(prepared));
+        out.push(OK);
+        write_number(handle.unwrap_or_default(), out);
         Ok(())
     })
 }
 
 /// Decides: a line that names the call, a newline, the request. `basket HANDLE` decides a basket with a project that
-/// was prepared on its own.
+/// was prepared on its own; `explain ` before the line says why.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
-    call(len, |module, line, request, out| {
+    decide(handle, len, false)
+}
+
+/// Decides about many items at a time: a line that names a condition or a project, a newline, the rows.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_evaluate_many(handle: u32, len: usize) -> u64 {
+    decide(handle, len, true)
+}
+
+fn decide(handle: u32, len: usize, many: bool) -> u64 {
+    exchange_by(len, |module, input, out| {
+        let (line, request) = split(input)?;
         let prepared = module.get(handle)?;
-        let (line, project) = match line.strip_prefix("basket ") {
-            Some(project) => ("basket", Some(module.get_by_text(project)?)),
+        if many {
+            return prepared.evaluate_many(line, request, out);
+        }
+        let basket = ["basket", "explain basket"]
+            .into_iter()
+            .find_map(|basket| Some((basket, line.strip_prefix(basket)?.strip_prefix(' ')?)));
+        let (line, project) = match basket {
+            Some((basket, project)) => (basket, Some(module.get_by_text(project)?)),
             None => (line, None),
         };
         let tally = prepared.evaluate(line, request, project, out);
@@ -109,6 +130,24 @@ pub extern "C" fn tillgate_rates(len: usize) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_signature(len: usize) -> u64 {
     exchange(len, |_, request, out| super::signature(request, out))
+}
+
+/// What is wrong with a rule: a request of [`crate::findings`], without a line before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_findings(len: usize) -> u64 {
+    exchange(len, |_, request, out| super::findings(request, out))
+}
+
+/// Whether two versions of a rule decide the same: a request of [`crate::compare`], without a line before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_compare(len: usize) -> u64 {
+    exchange(len, |_, request, out| super::compare(request, out))
+}
+
+/// Runs the tests of a condition or project: a request of [`crate::tests::text`], without a line before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tillgate_tests(len: usize) -> u64 {
+    exchange(len, |_, request, out| super::tests(request, out))
 }
 
 /// Releases a handle; an unknown handle is ignored.
@@ -160,20 +199,15 @@ impl Module {
     }
 }
 
-/// Runs a call whose input starts with a line.
-fn call(
-    len: usize,
-    run: impl FnOnce(&mut Module, &str, &[u8], &mut Vec<u8>) -> Result<(), Error>,
-) -> u64 {
-    exchange(len, |module, input, out| {
-        let (line, text) = split(input)?;
-        run(module, line, text, out)
-    })
+/// Runs a call of which few are made: all of them are one piece of code.
+fn exchange(len: usize, run: fn(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>) -> u64 {
+    exchange_by(len, run)
 }
 
 /// Runs a call on the first `len` bytes of the input. Returns the location of the answer: the pointer in the upper
 /// half, the length in the lower half.
-fn exchange(
+#[inline(always)]
+fn exchange_by(
     len: usize,
     run: impl FnOnce(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>,
 ) -> u64 {
@@ -321,7 +355,7 @@ mod tests {
         #[test]
         fn any_bytes_have_an_answer(
             input in prop::collection::vec(any::<u8>(), 0..200),
-            line in "(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
+            line in "(explain )?(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
             number in any::<u32>(),
             beyond in 0_usize..1000,
         ) {

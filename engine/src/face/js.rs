@@ -4,12 +4,18 @@
 //! passed several times faster that way; reading objects would add a fifth to the module's size and save half a
 //! microsecond a call. Only the error of a preparation, which is rare, is passed as an object.
 
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 
 use super::{FAILED, Prepared};
 use crate::decision::Reason;
 use crate::error::Error;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The parser that JavaScript has: a serializer into objects here would be a twentieth of the module.
+    #[wasm_bindgen(js_namespace = JSON, js_name = parse)]
+    fn parse_json(text: &str) -> JsValue;
+}
 
 /// A catalog or a project, prepared for many evaluations.
 #[wasm_bindgen(js_name = Prepared)]
@@ -23,7 +29,11 @@ impl JsPrepared {
     pub fn prepare(line: &str, document: &str) -> JsValue {
         match Prepared::new(line, document.as_bytes()) {
             Ok(prepared) => Self(prepared).into(),
-            Err(error) => to_object(&error),
+            Err(error) => {
+                let mut out = Vec::new();
+                super::write_error(Err(error), &mut out);
+                parse_json(text(out).get(1..).unwrap_or("null"))
+            }
         }
     }
 
@@ -32,6 +42,15 @@ impl JsPrepared {
     pub fn evaluate_text(&self, line: &str, request: &str) -> String {
         let mut out = Vec::with_capacity(512);
         self.0.evaluate(line, request.as_bytes(), None, &mut out);
+        text(out)
+    }
+
+    /// Decides about the JSON text of many rows: `0` and the answer's text, or `1` and the error's.
+    #[wasm_bindgen(js_name = evaluateManyText)]
+    pub fn evaluate_many_text(&self, line: &str, rows: &str) -> String {
+        let mut out = Vec::with_capacity(512);
+        let answered = self.0.evaluate_many(line, rows.as_bytes(), &mut out);
+        super::write_error(answered, &mut out);
         text(out)
     }
 }
@@ -48,6 +67,24 @@ pub fn signature(request: &str) -> String {
     exchange(request, super::signature)
 }
 
+/// What is wrong with a rule: `0` and the answer's text, or `1` and the error's.
+#[wasm_bindgen]
+pub fn findings(request: &str) -> String {
+    exchange(request, super::findings)
+}
+
+/// Whether two versions of a rule decide the same: `0` and the answer's text, or `1` and the error's.
+#[wasm_bindgen]
+pub fn compare(request: &str) -> String {
+    exchange(request, super::compare)
+}
+
+/// Runs the tests of a condition or project: `0` and the answer's text, or `1` and the error's.
+#[wasm_bindgen]
+pub fn tests(request: &str) -> String {
+    exchange(request, super::tests)
+}
+
 /// A sentence for an operator about a reason's code; `undefined` if there is no such reason.
 #[wasm_bindgen]
 pub fn describe(reason: &str) -> Option<String> {
@@ -59,12 +96,6 @@ fn exchange(request: &str, run: fn(&[u8], &mut Vec<u8>) -> Result<(), Error>) ->
     let answered = run(request.as_bytes(), &mut out);
     super::write_error(answered, &mut out);
     text(out)
-}
-
-fn to_object(value: &impl serde::Serialize) -> JsValue {
-    value
-        .serialize(&Serializer::json_compatible())
-        .unwrap_or(JsValue::NULL)
 }
 
 fn text(out: Vec<u8>) -> String {

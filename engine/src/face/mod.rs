@@ -10,8 +10,14 @@
 //! | | `project` | `given.md` 2.3 | `ItemDecisionDto` |
 //! | | `basket` | a basket | a basket's decision |
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
+//! | either, explained | `explain ` and one of these lines | the same | the same, each result with its `explanation` |
+//! | evaluate many by a catalog | `condition ID`, `project UUID` | rows ([`Decider::decide_many`]) | the distinct outcomes, and which each row has |
+//! | evaluate many by a project | `project` | rows | the same |
 //! | rates | none | many calls of rate math | their answers |
+//! | tests | none | a condition or project with its tests | which of them fail |
 //! | signature | none | what to sign or verify | the signature, or whether it is valid |
+//! | findings | none | a rule | what is wrong with it |
+//! | compare | none | two versions of a rule | whether they decide the same |
 //!
 //! The answer is appended to a buffer: one byte, [`OK`] or [`FAILED`], and a JSON text. [`abi`] passes both in linear
 //! memory, `js` in strings.
@@ -20,15 +26,15 @@ pub mod abi;
 #[cfg(target_arch = "wasm32")]
 pub mod js;
 
-use serde::Serialize;
-
 use crate::catalog::{BasketRequest, Catalog, decide_on};
 use crate::check::Checks;
 use crate::condition::ConditionRequest;
-use crate::decision::Tally;
-use crate::error::{Code, Error};
-use crate::json::{Document, Faults, MAX_VALUES};
-use crate::restriction::{Project, ProjectRequest};
+use crate::decision::{MAX_ANSWER, Tally};
+use crate::error::{Code, Error, Fault};
+use crate::explain::Explain;
+use crate::json::{Document, Faults, MAX_VALUES, push, write_text};
+use crate::many::Decider;
+use crate::restriction::{Project, ProjectId, ProjectRequest};
 
 /// The first byte of an answer.
 pub const OK: u8 = b'0';
@@ -78,52 +84,71 @@ impl Prepared {
         project: Option<&Self>,
         out: &mut Vec<u8>,
     ) -> Tally {
-        let document = Document::parse_without_number_text(request, MAX_VALUES);
-        let decided = document.and_then(|read| self.decide(line, &read, project, out));
+        let (line, explain) = match line.strip_prefix("explain ") {
+            Some(line) => (line, true),
+            None => (line, false),
+        };
+        let document = match explain {
+            // An explanation has a number as it was sent.
+            true => Document::parse(request),
+            false => Document::parse_without_number_text(request, MAX_VALUES),
+        };
+        let begin = out.len();
+        let decided = document.and_then(|read| self.decide(line, explain, &read, project, out));
         decided.unwrap_or_else(|error| {
+            out.truncate(begin);
             write_error(Err(error), out);
             Tally::default()
         })
     }
 
-    /// Decides about a parsed request; appends the answer unless there is an error.
+    /// Decides about a parsed request and appends the answer. After an error, what was appended is of no use.
     fn decide(
         &self,
         line: &str,
+        explain: bool,
         request: &Document<'_>,
         project: Option<&Self>,
         out: &mut Vec<u8>,
     ) -> Result<Tally, Error> {
         let mut tally = Tally::default();
+        let root = request.root();
+        let limit = explain.then_some(out.len() + MAX_ANSWER);
+        out.push(OK);
         match (self, line) {
-            (Self::Project(checks), "project") => {
+            (_, "project") => {
                 let request = ProjectRequest::read(request)?;
-                let decision = decide_on(Some(checks), &request.item);
+                let checks = match self {
+                    Self::Project(checks) => Some(checks),
+                    Self::Catalog(catalog) => catalog.project(request.project_id),
+                };
+                let decision = decide_on(checks, &request.item);
+                match limit {
+                    None => decision.write(out),
+                    Some(limit) => Explain {
+                        catalog: None,
+                        customer: None,
+                        checks,
+                        limit,
+                    }
+                    .write_item(&decision, root, out)?,
+                }
                 tally.add(&decision.results);
-                out.push(OK);
-                decision.write(out);
-            }
-            (Self::Catalog(catalog), "project") => {
-                let request = ProjectRequest::read(request)?;
-                let decision = catalog.decide_on_project(&request);
-                tally.add(&decision.results);
-                out.push(OK);
-                decision.write(out);
             }
             (Self::Catalog(catalog), "basket") => {
                 let request = BasketRequest::read(request)?;
-                let project = match project {
-                    None => None,
-                    Some(Self::Project(checks)) => Some(checks),
-                    Some(Self::Catalog(_)) => {
-                        let message = "the handle of the basket's project refers to a catalog";
-                        return Err(Error::new(Code::UnknownHandle, "$", message));
-                    }
-                };
+                let project = project.map(Self::checks).transpose()?;
                 let decision = catalog.decide_basket(&request, project)?;
-                let begin = out.len();
-                out.push(OK);
-                decision.write(out).inspect_err(|_| out.truncate(begin))?;
+                match limit {
+                    None => decision.write(out)?,
+                    Some(limit) => Explain {
+                        catalog: Some(catalog),
+                        customer: request.customer.as_ref(),
+                        checks: catalog.project_of(&request, project).flatten(),
+                        limit,
+                    }
+                    .write_basket(&decision, root, out)?,
+                }
                 let items = decision.items.iter();
                 items.for_each(|item| tally.add(&item.decision.results));
             }
@@ -134,15 +159,72 @@ impl Prepared {
                 };
                 let request = ConditionRequest::read(request)?;
                 let decision = catalog.decide(id, &request)?;
+                match limit {
+                    None => decision.write(out),
+                    Some(limit) => Explain {
+                        catalog: Some(catalog),
+                        customer: request.customer.as_ref(),
+                        checks: None,
+                        limit,
+                    }
+                    .write_item(&decision, root, out)?,
+                }
                 tally.add(&decision.results);
-                out.push(OK);
-                decision.write(out);
             }
             (Self::Project(_), _) => {
                 return Err(Error::new(Code::Invalid, "$", "the call must be project"));
             }
         }
         Ok(tally)
+    }
+
+    /// The restrictions that a basket is decided by in place of those of its project.
+    fn checks(&self) -> Result<&Checks, Error> {
+        match self {
+            Self::Project(checks) => Ok(checks),
+            Self::Catalog(_) => {
+                let message = "the handle of the basket's project refers to a catalog";
+                Err(Error::new(Code::UnknownHandle, "$", message))
+            }
+        }
+    }
+
+    /// Decides about many items at a time; the answer is appended to `out`, unless there is an error.
+    ///
+    /// # Errors
+    /// [`Code::Invalid`] with all faults of the request; [`Code::NotFound`] if no enabled condition has the id.
+    pub fn evaluate_many(
+        &self,
+        line: &str,
+        request: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let decider = self.decider(line)?;
+        let begin = out.len();
+        out.push(OK);
+        let decided = decider.decide_many(request, out);
+        decided.inspect_err(|_| out.truncate(begin))
+    }
+
+    /// What a line names to decide many items by.
+    fn decider(&self, line: &str) -> Result<Decider<'_>, Error> {
+        let invalid = |path, message| Error::new(Code::Invalid, path, message);
+        match self {
+            Self::Project(checks) if line == "project" => Ok(Decider::Project(Some(checks))),
+            Self::Project(_) => Err(invalid("$", "the call must be project")),
+            Self::Catalog(catalog) => {
+                if let Some(id) = line.strip_prefix("condition ") {
+                    let (id, rule) = catalog.condition(id)?;
+                    return Ok(Decider::Condition(id, rule));
+                }
+                let calls = "the call must be condition ID or project UUID";
+                let id = line.strip_prefix("project ");
+                let id = id.ok_or_else(|| invalid("$", calls))?;
+                let id = ProjectId::new(id);
+                let id = id.ok_or_else(|| invalid("$.projectId", ProjectId::RULE))?;
+                Ok(Decider::Project(catalog.project(id)))
+            }
+        }
     }
 }
 
@@ -162,6 +244,30 @@ pub fn signature(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::signature::text::answer)
 }
 
+/// What is wrong with a rule ([`crate::findings`]); the answer is appended to `out`.
+///
+/// # Errors
+/// [`Code::Invalid`] with all faults of the rule.
+pub fn findings(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    with_status(request, out, crate::findings::answer)
+}
+
+/// Whether two versions of a rule decide the same ([`crate::compare`]); the answer is appended to `out`.
+///
+/// # Errors
+/// [`Code::Invalid`] with all faults of the request.
+pub fn compare(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    with_status(request, out, crate::compare::answer)
+}
+
+/// Runs the tests of a condition or project ([`crate::tests::text`]); what came of it is appended to `out`.
+///
+/// # Errors
+/// [`Code::Invalid`] with all faults of the document and its tests.
+pub fn tests(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    with_status(request, out, crate::tests::text::answer)
+}
+
 /// Appends [`OK`] and the answer of `run`; nothing if there is an error.
 fn with_status(
     request: &[u8],
@@ -177,17 +283,31 @@ fn with_status(
     answered
 }
 
-/// Appends an answer.
-fn write(answer: &impl Serialize, out: &mut Vec<u8>) {
-    out.push(OK);
-    // Writing to memory cannot fail, nor can a value without maps.
-    let _ = serde_json::to_writer(out, answer);
+/// Appends [`FAILED`] and the error, if there is one. Written by hand, which takes a fifth of a serializer's code.
+fn write_error(result: Result<(), Error>, out: &mut Vec<u8>) {
+    let Err(error) = result else { return };
+    out.push(FAILED);
+    push("{\"code\":\"", out);
+    push(error.code.as_str(), out);
+    push("\",", out);
+    error
+        .faults
+        .iter()
+        .take(1)
+        .for_each(|first| write_fault(first, out));
+    push(",\"faults\":[", out);
+    for (index, fault) in error.faults.iter().enumerate() {
+        push(if index == 0 { "{" } else { ",{" }, out);
+        write_fault(fault, out);
+        push("}", out);
+    }
+    push("]}", out);
 }
 
-/// Appends [`FAILED`] and the error, if there is one.
-fn write_error(result: Result<(), Error>, out: &mut Vec<u8>) {
-    if let Err(error) = result {
-        out.push(FAILED);
-        let _ = serde_json::to_writer(out, &error);
-    }
+/// Appends the members of a fault.
+fn write_fault(fault: &Fault, out: &mut Vec<u8>) {
+    push("\"path\":", out);
+    write_text(&fault.path, out);
+    push(",\"message\":", out);
+    write_text(&fault.message, out);
 }

@@ -9,6 +9,7 @@
 mod faults;
 mod numbers;
 mod reader;
+mod write;
 
 use std::borrow::Cow;
 
@@ -17,9 +18,10 @@ use serde::de::DeserializeSeed;
 pub use self::faults::{Faults, NO_CONTROLS};
 use self::numbers::Numbers;
 use self::reader::Reader;
+pub(crate) use self::write::{push, push_text, write_number, write_text};
 use crate::error::{Code, Error};
 use crate::index::{Index, Seed};
-use crate::swar::{equal, may_need_escape};
+use crate::swar::equal;
 
 /// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 32;
@@ -83,6 +85,8 @@ pub struct Document<'a> {
     has_too_many: bool,
     /// The members of the outermost object that are read, if not all are.
     members: Option<&'static [&'static str]>,
+    /// How many numbers the text has in members that are not read: before which entry, and how many.
+    skipped_numbers: Vec<(usize, usize)>,
 }
 
 /// A value in a document.
@@ -99,25 +103,35 @@ impl<'a> Document<'a> {
     /// [`Code::Invalid`] when it is not JSON, or not as strict as this module requires; every duplicate member is
     /// named.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
+        Self::parse_up_to(text, MAX_VALUES)
+    }
+
+    /// The same; there may be `most` values.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn parse_up_to(text: &'a [u8], most: usize) -> Result<Self, Error> {
         let text = utf8(text)?;
-        let mut document = Self::read(text, MAX_VALUES, None)?;
+        let mut document = Self::read(text, most, None)?;
         if document.has_numbers {
             document.fill_in_numbers(text);
         }
         Ok(document)
     }
 
-    /// The same for an object of which only these members matter: the others must be valid, and are dropped. The text of
-    /// every [`Scalar::Number`] is empty.
+    /// The same for an object of which only these members matter: the others must be valid, and are dropped.
     ///
     /// # Errors
     /// As [`Document::parse`].
     pub fn parse_members(text: &'a [u8], members: &'static [&'static str]) -> Result<Self, Error> {
         let text = utf8(text)?;
-        let document = Self::read(text, MAX_VALUES, Some(members))?;
+        let mut document = Self::read(text, MAX_VALUES, Some(members))?;
         if document.may_have_duplicates {
             // Members that were dropped cannot be named: the whole text is read to find the duplicates, if there are any.
-            return Self::read(text, MAX_VALUES, None);
+            document = Self::read(text, MAX_VALUES, None)?;
+        }
+        if document.has_numbers {
+            document.fill_in_numbers(text);
         }
         Ok(document)
     }
@@ -141,6 +155,7 @@ impl<'a> Document<'a> {
             most,
             has_too_many: false,
             members,
+            skipped_numbers: Vec::new(),
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let root = Reader {
@@ -185,7 +200,11 @@ impl<'a> Document<'a> {
     /// not the text; its feature that keeps the text would make every integer slower, in every crate of the build.
     fn fill_in_numbers(&mut self, text: &'a str) {
         let mut numbers = Numbers { rest: text };
-        for entry in &mut self.entries {
+        let mut skipped = self.skipped_numbers.iter().peekable();
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            while let Some((_, count)) = skipped.next_if(|(before, _)| *before == index) {
+                numbers.by_ref().take(*count).for_each(drop);
+            }
             match &mut entry.scalar {
                 Scalar::Number(number) => *number = numbers.next().unwrap_or_default(),
                 Scalar::Integer(_) => {
@@ -366,16 +385,4 @@ fn push_member(path: &mut String, key: &str) {
         }
     }
     path.push_str("']");
-}
-
-/// Appends a string as JSON.
-pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
-    if may_need_escape(text) {
-        // Writing a string to memory cannot fail.
-        let _ = serde_json::to_writer(out, text);
-    } else {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    }
 }

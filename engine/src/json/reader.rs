@@ -65,6 +65,15 @@ impl<'a> Reader<'_, 'a> {
         has_too_many
     }
 
+    /// Whether a member of the outermost object is not read. The module reads all of them, and has nothing of this.
+    fn drops(&self, key: &str) -> bool {
+        let members = self
+            .document
+            .members
+            .filter(|_| !cfg!(target_arch = "wasm32"));
+        members.is_some_and(|read| !read.contains(&key))
+    }
+
     /// A reader of a value in the array or object at `index`.
     #[inline(always)]
     fn inside<'s>(&'s mut self, index: usize, segment: Segment<'a>) -> Reader<'s, 'a> {
@@ -168,17 +177,18 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
             let bit = bloom_bit(&key);
             self.document.may_have_duplicates |= seen & bit != 0;
             seen |= bit;
-            if index == 0
-                && self
-                    .document
-                    .members
-                    .is_some_and(|read| !read.contains(&&*key))
-            {
+            if index == 0 && self.drops(&key) {
+                let mut numbers = 0;
                 access.next_value_seed(Skipped {
                     is_too_deep: &mut self.document.is_too_deep,
                     may_have_duplicates: &mut self.document.may_have_duplicates,
+                    numbers: &mut numbers,
                     depth: 1,
                 })?;
+                if numbers > 0 {
+                    let before = self.document.entries.len();
+                    self.document.skipped_numbers.push((before, numbers));
+                }
                 continue;
             }
             access.next_value_seed(self.inside(index, Segment::Member(key)))?;
@@ -221,6 +231,8 @@ impl<'a> Visitor<'a> for Key {
 struct Skipped<'r> {
     is_too_deep: &'r mut bool,
     may_have_duplicates: &'r mut bool,
+    /// Counts the numbers.
+    numbers: &'r mut usize,
     depth: usize,
 }
 
@@ -248,15 +260,15 @@ impl<'a> Visitor<'a> for Skipped<'_> {
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
+        self.number()
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
+        self.number()
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
+        self.number()
     }
 
     fn visit_str<E>(self, _: &str) -> Result<(), E> {
@@ -287,6 +299,11 @@ impl<'a> Visitor<'a> for Skipped<'_> {
 }
 
 impl Skipped<'_> {
+    fn number<E>(self) -> Result<(), E> {
+        *self.numbers += 1;
+        Ok(())
+    }
+
     /// Whether an array or object may begin here; if not it is not read, which ends reading.
     fn opens(&mut self) -> bool {
         *self.is_too_deep |= self.depth == MAX_DEPTH;
@@ -297,6 +314,7 @@ impl Skipped<'_> {
         Skipped {
             is_too_deep: self.is_too_deep,
             may_have_duplicates: self.may_have_duplicates,
+            numbers: self.numbers,
             depth: self.depth + 1,
         }
     }

@@ -122,32 +122,27 @@ pub struct Project<'a> {
 
 impl Project<'_> {
     /// The members of a PUT's body that are read.
-    pub const MEMBERS: &'static [&'static str] = &["projectId", "name", "restrictions"];
+    pub const MEMBERS: &'static [&'static str] = &["projectId", "name", "restrictions", "tests"];
 }
 
 impl<'a> Project<'a> {
     /// Reads the body of a PUT: `restrictions` and an optional `name`, which has no control characters. `projectId` may be
-    /// given if it matches the path, so that the body of a GET can be sent back.
-    ///
-    /// # Errors
-    /// [`crate::Code::Invalid`] with a fault for every invalid member.
-    pub fn from_put(id: ProjectId, document: &Document<'a>) -> Result<Self, Error> {
-        let mut faults = Faults::default();
-        let mut project = Self::read(document.root(), &mut faults);
-        let member = document.root().member("projectId");
+    /// given if it matches the path, so that the body of a GET can be sent back. Collects faults.
+    pub fn from_put(id: ProjectId, node: Node<'_, 'a>, faults: &mut Faults) -> Self {
+        let mut project = Self::read(node, faults);
+        let member = node.member("projectId");
         if let Some(member) = member
             && member.text().and_then(|text| ProjectId::new(text)) != Some(id)
         {
             faults.add(member, "must be the id in the path");
         }
-        if let (Some(name), Some(member)) = (&project.name, document.root().member("name"))
+        if let (Some(name), Some(member)) = (&project.name, node.member("name"))
             && name.contains(char::is_control)
         {
             faults.add(member, NO_CONTROLS);
         }
-        faults.none_or_error()?;
         project.id = Some(id);
-        Ok(project)
+        project
     }
 
     /// Reads a project, collecting faults.

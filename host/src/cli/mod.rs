@@ -9,11 +9,13 @@ mod credentials;
 mod demo;
 mod import_rates;
 mod keys;
+mod lint;
 mod listen;
 mod operator;
 mod output;
 mod progress;
 mod reconnect;
+mod rule_tests;
 mod session;
 mod signals;
 mod tail;
@@ -125,6 +127,24 @@ Examples:
   tillgate listen --forward-to http://localhost:3000/hook --event-type projects.events.v1 --json"
     )]
     Listen(listen::Listen),
+    /// Look for what is wrong with the rules of a catalog in a file
+    #[command(
+        after_help = "Exit codes: 0 nothing is found, 3 the file is not a catalog, 4 rules have findings, 1 the file cannot be read.
+
+Examples:
+  tillgate lint catalog.json
+  curl -H \"Authorization: Bearer $TOKEN\" $URL/api/v1/catalog | tillgate lint - --format json"
+    )]
+    Lint(lint::Lint),
+    /// Run the tests beside the rules of a catalog, without a host
+    #[command(
+        after_help = "Exit codes: 0 all pass, 3 the catalog or a test is malformed, 4 tests fail, 1 the file cannot be read.
+
+Examples:
+  curl -s -H \"Authorization: Bearer $TOKEN\" \"https://till.example/api/v1/catalog?tests=true\" | tillgate test -
+  tillgate test catalog.json --format junit > tests.xml"
+    )]
+    Test(rule_tests::Test),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -173,8 +193,12 @@ const LONG_VERSION: &str = concat!(
 /// The exit code of an import that has left rates out.
 const LEFT_OUT: u8 = 3;
 
+/// The exit codes of a look at a file that is not what it must be, and at one in which something is found.
+const MALFORMED: u8 = 3;
+const FOUND: u8 = 4;
+
 /// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 an import that has left
-/// rates out.
+/// rates out or a malformed catalog, 4 rules that have findings or tests that fail.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut success = ExitCode::SUCCESS;
@@ -195,6 +219,14 @@ pub fn main() -> ExitCode {
         }),
         Command::Tail(arguments) => run(tail::run(arguments)),
         Command::Listen(arguments) => run(listen::run(arguments)),
+        Command::Lint(arguments) => lint::run(&arguments).map(|verdict| {
+            success = match verdict {
+                lint::Verdict::Clean => ExitCode::SUCCESS,
+                lint::Verdict::Malformed => ExitCode::from(MALFORMED),
+                lint::Verdict::Found => ExitCode::from(FOUND),
+            };
+        }),
+        Command::Test(arguments) => rule_tests::run(&arguments).map(|code| success = code),
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             let mut script = Vec::new();

@@ -1,22 +1,19 @@
 //! The cache of one partition: its conditions and projects, in memory as the store has them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
 use rpds::RedBlackTreeMapSync;
-use tillgate_engine::condition::{EntityCondition, Scope};
-use tillgate_engine::json::{self, Faults};
-use tillgate_engine::restriction::{Project, ProjectId};
+use tillgate_engine::condition::Scope;
+use tillgate_engine::restriction::ProjectId;
 use tokio::sync::watch;
 
-use super::document::{array, document};
+use super::stored::{StoredCondition, StoredProject, Text};
 use crate::clock::Clock;
-use crate::data::etag::{self, Etag};
 use crate::data::feed::{Changed, Subscriber, Subscription};
 use crate::data::records::Records;
-use crate::engine::Document;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const CONDITION: &str = "condition/";
 const PROJECT: &str = "project/";
@@ -37,115 +34,6 @@ pub(super) fn project_key(id: ProjectId) -> String {
     format!("{PROJECT}{id}")
 }
 
-/// A condition, and how it is answered.
-#[derive(Debug)]
-pub struct StoredCondition {
-    /// The condition.
-    pub condition: EntityCondition,
-    /// Its JSON, as stored and as answered.
-    pub json: Bytes,
-    /// Its entity tag.
-    pub etag: Etag,
-    /// What the module prepares when it is the only condition with its id.
-    document: OnceLock<Document>,
-}
-
-impl StoredCondition {
-    pub(super) fn new(condition: EntityCondition) -> Result<Self> {
-        let json: Bytes = to_json(&condition)?;
-        Ok(Self::with_json(condition, json))
-    }
-
-    fn with_json(condition: EntityCondition, json: Bytes) -> Self {
-        Self {
-            condition,
-            etag: etag::of_text(&json),
-            json,
-            document: OnceLock::new(),
-        }
-    }
-
-    /// What the module prepares when it is the only condition with its id.
-    pub(super) fn document(&self) -> &Document {
-        self.document.get_or_init(|| {
-            let (own, none) = (array([&self.json].into_iter()), array([].into_iter()));
-            match self.condition.scope {
-                Scope::Global => document(own, none),
-                Scope::Tenant => document(none, own),
-            }
-        })
-    }
-
-    fn read(json: Bytes, scope: Scope) -> Result<Self> {
-        let document = json::Document::parse(&json)?;
-        let mut faults = Faults::default();
-        let read = EntityCondition::from_catalog(document.root(), scope, &mut faults);
-        faults.none_or_error()?;
-        let condition =
-            read.ok_or_else(|| Error::Bug("a stored condition is malformed".to_owned()))?;
-        Ok(Self::with_json(condition, json))
-    }
-}
-
-/// A project, and how it is answered.
-#[derive(Debug)]
-pub struct StoredProject {
-    /// Its id.
-    pub id: ProjectId,
-    /// What the module prepares: its JSON, as stored and as answered.
-    pub document: Document,
-    /// Its entity tag.
-    pub etag: Etag,
-}
-
-impl StoredProject {
-    /// The project of a PUT's body, as it will be stored.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] naming every fault of the body.
-    pub fn from_put(id: ProjectId, body: &[u8]) -> Result<Self> {
-        let document = json::Document::parse_members(body, Project::MEMBERS)?;
-        let project = Project::from_put(id, &document)?;
-        to_json(&project).map(|json| Self::read(id, json))
-    }
-
-    fn read(id: ProjectId, json: Bytes) -> Self {
-        let etag = etag::of_text(&json);
-        Self {
-            id,
-            document: Document::project(json),
-            etag,
-        }
-    }
-
-    /// The JSON of `{ "restrictions": [...] }`.
-    ///
-    /// # Errors
-    /// [`Error::Bug`] when the stored project is malformed.
-    pub fn restrictions(&self) -> Result<Bytes> {
-        #[derive(serde::Deserialize, serde::Serialize)]
-        struct Restrictions<'a> {
-            #[serde(borrow)]
-            restrictions: &'a serde_json::value::RawValue,
-        }
-        let read: Restrictions<'_> =
-            serde_json::from_slice(self.json()).map_err(|cause| Error::Bug(cause.to_string()))?;
-        to_json(&read)
-    }
-
-    /// Its JSON.
-    #[must_use]
-    pub const fn json(&self) -> &Bytes {
-        self.document.text()
-    }
-}
-
-fn to_json(value: &impl serde::Serialize) -> Result<Bytes> {
-    serde_json::to_vec(value)
-        .map(Bytes::from)
-        .map_err(|cause| Error::Bug(cause.to_string()))
-}
-
 /// The conditions and projects of a partition. A copy with one changed shares the others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
@@ -156,6 +44,8 @@ pub(super) struct Content {
     /// The bytes of their JSON.
     pub(super) condition_bytes: usize,
     pub(super) project_bytes: usize,
+    /// The bytes of the conditions without their tests: what the module may have to prepare.
+    pub(super) rule_bytes: usize,
 }
 
 impl Content {
@@ -178,16 +68,19 @@ impl Content {
                 tracing::error!(id, %cause, "a stored condition cannot be read");
                 None
             });
-            let before = self.conditions.get(id);
-            self.condition_bytes -= before.map_or(0, |stored| stored.json.len());
-            self.condition_bytes += read.as_ref().map_or(0, |stored| stored.json.len());
+            let before = self.conditions.get(id).map(|stored| &stored.text);
+            self.condition_bytes -= before.map_or(0, Text::size);
+            self.rule_bytes -= before.map_or(0, |text| text.rule().len());
+            let after = read.as_ref().map(|stored| &stored.text);
+            self.condition_bytes += after.map_or(0, Text::size);
+            self.rule_bytes += after.map_or(0, |text| text.rule().len());
             match read {
                 Some(stored) => self.conditions.insert_mut(id.into(), Arc::new(stored)),
                 None => drop(self.conditions.remove_mut(id)),
             }
         } else if let Some(id) = key.strip_prefix(PROJECT).and_then(ProjectId::new) {
             let before = self.projects.get(&id);
-            self.project_bytes -= before.map_or(0, |stored| stored.json().len());
+            self.project_bytes -= before.map_or(0, |stored| stored.text.size());
             self.project_bytes += value.as_ref().map_or(0, Bytes::len);
             match value {
                 Some(json) => {

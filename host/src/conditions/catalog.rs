@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 
-use super::cache::{Content, StoredCondition, StoredProject};
+use super::cache::Content;
 use super::document::{array, document, lists};
+use super::stored::{StoredCondition, StoredProject, Text};
 use crate::data::encoded::Encoded;
 use crate::data::etag::{self, Etag};
 use crate::engine::{Document, MODULE_SHA256};
@@ -31,9 +32,11 @@ pub struct TenantCatalog {
     own: Arc<Content>,
     conditions: OnceLock<Document>,
     version: OnceLock<(Arc<str>, Etag)>,
+    version_with_tests: OnceLock<Etag>,
     list: OnceLock<Encoded>,
     projects: OnceLock<Encoded>,
     whole: OnceLock<Encoded>,
+    with_tests: OnceLock<Encoded>,
 }
 
 /// What of a catalog is answered.
@@ -45,7 +48,12 @@ pub enum Part {
     Projects,
     /// All that the module needs to decide for this tenant (`conditions.md`, "Catalog for previews").
     Whole,
+    /// The same, and the tests of conditions and projects.
+    WithTests,
 }
+
+/// A condition, and the one of the other scope that has its id.
+pub(super) type WithOther<'c> = (&'c Arc<StoredCondition>, Option<&'c Arc<StoredCondition>>);
 
 impl TenantCatalog {
     pub(super) fn new(tenant: &TenantId, global: Arc<Content>, own: Arc<Content>) -> Self {
@@ -55,9 +63,11 @@ impl TenantCatalog {
             own,
             conditions: OnceLock::new(),
             version: OnceLock::new(),
+            version_with_tests: OnceLock::new(),
             list: OnceLock::new(),
             projects: OnceLock::new(),
             whole: OnceLock::new(),
+            with_tests: OnceLock::new(),
         }
     }
 
@@ -72,35 +82,44 @@ impl TenantCatalog {
         Arc::ptr_eq(&self.global, global) && Arc::ptr_eq(&self.own, own)
     }
 
-    /// Names this version of the catalog: SHA-256, in hex.
+    /// Names what this version of the catalog decides: SHA-256, in hex. Tests decide nothing.
     #[must_use]
     pub fn digest(&self) -> &Arc<str> {
         &self.version().0
     }
 
-    /// The digest as an entity tag.
+    /// The entity tag of a part. That of the catalog is its digest; without any tests, so are the others.
     #[must_use]
-    pub fn etag(&self) -> &Etag {
-        &self.version().1
+    pub fn etag(&self, part: Part) -> &Etag {
+        match part {
+            Part::Whole => &self.version().1,
+            Part::Conditions | Part::Projects | Part::WithTests => self
+                .version_with_tests
+                .get_or_init(|| etag::of_digest(&self.hash(Text::etag))),
+        }
     }
 
     fn version(&self) -> &(Arc<str>, Etag) {
         self.version.get_or_init(|| {
-            let mut hasher = Sha256::new();
-            hasher.update(MODULE_SHA256);
-            hasher.update([0]);
-            hasher.update(self.tenant.as_str());
-            for content in [&self.global, &self.own] {
-                // Each entity tag is a digest and of the same length.
-                let conditions = content.conditions.values();
-                let projects = content.projects.values();
-                hasher.update(content.conditions.size().to_le_bytes());
-                conditions.for_each(|stored| hasher.update(stored.etag.as_bytes()));
-                projects.for_each(|project| hasher.update(project.etag.as_bytes()));
-            }
-            let digest = hasher.finalize();
+            let digest = self.hash(Text::rule_etag);
             (hex::encode(digest).into(), etag::of_digest(&digest))
         })
+    }
+
+    fn hash(&self, etag: fn(&Text) -> &Etag) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(MODULE_SHA256);
+        hasher.update([0]);
+        hasher.update(self.tenant.as_str());
+        for content in [&self.global, &self.own] {
+            // Each entity tag is a digest and of the same length.
+            let conditions = content.conditions.values();
+            let projects = content.projects.values();
+            hasher.update(content.conditions.size().to_le_bytes());
+            conditions.for_each(|stored| hasher.update(etag(&stored.text).as_bytes()));
+            projects.for_each(|stored| hasher.update(etag(&stored.text).as_bytes()));
+        }
+        hasher.finalize().into()
     }
 
     /// The condition with this id: the global one if there is one, otherwise the tenant's (`given.md` 4.2).
@@ -109,6 +128,14 @@ impl TenantCatalog {
         let id = id.as_str();
         let [global, own] = self.conditions_of(id);
         global.or(own)
+    }
+
+    /// The same, and the condition of the other scope that has this id.
+    pub(super) fn condition_and_other(&self, id: &ConditionId) -> Option<WithOther<'_>> {
+        match self.conditions_of(id.as_str()) {
+            [Some(global), own] => Some((global, own)),
+            [None, own] => Some((own?, None)),
+        }
     }
 
     /// The global condition with this id, and the tenant's.
@@ -149,7 +176,7 @@ impl TenantCatalog {
         let stored: Vec<_> = stored.into_iter().flatten().collect();
         let of = |scope| {
             let of_scope = stored.iter().filter(|one| one.condition.scope == scope);
-            array(of_scope.map(|one| &one.json))
+            array(of_scope.map(|one| one.rule()))
         };
         document(of(Scope::Global), of(Scope::Tenant))
     }
@@ -157,13 +184,13 @@ impl TenantCatalog {
     /// Whether it is too large to be prepared as a whole while others wait.
     #[must_use]
     pub fn is_large(&self) -> bool {
-        self.global.condition_bytes + self.own.condition_bytes > MAX_PREPARED
+        self.global.rule_bytes + self.own.rule_bytes > MAX_PREPARED
     }
 
     /// What the module decides with: all conditions.
     pub fn document(&self) -> &Document {
         self.conditions.get_or_init(|| {
-            let of = |content: &Content| array(content.conditions.values().map(|one| &one.json));
+            let of = |content: &Content| array(content.conditions.values().map(|one| one.rule()));
             document(of(&self.global), of(&self.own))
         })
     }
@@ -175,7 +202,7 @@ impl TenantCatalog {
         match part {
             Part::Conditions => conditions,
             Part::Projects => self.own.project_bytes,
-            Part::Whole => conditions + self.own.project_bytes,
+            Part::Whole | Part::WithTests => conditions + self.own.project_bytes,
         }
     }
 
@@ -195,39 +222,53 @@ impl TenantCatalog {
         self.place_of(part).get_or_init(encode).clone()
     }
 
-    const fn place_of(&self, part: Part) -> &OnceLock<Encoded> {
+    fn place_of(&self, part: Part) -> &OnceLock<Encoded> {
         match part {
             Part::Conditions => &self.list,
             Part::Projects => &self.projects,
-            Part::Whole => &self.whole,
+            // Without any tests it is the same text.
+            Part::WithTests if self.etag(Part::WithTests) != self.etag(Part::Whole) => {
+                &self.with_tests
+            }
+            Part::Whole | Part::WithTests => &self.whole,
         }
     }
 
     fn pieces_of(&self, part: Part) -> Vec<Bytes> {
-        let projects = || array(self.own.projects.values().map(|stored| stored.json()));
         match part {
             Part::Conditions => {
                 let mut all: BTreeMap<_, _> = self.own.conditions.iter().collect();
                 all.extend(self.global.conditions.iter());
-                array(all.values().map(|stored| &stored.json))
+                array(all.values().map(|stored| stored.text.pieces()))
             }
-            Part::Projects => projects(),
-            Part::Whole => {
-                let head = serde_json::json!({
-                    "tenantId": self.tenant.as_str(),
-                    "digest": &**self.digest(),
-                    "engine": { "version": env!("CARGO_PKG_VERSION"), "sha256": MODULE_SHA256 },
-                });
-                let mut head = head.to_string();
-                head.pop();
-                let of = |content: &Content| array(content.conditions.values().map(|c| &c.json));
-                let mut pieces = vec![head.into(), Bytes::from_static(b",")];
-                pieces.extend(lists(of(&self.global), of(&self.own)));
-                pieces.push(Bytes::from_static(b",\"projects\":"));
-                pieces.extend(projects());
-                pieces.push(Bytes::from_static(b"}"));
-                pieces
-            }
+            Part::Projects => self.projects_as(|text| text.pieces()),
+            Part::Whole => self.catalog_as(|text| [text.rule().clone()]),
+            Part::WithTests => self.catalog_as(|text| text.pieces()),
         }
+    }
+
+    fn projects_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&Text) -> P) -> Vec<Bytes> {
+        array(self.own.projects.values().map(|stored| form(&stored.text)))
+    }
+
+    /// The catalog, its conditions and projects in a form.
+    fn catalog_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&Text) -> P) -> Vec<Bytes> {
+        let head = serde_json::json!({
+            "tenantId": self.tenant.as_str(),
+            "digest": &**self.digest(),
+            "engine": { "version": env!("CARGO_PKG_VERSION"), "sha256": MODULE_SHA256 },
+        });
+        let mut head = head.to_string();
+        head.pop();
+        let of = |content: &Content| {
+            let conditions = content.conditions.values();
+            array(conditions.map(|stored| form(&stored.text)))
+        };
+        let mut pieces = vec![head.into(), Bytes::from_static(b",")];
+        pieces.extend(lists(of(&self.global), of(&self.own)));
+        pieces.push(Bytes::from_static(b",\"projects\":"));
+        pieces.extend(self.projects_as(form));
+        pieces.push(Bytes::from_static(b"}"));
+        pieces
     }
 }

@@ -23,12 +23,16 @@ pub(super) fn lists(global: Vec<Bytes>, tenant: Vec<Bytes>) -> impl Iterator<Ite
     global.chain([second]).chain(tenant)
 }
 
-/// The pieces of a JSON array.
-pub(super) fn array<'a>(elements: impl Iterator<Item = &'a Bytes>) -> Vec<Bytes> {
+/// The pieces of a JSON array, each of whose elements may be in pieces.
+pub(super) fn array<E>(elements: impl Iterator<Item = E>) -> Vec<Bytes>
+where
+    E: IntoIterator<Item = Bytes>,
+{
     let mut pieces = Vec::with_capacity(1 + 2 * elements.size_hint().0);
     for element in elements {
         let mark: &[u8] = if pieces.is_empty() { b"[" } else { b"," };
-        pieces.extend([Bytes::from_static(mark), element.clone()]);
+        pieces.push(Bytes::from_static(mark));
+        pieces.extend(element);
     }
     if pieces.is_empty() {
         pieces.push(Bytes::from_static(b"["));

@@ -8,9 +8,13 @@ mod cache;
 mod catalog;
 mod counters;
 mod document;
+mod failing_tests;
+mod findings;
+mod history;
 pub mod http;
 mod memory;
 mod plan;
+mod stored;
 mod tenants;
 mod usage;
 mod write;
@@ -22,14 +26,16 @@ use parking_lot::RwLock;
 use tillgate_engine::condition::Scope;
 
 use self::cache::PartitionCache;
-pub use self::cache::{StoredCondition, StoredProject};
 pub use self::catalog::{Part, TenantCatalog};
 use self::counters::DecisionCounters;
+pub use self::failing_tests::OnFailingTests;
+pub use self::history::{By, PageQuery, Sequence};
 use self::plan::Plan;
-pub use self::plan::Question;
+pub use self::plan::{About, Question};
+pub use self::stored::{StoredCondition, StoredProject, Text};
 pub use self::tenants::Tenant;
 pub use self::usage::Configured;
-pub use self::write::{Owner, Put};
+pub use self::write::{Editor, Owner, Put};
 use crate::app::App;
 use crate::data::feed::{Staleness, Subscriber, keep_fresh};
 use crate::data::per_tenant::PerTenant;
@@ -84,6 +90,7 @@ impl Conditions {
             counters: DecisionCounters::new(&app.metrics),
         };
         conditions.measure();
+        history::register(app);
         Ok(conditions)
     }
 

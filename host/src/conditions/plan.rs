@@ -3,19 +3,31 @@
 
 use std::borrow::Cow;
 
-use tillgate_engine::restriction::ProjectId;
+use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
 
 use super::TenantCatalog;
 use crate::engine::{Call, Decided, Document, EngineError, Lease};
 
-/// A decision that prepares no document longer than this, and whose basket's bytes times its project's bytes are not more
-/// than that, is made at once: others are made off the threads that serve.
+/// A decision that prepares no document longer than this, and whose work is not more than that, is made at once: others are
+/// made off the threads that serve.
 const MAX_PREPARED: usize = 64 << 10;
-const MAX_BASKET: usize = 1 << 22;
+const MAX_WORK: usize = 1 << 22;
+
+/// The fewest bytes of a restriction in a project's document.
+const RESTRICTION_BYTES: usize = 40;
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub enum Question {
+pub struct Question {
+    /// What the decision is about.
+    pub about: About,
+    /// Whether each result says what was compared.
+    pub explain: bool,
+}
+
+/// What a decision is about.
+#[derive(Clone, Debug)]
+pub enum About {
     /// One item, the condition with this id.
     Condition(String),
     /// One item, the project that the request names.
@@ -28,7 +40,9 @@ pub enum Question {
 #[derive(Debug)]
 pub(super) struct Plan<'c> {
     kind: Kind<'c>,
-    /// The bytes of a basket times those of its project: what the module compares, at most.
+    explain: bool,
+    /// The bytes of a basket times those of its project, which is what the module compares, at most, and what of the
+    /// request its explanations repeat, at most.
     work: usize,
 }
 
@@ -64,26 +78,39 @@ impl<'c> Plan<'c> {
             let project = catalog.project(id)?;
             Some(Cow::Borrowed(&project.document))
         };
+        let Question { about, explain } = question;
         let mut work = 0;
-        let kind = match question {
-            Question::Condition(id) => Kind::Condition(catalog.document_of(&id), id),
-            Question::Project => {
+        let kind = match about {
+            About::Condition(id) => Kind::Condition(catalog.document_of(&id), id),
+            About::Project => {
                 let project = project_of(&named());
+                if let Some(project) = project.as_ref().filter(|_| explain) {
+                    let checks = project.text().len() / RESTRICTION_BYTES;
+                    work = checks.min(MAX_RESTRICTIONS) * request.len();
+                }
                 // To conditions, which have no project, every project is unreachable.
                 Kind::Project(project.unwrap_or_else(|| catalog.document_of_all([])))
             }
-            Question::Basket => {
+            About::Basket => {
                 let named = named();
                 let project = project_of(&named);
                 work = project
                     .as_ref()
                     .map_or(0, |project| project.text().len() * request.len());
                 let ids = named.items.iter().flat_map(|item| &item.condition_ids);
+                if explain {
+                    // Each may repeat the customer's licenses.
+                    work += ids.clone().count() * request.len();
+                }
                 let conditions = catalog.document_of_all(ids.map(|id| &**id));
                 Kind::Basket(conditions, project)
             }
         };
-        Self { kind, work }
+        Self {
+            kind,
+            explain,
+            work,
+        }
     }
 
     /// Whether an instance makes the decision in so little time that others need not wait for it.
@@ -97,7 +124,7 @@ impl<'c> Plan<'c> {
                 is_short(conditions) && project.as_deref().is_none_or(is_short)
             }
         };
-        documents_are_short && self.work <= MAX_BASKET
+        documents_are_short && self.work <= MAX_WORK
     }
 
     /// Has an instance make the decision.
@@ -114,7 +141,7 @@ impl<'c> Plan<'c> {
             Kind::Project(document) => Call::Project(document),
             Kind::Basket(conditions, project) => Call::Basket(conditions, project.as_deref()),
         };
-        instance.evaluate(call, request)
+        instance.evaluate(call, self.explain, request)
     }
 
     /// The same, which needs the catalog no longer.
@@ -128,8 +155,11 @@ impl<'c> Plan<'c> {
                 Kind::Basket(owned(conditions), project.map(owned))
             }
         };
-        let work = self.work;
-        Plan { kind, work }
+        Plan {
+            kind,
+            explain: self.explain,
+            work: self.work,
+        }
     }
 
     /// What it is counted under.
@@ -143,7 +173,7 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// What a decision is about.
+/// What a decision is counted under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// One item, a condition.

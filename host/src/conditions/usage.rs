@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Conditions;
 use super::cache::{Content, PartitionCache};
+use super::history::{RECORDED, Recorded};
 use crate::data::feed::Subscriber;
 use crate::data::quota::Usage;
 use crate::data::records::{Change, Versioned};
@@ -39,6 +40,8 @@ pub struct Configured {
     pub projects: Usage,
     /// The bytes of their JSON.
     pub configuration_bytes: Usage,
+    /// The bytes of their history.
+    pub history_bytes: Usage,
 }
 
 impl Used {
@@ -81,11 +84,17 @@ impl Conditions {
             Some(counted) => counted.record,
             None => Used::recount(own).await?,
         };
+        let recorded = own.records().get::<Recorded>(RECORDED).await?;
+        let history = recorded.map_or(0, |recorded| recorded.record.bytes);
         let quotas = &self.app.config.quotas;
         Ok(Configured {
             conditions: Usage::of(used.conditions, quotas.conditions),
             projects: Usage::of(used.projects, quotas.projects),
             configuration_bytes: Usage::of(used.bytes, self.max_bytes()),
+            history_bytes: Usage {
+                used: u64::try_from(history).unwrap_or(u64::MAX),
+                quota: quotas.history.as_u64(),
+            },
         })
     }
 

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
+use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 
-use super::Conditions;
-use super::cache::{PartitionCache, StoredCondition, StoredProject, condition_key, project_key};
+use super::cache::{PartitionCache, condition_key, project_key};
+use super::failing_tests::{Beside, OnFailingTests, test};
+use super::history::{By, Entry, RECORDED, Recorded, Recorder};
+use super::stored::{StoredCondition, StoredProject};
 use super::usage::{Counted, USED, Used};
+use super::{Conditions, INLINE};
+use crate::app::App;
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::Subscriber;
 use crate::data::outbox::{Action, Event};
@@ -29,6 +33,27 @@ pub enum Owner<'a> {
     Tenant(&'a TenantId),
 }
 
+/// Who writes, and what must hold before.
+#[derive(Clone, Debug)]
+pub struct Editor {
+    /// Who, as the history tells it.
+    pub by: By,
+    /// What must hold.
+    pub preconditions: Preconditions,
+    /// What is to happen when tests of what is written fail.
+    pub on_failing_tests: OnFailingTests,
+}
+
+/// A write of one document.
+#[derive(Clone, Copy, Debug)]
+struct Write<'a> {
+    owner: Owner<'a>,
+    target: &'a Target,
+    editor: &'a Editor,
+    /// How many of the document's tests fail.
+    failing_tests: usize,
+}
+
 /// A write that took effect.
 #[derive(Debug)]
 pub struct Put {
@@ -36,6 +61,8 @@ pub struct Put {
     pub written: Written,
     /// The entity tag of what was there before.
     pub before: Option<Etag>,
+    /// How many of its tests fail, which was accepted.
+    pub failing_tests: usize,
 }
 
 /// A condition or project that is written.
@@ -74,13 +101,13 @@ impl Conditions {
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body, [`Error::Conflict`] when a tenant's id is a global one,
-    /// [`Error::Outdated`] when a precondition does not hold.
+    /// [`Error::FailingTests`] unless that is accepted, [`Error::Outdated`] when a precondition does not hold.
     pub async fn put_condition(
         &self,
         owner: Owner<'_>,
         id: ConditionId,
-        body: &[u8],
-        preconditions: &Preconditions,
+        body: Bytes,
+        editor: &Editor,
     ) -> Result<(Put, Arc<StoredCondition>)> {
         let scope = match owner {
             Owner::Platform => Scope::Global,
@@ -88,10 +115,21 @@ impl Conditions {
         };
         let target = Target::condition(&id);
         self.refuse_global_id(owner, &target.key).await?;
-        let condition = EntityCondition::from_put(id, scope, body)?;
-        let stored = StoredCondition::new(condition)?;
-        let put = self.put(owner, &target, &stored.json, preconditions);
-        Ok((put.await?, Arc::new(stored)))
+        let on_failing = editor.on_failing_tests;
+        let read = move |app: &App, body: &[u8]| {
+            let stored = StoredCondition::from_put(id, scope, body)?;
+            let failing = test(app, Beside::Condition(None), &stored.text, on_failing)?;
+            Ok((stored, failing))
+        };
+        let (stored, failing) = self.read_put(body, read).await?;
+        let write = Write {
+            owner,
+            target: &target,
+            editor,
+            failing_tests: failing,
+        };
+        let put = self.put(write, &stored.text.json()).await?;
+        Ok((put, Arc::new(stored)))
     }
 
     /// Deletes a condition; answers the entity tag that it had.
@@ -103,27 +141,58 @@ impl Conditions {
         &self,
         owner: Owner<'_>,
         id: &ConditionId,
-        preconditions: &Preconditions,
+        editor: &Editor,
     ) -> Result<Etag> {
         let target = Target::condition(id);
         self.refuse_global_id(owner, &target.key).await?;
-        self.delete(owner, &target, "no condition has this id", preconditions)
-            .await
+        let write = Write {
+            owner,
+            target: &target,
+            editor,
+            failing_tests: 0,
+        };
+        self.delete(write, "no condition has this id").await
     }
 
-    /// Creates or replaces a project.
+    /// Creates or replaces a project from a PUT's body.
     ///
     /// # Errors
+    /// [`Error::Invalid`] naming every fault of the body, [`Error::FailingTests`] unless that is accepted,
     /// [`Error::Outdated`] when a precondition does not hold.
     pub async fn put_project(
         &self,
         tenant: &TenantId,
-        project: &StoredProject,
-        preconditions: &Preconditions,
-    ) -> Result<Put> {
-        let (owner, target) = (Owner::Tenant(tenant), Target::project(project.id));
-        self.put(owner, &target, project.json(), preconditions)
-            .await
+        id: ProjectId,
+        body: Bytes,
+        editor: &Editor,
+    ) -> Result<(Put, Arc<StoredProject>)> {
+        let on_failing = editor.on_failing_tests;
+        let read = move |app: &App, body: &[u8]| {
+            let stored = StoredProject::from_put(id, body)?;
+            let failing = test(app, Beside::Project, &stored.text, on_failing)?;
+            Ok((stored, failing))
+        };
+        let (stored, failing) = self.read_put(body, read).await?;
+        let write = Write {
+            owner: Owner::Tenant(tenant),
+            target: &Target::project(id),
+            editor,
+            failing_tests: failing,
+        };
+        let put = self.put(write, &stored.text.json()).await?;
+        Ok((put, Arc::new(stored)))
+    }
+
+    /// Reads a PUT's body and runs the tests in it: a long one off the threads that serve.
+    async fn read_put<T: Send + 'static>(
+        &self,
+        body: Bytes,
+        read: impl FnOnce(&App, &[u8]) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if body.len() <= INLINE {
+            return read(&self.app, &body);
+        }
+        self.app.run_blocking(move |app| read(app, &body)).await?
     }
 
     /// Deletes a project; answers the entity tag that it had.
@@ -134,11 +203,15 @@ impl Conditions {
         &self,
         tenant: &TenantId,
         id: ProjectId,
-        preconditions: &Preconditions,
+        editor: &Editor,
     ) -> Result<Etag> {
-        let (owner, target) = (Owner::Tenant(tenant), Target::project(id));
-        self.delete(owner, &target, "no project has this id", preconditions)
-            .await
+        let write = Write {
+            owner: Owner::Tenant(tenant),
+            target: &Target::project(id),
+            editor,
+            failing_tests: 0,
+        };
+        self.delete(write, "no project has this id").await
     }
 
     /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
@@ -154,73 +227,95 @@ impl Conditions {
         Ok(())
     }
 
-    async fn put(
-        &self,
-        owner: Owner<'_>,
-        target: &Target,
-        document: &Bytes,
-        preconditions: &Preconditions,
-    ) -> Result<Put> {
+    async fn put(&self, write: Write<'_>, document: &Bytes) -> Result<Put> {
+        let Write {
+            owner,
+            target,
+            editor,
+            failing_tests,
+        } = write;
         let cache = self.cache(owner).await?;
+        let records = cache.records();
+        let recorder = Recorder::new(&self.app, records);
         let plan = async || {
-            let (read, counted) = read(cache.records(), &target.key).await?;
-            let etag = read.as_ref().map(|read| etag::of_text(&read.record));
-            preconditions.check(etag.as_ref())?;
-            let written = Written::new(read.is_some());
+            let Read {
+                stored,
+                used,
+                recorded,
+            } = Read::of(records, &target.key).await?;
+            let etag = stored.as_ref().map(|stored| etag::of_text(&stored.record));
+            editor.preconditions.check(etag.as_ref())?;
+            let written = Written::new(stored.is_some());
             let action = match written {
                 Written::Created => Action::Created,
                 Written::Replaced => Action::Replaced,
             };
             let mut change = Change::default();
             if matches!(owner, Owner::Tenant(_)) {
-                let replaced = read.as_ref().map(|read| read.record.len());
+                let replaced = stored.as_ref().map(|stored| stored.record.len());
                 let sizes = [replaced, Some(document.len())];
-                self.count(&mut change, &cache, target.counted_as, counted, sizes)
+                self.count(&mut change, &cache, target.counted_as, used, sizes)
                     .await?;
             }
-            change.expect(&target.key, read.as_ref());
+            change.expect(&target.key, stored.as_ref());
             change.put_bytes(&target.key, document.clone());
             change.notify(&target.key);
-            let records = cache.records();
             self.publish(&mut change, records, owner, target, action, Some(document))
                 .await?;
-            let before = etag;
-            Ok((change, Put { written, before }))
+            let entry = write.entry(action, stored.as_ref());
+            recorder
+                .record(&mut change, recorded.as_ref(), &entry)
+                .await?;
+            let put = Put {
+                written,
+                before: etag,
+                failing_tests,
+            };
+            Ok((change, put))
         };
-        let put = cache.records().change(plan).await?;
+        let put = records.change(plan).await?;
         cache.catch_up().await?;
         Ok(put)
     }
 
-    async fn delete(
-        &self,
-        owner: Owner<'_>,
-        target: &Target,
-        missing: &str,
-        preconditions: &Preconditions,
-    ) -> Result<Etag> {
+    async fn delete(&self, write: Write<'_>, missing: &str) -> Result<Etag> {
+        let Write {
+            owner,
+            target,
+            editor,
+            ..
+        } = write;
         let cache = self.cache(owner).await?;
+        let records = cache.records();
+        let recorder = Recorder::new(&self.app, records);
         let plan = async || {
-            let (Some(read), counted) = read(cache.records(), &target.key).await? else {
-                return Err(Error::NotFound(missing.to_owned()));
-            };
-            let etag = etag::of_text(&read.record);
-            preconditions.check(Some(&etag))?;
+            let Read {
+                stored,
+                used,
+                recorded,
+            } = Read::of(records, &target.key).await?;
+            let stored = stored.ok_or_else(|| Error::NotFound(missing.to_owned()))?;
+            let etag = etag::of_text(&stored.record);
+            editor.preconditions.check(Some(&etag))?;
+            let action = Action::Deleted;
             let mut change = Change::default();
             if matches!(owner, Owner::Tenant(_)) {
-                let sizes = [Some(read.record.len()), None];
-                self.count(&mut change, &cache, target.counted_as, counted, sizes)
+                let sizes = [Some(stored.record.len()), None];
+                self.count(&mut change, &cache, target.counted_as, used, sizes)
                     .await?;
             }
-            change.expect(&target.key, Some(&read));
+            change.expect(&target.key, Some(&stored));
             change.delete(&target.key);
             change.notify(&target.key);
-            let records = cache.records();
-            self.publish(&mut change, records, owner, target, Action::Deleted, None)
+            self.publish(&mut change, records, owner, target, action, None)
+                .await?;
+            let entry = write.entry(action, Some(&stored));
+            recorder
+                .record(&mut change, recorded.as_ref(), &entry)
                 .await?;
             Ok((change, etag))
         };
-        let before = cache.records().change(plan).await?;
+        let before = records.change(plan).await?;
         cache.catch_up().await?;
         Ok(before)
     }
@@ -257,20 +352,45 @@ impl Conditions {
     }
 }
 
-/// A record as it is stored, its JSON, whose digest is its entity tag; and how much its owner has, where that is counted.
-async fn read(
-    records: &Records,
-    key: &str,
-) -> Result<(Option<Versioned<Bytes>>, Option<Versioned<Used>>)> {
-    let entries = records.entries(&[key.to_owned(), USED.to_owned()]).await?;
-    let mut entries = entries.into_iter();
-    let read = entries.next().flatten().map(|entry| Versioned {
-        revision: entry.revision,
-        record: entry.value,
-    });
-    let counted = entries.next().flatten();
-    let counted = counted
-        .map(|entry| decode_entry(USED, &entry))
-        .transpose()?;
-    Ok((read, counted))
+/// What a write reads, of one state of the partition.
+struct Read {
+    /// The document as it is stored, its JSON, whose digest is its entity tag.
+    stored: Option<Versioned<Bytes>>,
+    /// How much its owner has, where that is counted.
+    used: Option<Versioned<Used>>,
+    /// How much history its owner has.
+    recorded: Option<Versioned<Recorded>>,
+}
+
+impl Read {
+    async fn of(records: &Records, key: &str) -> Result<Self> {
+        let keys = [key, USED, RECORDED].map(str::to_owned);
+        let mut entries = records.entries(&keys).await?.into_iter();
+        let mut next = || entries.next().flatten();
+        let (stored, used, recorded) = (next(), next(), next());
+        let stored = stored.map(|entry| Versioned {
+            revision: entry.revision,
+            record: entry.value,
+        });
+        let used = used.map(|entry| decode_entry(USED, &entry));
+        let recorded = recorded.map(|entry| decode_entry(RECORDED, &entry));
+        Ok(Self {
+            stored,
+            used: used.transpose()?,
+            recorded: recorded.transpose()?,
+        })
+    }
+}
+
+impl<'a> Write<'a> {
+    /// What the history tells of it.
+    fn entry(self, action: Action, replaced: Option<&'a Versioned<Bytes>>) -> Entry<'a> {
+        Entry {
+            document: &self.target.key,
+            action,
+            replaced,
+            by: &self.editor.by,
+            failing_tests: (self.failing_tests > 0).then_some(self.failing_tests),
+        }
+    }
 }

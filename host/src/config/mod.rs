@@ -1,11 +1,14 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
 //! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`;
-//! `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
+//! `[page]`, `[quotas]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
 
 mod as_text;
 mod config_file;
+mod page;
+mod quotas;
 mod reference_rates;
+mod safe_url;
 mod store_url;
 mod trusted_issuers;
 mod webhooks;
@@ -26,6 +29,8 @@ use crate::egress::{shown, with_urls_shown};
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
+pub use self::page::{Page, SignIn};
+pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
 pub use self::store_url::store_url;
 pub use self::trusted_issuers::TrustedIssuer;
@@ -38,8 +43,8 @@ pub const DEFAULTS: &str = include_str!("default.toml");
 /// `tillgate copy` the others.
 const NO_SETTINGS: [&str; 3] = ["credentials", "copy_from", "copy_to"];
 
-/// Settings that are tables with keys of the operator's own.
-const MAPS: [&str; 1] = ["webhooks.deprecations"];
+/// Settings that are printed as one value: a table with keys of the operator's own, and one inside another table.
+const MAPS: [&str; 2] = ["webhooks.deprecations", "page.sign_in"];
 
 /// All settings. See `default.toml`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -69,9 +74,11 @@ pub struct Config {
     pub metrics: Metrics,
     pub limits: Limits,
     pub quotas: Quotas,
+    pub conditions: Conditions,
     pub tokens: Tokens,
     pub rates: Rates,
     pub webhooks: Webhooks,
+    pub page: Page,
     pub trusted_proxies: Vec<ipnet::IpNet>,
     pub trusted_issuers: Vec<TrustedIssuer>,
     pub reference_rates: Vec<ReferenceRates>,
@@ -144,35 +151,19 @@ impl Limits {
     }
 }
 
-/// What one tenant may have.
+/// Conditions and projects.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
-pub struct Quotas {
-    pub conditions: usize,
-    pub projects: usize,
-    pub configuration: ByteSize,
-    pub templates: u64,
-    pub clients: u64,
-    pub streams: usize,
-    pub business_units: u64,
-    pub business_unit_bytes: ByteSize,
-    pub exchange_rates: u64,
-    pub rate_passes: usize,
-    pub webhooks: usize,
-    pub event_consumers: usize,
-    pub events_per_second: u32,
-    pub waiting_deliveries: usize,
-    pub deliveries_per_target: usize,
+pub struct Conditions {
+    #[serde(with = "duration")]
+    pub history_retention: Duration,
 }
 
-impl Quotas {
+impl Conditions {
     fn check(&self) -> Result<(), &'static str> {
-        if self.events_per_second == 0 || self.deliveries_per_target == 0 {
-            return Err("events_per_second and deliveries_per_target must be at least 1");
-        }
-        if self.rate_passes == 0 {
-            return Err("rate_passes must be at least 1");
+        if self.history_retention.is_zero() {
+            return Err("history_retention must be longer than 0s");
         }
         Ok(())
     }
@@ -316,25 +307,6 @@ fn hide_secrets(settings: &mut Value) {
     }
 }
 
-/// Whether an attacker in the network cannot change what comes from a URL: it is an https URL, or an http URL of this
-/// machine.
-fn is_safe_url(source: &str) -> bool {
-    let Ok(url) = source.parse::<http::Uri>() else {
-        return false;
-    };
-    let host = url.host().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let here = host == "localhost"
-        || address
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback());
-    match url.scheme_str() {
-        Some("https") => !host.is_empty(),
-        Some("http") => here,
-        _ => false,
-    }
-}
-
 impl Config {
     fn check(&self) -> Result<(), String> {
         self.store.parse::<StoreUrl>()?;
@@ -363,13 +335,16 @@ impl Config {
         self.limits.check()?;
         let quotas = self.quotas.check();
         quotas.map_err(|fault| format!("quotas.{fault}"))?;
+        let conditions = self.conditions.check();
+        conditions.map_err(|fault| format!("conditions.{fault}"))?;
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
         let webhooks = self.webhooks.check();
         webhooks.map_err(|fault| format!("webhooks.{fault}"))?;
         ReferenceRates::check_all(&self.reference_rates)?;
         TrustedIssuer::check_all(&self.trusted_issuers, &self.issuer())?;
-        Ok(())
+        let page = self.page.check(&self.trusted_issuers);
+        page.map_err(|fault| format!("page.{fault}"))
     }
 
     /// How this service is reached from outside, without a slash at its end.

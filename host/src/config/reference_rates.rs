@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_engine::rate::RateType;
 
 use super::as_text::{rate_types, time_of_day};
-use super::is_safe_url;
+use super::safe_url::is_safe_url;
 use crate::identity::TenantId;
 
 /// A document of reference rates that is imported every day.

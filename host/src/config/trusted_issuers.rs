@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::is_safe_url;
+use super::safe_url::is_safe_url;
 
 /// An identity provider whose tokens name users (`tokens.md`, "IAM user tokens").
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
 
 use super::records::{Change, Records};
 use crate::error::Result;
 use crate::identity::TenantId;
 
 /// What has happened to a document of a tenant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Action {
     /// There was none.
     Created,

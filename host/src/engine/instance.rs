@@ -33,11 +33,15 @@ const DEADLINE: Duration = Duration::from_millis(50);
 /// What a call may compute beyond that, for each byte of its input.
 const DEADLINE_PER_BYTE: Duration = Duration::from_nanos(100);
 
-/// The same for a basket: it may have as many results as a hundred thousand calls.
+/// The same for a basket, which may have as many results as a hundred thousand calls, and for explanations, which may be as
+/// long.
 const BASKET_DEADLINE: Duration = Duration::from_millis(200);
 
 /// The same for rate math, of which one request may have ten thousand calls.
 const RATES_DEADLINE: Duration = Duration::from_millis(200);
+
+/// The same for tests: two hundred decisions, each of which may have a thousand results.
+const TESTS_DEADLINE: Duration = Duration::from_millis(200);
 
 /// What an instance's store holds: limits, and what the call in it has used.
 pub(super) struct State {
@@ -62,6 +66,9 @@ fn thread_time() -> Duration {
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
+/// The same for the findings of a rule, which may have a hundred thousand values.
+const FINDINGS_DEADLINE: Duration = Duration::from_secs(1);
+
 /// One instance of the module, and what it keeps prepared.
 pub(super) struct Instance {
     store: Store<State>,
@@ -70,6 +77,8 @@ pub(super) struct Instance {
     prepare: TypedFunc<u32, u64>,
     evaluate: TypedFunc<(u32, u32), u64>,
     rates: TypedFunc<u32, u64>,
+    findings: TypedFunc<u32, u64>,
+    tests: TypedFunc<u32, u64>,
     release: TypedFunc<u32, ()>,
     /// Where the module counts the results of a decision.
     tally_at: usize,
@@ -133,6 +142,12 @@ impl Instance {
             rates: instance
                 .get_typed_func(&mut store, "tillgate_rates")
                 .map_err(failed)?,
+            findings: instance
+                .get_typed_func(&mut store, "tillgate_findings")
+                .map_err(failed)?,
+            tests: instance
+                .get_typed_func(&mut store, "tillgate_tests")
+                .map_err(failed)?,
             release: instance
                 .get_typed_func(&mut store, "tillgate_release")
                 .map_err(failed)?,
@@ -158,30 +173,35 @@ impl Instance {
         }
     }
 
-    /// Has the module decide.
+    /// Has the module decide, and explain what it decides.
     pub(super) fn evaluate(
         &mut self,
         call: Call<'_>,
+        explain: bool,
         request: &[u8],
     ) -> Result<Decided, EngineError> {
         self.prepared.begin_call();
+        let (form, deadline) = match explain {
+            true => ("explain ", BASKET_DEADLINE),
+            false => ("", DEADLINE),
+        };
         let answer = match call {
             Call::Condition(catalog, id) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, ["condition ", id], request, DEADLINE)
+                self.call(handle, [form, "condition ", id], request, deadline)
             }
             Call::Project(document) => {
                 let handle = self.handle(document)?;
-                self.call(handle, ["project", ""], request, DEADLINE)
+                self.call(handle, [form, "project", ""], request, deadline)
             }
             Call::Basket(catalog, None) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, ["basket", ""], request, BASKET_DEADLINE)
+                self.call(handle, [form, "basket", ""], request, BASKET_DEADLINE)
             }
             Call::Basket(catalog, Some(project)) => {
                 let project = self.handle(project)?;
                 let handle = self.handle(catalog)?;
-                let line = ["basket ", &project.to_string()];
+                let line = [form, "basket ", &project.to_string()];
                 self.call(handle, line, request, BASKET_DEADLINE)
             }
         };
@@ -214,14 +234,31 @@ impl Instance {
         self.read(answer)
     }
 
+    /// Has the module look at a rule, whose JSON these parts are together.
+    pub(super) fn findings(&mut self, rule: &[&[u8]]) -> Result<Bytes, EngineError> {
+        let len = self.write(rule)?;
+        self.allow(FINDINGS_DEADLINE + DEADLINE_PER_BYTE * len);
+        let answer = self.findings.call(&mut self.store, len).map_err(failed)?;
+        self.read(answer)
+    }
+
+    /// Has the module run tests; the request may be in parts.
+    pub(super) fn tests(&mut self, request: &[&[u8]]) -> Result<Bytes, EngineError> {
+        let len = self.write(request)?;
+        self.allow(TESTS_DEADLINE + DEADLINE_PER_BYTE * len);
+        let answer = self.tests.call(&mut self.store, len).map_err(failed)?;
+        self.read(answer)
+    }
+
     fn call(
         &mut self,
         handle: u32,
-        [line, argument]: [&str; 2],
+        [form, line, argument]: [&str; 3],
         request: &[u8],
         deadline: Duration,
     ) -> Result<Bytes, EngineError> {
-        let len = self.write(&[line.as_bytes(), argument.as_bytes(), b"\n", request])?;
+        let [form, line, argument] = [form, line, argument].map(str::as_bytes);
+        let len = self.write(&[form, line, argument, b"\n", request])?;
         self.allow(deadline + DEADLINE_PER_BYTE * len);
         let answer = self
             .evaluate

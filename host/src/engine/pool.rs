@@ -139,7 +139,7 @@ impl EnginePool {
     /// # Errors
     /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
     pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
-        let decided = self.lease()?.evaluate(call, request)?;
+        let decided = self.lease()?.evaluate(call, false, request)?;
         Ok(decided.answer)
     }
 
@@ -149,6 +149,22 @@ impl EnginePool {
     /// [`EngineError::Refused`] with every fault of every call; then none is answered.
     pub fn rates(&self, request: &[u8]) -> Result<Bytes, EngineError> {
         self.lease()?.run(|instance| instance.rates(request))
+    }
+
+    /// Has the module look at a rule, whose JSON these parts are together; the answer is a JSON text.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] with every fault of the rule.
+    pub fn findings(&self, rule: &[&[u8]]) -> Result<Bytes, EngineError> {
+        self.lease()?.run(|instance| instance.findings(rule))
+    }
+
+    /// Has the module run tests; `request` is a JSON text in parts, and the answer is one.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`] with every fault of the document and its tests.
+    pub fn tests(&self, request: &[&[u8]]) -> Result<Bytes, EngineError> {
+        self.lease()?.run(|instance| instance.tests(request))
     }
 
     /// An instance for one call.
@@ -211,12 +227,18 @@ impl Lease<'_> {
         instance.is_some_and(|instance| instance.has(document))
     }
 
-    /// Has the module decide; `request` is a JSON text, and so is the answer.
+    /// Has the module decide; `request` is a JSON text, and so is the answer. With `explain`, each result says what was
+    /// compared.
     ///
     /// # Errors
     /// As [`EnginePool::evaluate`].
-    pub fn evaluate(self, call: Call<'_>, request: &[u8]) -> Result<Decided, EngineError> {
-        self.run(|instance| instance.evaluate(call, request))
+    pub fn evaluate(
+        self,
+        call: Call<'_>,
+        explain: bool,
+        request: &[u8],
+    ) -> Result<Decided, EngineError> {
+        self.run(|instance| instance.evaluate(call, explain, request))
     }
 
     fn run<T>(

@@ -70,12 +70,12 @@ fn is_zero(weight: &str) -> bool {
     matches!(weight.trim(), "0" | "0." | "0.0" | "0.00" | "0.000")
 }
 
-/// Whether a compressed answer is accepted.
-pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    elements(headers, &ACCEPT_ENCODING).any(|coding| {
-        let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
+/// Whether an answer in a coding, such as `gzip`, is accepted.
+pub(super) fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {
+    elements(headers, &ACCEPT_ENCODING).any(|element| {
+        let (name, parameter) = element.split_once(';').unwrap_or((element, ""));
         let weight = parameter.trim().strip_prefix("q=").unwrap_or("1");
-        name.trim().eq_ignore_ascii_case("gzip") && !is_zero(weight)
+        name.trim().eq_ignore_ascii_case(coding) && !is_zero(weight)
     })
 }
 

@@ -33,7 +33,7 @@ use self::connection::body::{Bodies, BodyError, Unread, read};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
-use self::headers::{accepts, accepts_gzip, behind_proxies, correlation, is_json};
+use self::headers::{accepts, accepts_coding, behind_proxies, correlation, is_json};
 pub use self::reply::Reply;
 pub use self::route::access::{Access, Takes};
 use self::route::audit::Asked;
@@ -149,7 +149,7 @@ impl Server {
     ) -> warp::reply::Response {
         let begin = Instant::now();
         let correlation = correlation(&head.headers);
-        let gzip = accepts_gzip(&head.headers);
+        let gzip = accepts_coding(&head.headers, "gzip");
         let bulk = head.bulk.clone();
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
@@ -290,7 +290,7 @@ impl Server {
         route: &Route,
         request: Request,
     ) -> crate::error::Result<Reply> {
-        let accepts_gzip = request.accepts_gzip();
+        let accepts_gzip = request.accepts_coding("gzip");
         let asked = Asked::of(route.audits, &request);
         let answer = route.answer(request);
         let handled = match route.is_heavy {

@@ -1,7 +1,7 @@
 //! Problem documents: the bodies of errors.
 //!
 //! They satisfy RFC 9457 and carry what existing clients of such a platform read: `statusCode`, `error`, and
-//! `message`, an array for 400 and a string otherwise (`platform.md`, "HTTP conventions").
+//! `message`, an array for 400 and for tests that fail, and a string otherwise (`platform.md`, "HTTP conventions").
 
 use bytes::Bytes;
 use http::StatusCode;

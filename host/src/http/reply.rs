@@ -173,6 +173,17 @@ impl Reply {
                 let more = Some((*member, list.as_ref()));
                 problem(StatusCode::CONFLICT, &text, None, more, correlation)
             }
+            Error::FailingTests(faults) => {
+                let messages = problem::messages(faults);
+                let text = format!("tests fail: {}", messages.join("; "));
+                problem(
+                    StatusCode::CONFLICT,
+                    &text,
+                    Some(messages),
+                    None,
+                    correlation,
+                )
+            }
             Error::Outdated(_) => {
                 Self::problem(StatusCode::PRECONDITION_FAILED, &text, correlation)
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Permission, Permissions, TenantId};
+use super::{DisplayName, Permission, Permissions, TenantId};
 use crate::error::{Error, Result};
 
 /// A client or user whose token was verified.
@@ -12,6 +12,8 @@ pub struct Caller {
     pub tenant: TenantId,
     /// The client's id, or the issuer and the subject of a user.
     pub subject: Arc<str>,
+    /// What people call them, where that is known.
+    pub name: Option<DisplayName>,
     /// What they may do.
     pub permissions: Permissions,
     /// Whether they belong to the platform's own tenant.

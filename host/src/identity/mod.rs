@@ -4,12 +4,14 @@
 //! token service turns a token into a [`Caller`].
 
 mod caller;
+mod display_name;
 mod network;
 mod permission;
 mod role;
 mod tenant;
 
 pub use self::caller::Caller;
+pub use self::display_name::DisplayName;
 pub use self::network::network;
 pub use self::permission::{Permission, Permissions, is_permission};
 pub use self::role::{OPERATOR, built_in, built_in_roles};

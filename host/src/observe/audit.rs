@@ -33,6 +33,7 @@ pub struct Line {
     pub filter: Option<String>,
     pub reason: Option<&'static str>,
     pub accepted_deviations: Option<usize>,
+    pub failing_tests: Option<usize>,
     /// The version before the change; `None` where there was nothing.
     pub before: Option<Etag>,
     /// The version after it; `None` where nothing is left.
@@ -96,6 +97,7 @@ impl Line {
             filter = self.filter.as_deref(),
             reason = self.reason,
             accepted_deviations = self.accepted_deviations,
+            failing_tests = self.failing_tests,
             before = self.before.as_ref().map(etag::digest),
             after = self.after.as_ref().map(etag::digest),
             by = origin.by,

@@ -2,7 +2,9 @@
 //!
 //! Nothing is built and nothing comes from elsewhere: the browser takes the same files that are in the repository, at the
 //! same paths, and the same module that the host decides with. Its policy allows its own scripts, its own requests and
-//! WebAssembly.
+//! WebAssembly, and requests to the identity provider at which people sign in (`sign_in.rs`).
+
+mod sign_in;
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock};
@@ -15,6 +17,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use include_dir::{Dir, File, include_dir};
+use tillgate_brotli::brotli;
 
 use crate::app::App;
 use crate::data::etag::{self, Etag};
@@ -33,6 +36,9 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 /// Where the page's HTML has the audience that a token must be for.
 const AUDIENCE: &str = "{{audience}}";
 
+/// Where it says how people sign in: a comment unless they do at an identity provider.
+const SIGN_IN: &str = "<!-- {{sign-in}} -->";
+
 /// What requests of the files are counted under.
 const FILES: &str = "/{file}";
 
@@ -48,6 +54,7 @@ fn media_type(path: &str) -> Option<&'static str> {
         "css" => Some("text/css; charset=utf-8"),
         "js" => Some("text/javascript; charset=utf-8"),
         "svg" => Some("image/svg+xml"),
+        "txt" => Some("text/plain; charset=utf-8"),
         "wasm" => Some("application/wasm"),
         _ => None,
     }
@@ -59,7 +66,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
         Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index).giving("text/html"),
     ];
     routes.extend(ASSETS.iter().map(|asset| {
-        let get = move |_: Arc<App>, request: Request| async move { Ok(asset.answer(&request)) };
+        let get =
+            move |_: Arc<App>, request: Request| async move { Ok(asset.answer(&request, POLICY)) };
         let route = Route::new(
             Method::GET,
             &asset.path,
@@ -68,7 +76,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
             get,
         );
         let media_type = asset.media_type.split(';').next().unwrap_or_default();
-        route.giving(media_type).counted_as(FILES)
+        // The first request of a file compresses it.
+        route.giving(media_type).counted_as(FILES).heavy()
     }));
     routes
 }
@@ -81,15 +90,12 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
             Asset::new(path, Bytes::from_static(file.contents()))
         })
     };
-    let engine = [
-        ("/js/engine/engine.js", ENGINE_JS),
-        ("/js/engine/tillgate_bg.wasm", MODULE),
-    ];
-    let engine = engine
-        .into_iter()
-        .filter_map(|(path, content)| Asset::new(path.to_owned(), Bytes::from_static(content)));
+    let engine = |path: &str, content| Asset::new(path.to_owned(), Bytes::from_static(content));
+    let name = engine("/js/engine/engine.js", ENGINE_JS);
+    let module = engine("/js/engine/tillgate_bg.wasm", MODULE)
+        .map(|module| module.with_brotli(|| Some(Bytes::from_static(MODULE_BROTLI))));
     let embedded = folder("/www", &WWW).chain(folder("/js/src", &PACKAGE));
-    embedded.chain(engine).collect()
+    embedded.chain(name).chain(module).collect()
 });
 
 /// The files of a folder and of the folders in it.
@@ -101,22 +107,37 @@ fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
 /// The name and the digest of the module, as the package has them.
 const ENGINE_JS: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js"));
 
-/// A file, its entity tag, and its compressed form.
+/// The module as the build compressed it, which takes longest.
+const MODULE_BROTLI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/module.br"));
+
+/// A form of a file, made at its first use; `None` when it is not smaller.
+type Form = LazyLock<Option<Bytes>, Box<dyn FnOnce() -> Option<Bytes> + Send>>;
+
+/// A file, its entity tag, and its compressed forms with their codings, the smallest first.
 struct Asset {
     path: String,
     media_type: &'static str,
     content: Bytes,
     etag: Etag,
-    compressed: LazyLock<Option<Bytes>, Box<dyn FnOnce() -> Option<Bytes> + Send>>,
+    compressed: [(&'static str, Form); 2],
 }
 
 impl Asset {
     /// A file; `None` when its type is not served.
     fn new(path: String, content: Bytes) -> Option<Self> {
         let media_type = media_type(&path)?;
-        Some(Self::of_type(path, media_type, content))
+        let plain = content.clone();
+        let asset = Self::of_type(path, media_type, content);
+        Some(asset.with_brotli(move || brotli(&plain).map(Bytes::from)))
     }
 
+    fn with_brotli(mut self, make: impl FnOnce() -> Option<Bytes> + Send + 'static) -> Self {
+        let [(_, form), _] = &mut self.compressed;
+        *form = LazyLock::new(Box::new(make));
+        self
+    }
+
+    /// A file that is not compressed by brotli.
     fn of_type(path: String, media_type: &'static str, content: Bytes) -> Self {
         let plain = content.clone();
         Self {
@@ -124,36 +145,51 @@ impl Asset {
             media_type,
             etag: etag::of_text(&content),
             content,
-            compressed: LazyLock::new(Box::new(move || compress(&plain))),
+            compressed: [
+                ("br", LazyLock::new(Box::new(|| None))),
+                ("gzip", LazyLock::new(Box::new(move || gzip(&plain)))),
+            ],
         }
     }
 
-    fn answer(&self, request: &Request) -> Reply {
+    fn answer(&self, request: &Request, policy: HeaderValue) -> Reply {
         let reply = if request.has(&self.etag) {
             Reply::empty(StatusCode::NOT_MODIFIED)
         } else {
-            match self.compressed.as_ref().filter(|_| request.accepts_gzip()) {
-                Some(smaller) => Reply::file(self.media_type, smaller.clone())
-                    .with(CONTENT_ENCODING, HeaderValue::from_static("gzip")),
+            let accepted = self.compressed.iter();
+            let mut accepted = accepted.filter(|(coding, _)| request.accepts_coding(coding));
+            match accepted.find_map(|(coding, form)| Some((*coding, form.as_ref()?))) {
+                Some((coding, smaller)) => Reply::file(self.media_type, smaller.clone())
+                    .with(CONTENT_ENCODING, HeaderValue::from_static(coding)),
                 None => Reply::file(self.media_type, self.content.clone()),
             }
         };
-        // One tag for both forms, which makes it a weak one.
+        // One tag for all forms, which makes it a weak one.
         let weak = [b"W/".as_slice(), self.etag.as_bytes()].concat();
         let weak = HeaderValue::from_bytes(&weak).unwrap_or_else(|_| self.etag.clone());
-        protected(reply.tagged(weak))
+        protected(reply.tagged(weak), policy)
     }
 }
 
-/// The page itself, which knows what a token must be for.
+/// The page itself, which knows what a token must be for, and where people get one.
 async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
     let audience = escaped(&app.config.audience);
-    let (before, after) = INDEX
-        .split_once(AUDIENCE)
-        .ok_or_else(|| Error::Bug("the page has no placeholder for the audience".to_owned()))?;
-    let html = [before, &audience, after].concat();
+    let (element, policy) = match app.config.page.sign_in() {
+        Some(sign_in) => (sign_in::element(sign_in), sign_in::policy(POLICY, sign_in)?),
+        None => (String::new(), POLICY),
+    };
+    let (before, rest) = around(INDEX, AUDIENCE)?;
+    let (between, after) = around(rest, SIGN_IN)?;
+    let html = [before, &audience, between, &element, after].concat();
+    // Made for each request: brotli would take longer than it saves.
     let page = Asset::of_type("/".to_owned(), "text/html; charset=utf-8", html.into());
-    Ok(page.answer(&request))
+    Ok(page.answer(&request, policy))
+}
+
+/// What stands before and after a placeholder.
+fn around<'t>(html: &'t str, placeholder: &str) -> Result<(&'t str, &'t str)> {
+    html.split_once(placeholder)
+        .ok_or_else(|| Error::Bug(format!("the page has no {placeholder}")))
 }
 
 /// A text as it is written in an attribute's quotes.
@@ -165,17 +201,17 @@ fn escaped(text: &str) -> String {
 
 /// Adds the headers that protect the page. Each visit revalidates it: a page that decides with an old module would not
 /// agree with its host.
-fn protected(reply: Reply) -> Reply {
+fn protected(reply: Reply, policy: HeaderValue) -> Reply {
     let plain = HeaderValue::from_static;
     reply
-        .with(CONTENT_SECURITY_POLICY, POLICY)
+        .with(CONTENT_SECURITY_POLICY, policy)
         .with(REFERRER_POLICY, plain("no-referrer"))
         .with(OPENER_POLICY, plain("same-origin"))
         .with(CACHE_CONTROL, plain("no-cache"))
         .with(VARY, plain("accept-encoding"))
 }
 
-fn compress(content: &[u8]) -> Option<Bytes> {
+fn gzip(content: &[u8]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content).ok()?;
     let smaller = encoder.finish().ok()?;

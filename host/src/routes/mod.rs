@@ -77,7 +77,15 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn server(&self, app: &Arc<App>) -> Result<Arc<Server>> {
-        self.serving(app, self.routes(app))
+        self.server_with(app, Vec::new())
+    }
+
+    /// The same, with more routes.
+    ///
+    /// # Errors
+    /// When two routes contradict each other.
+    pub fn server_with(&self, app: &Arc<App>, more: Vec<Route>) -> Result<Arc<Server>> {
+        self.serving(app, self.routes(app).into_iter().chain(more))
     }
 
     /// What answers requests on the address that is for operators alone.

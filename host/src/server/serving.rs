@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::start::{bind, error_text};
 use crate::app::App;
-use crate::http::{ConnectionLimits, Current, Listener};
+use crate::http::{ConnectionLimits, Current, Listener, Route};
 use crate::routes::Features;
 
 /// The app that serves, which another may replace.
@@ -24,7 +24,16 @@ pub struct Serving {
 
 impl Serving {
     pub(crate) fn new(app: Arc<App>, features: &Features) -> Result<Self, String> {
-        let server = features.server(&app).map_err(error_text)?;
+        Self::with_routes(app, features, Vec::new())
+    }
+
+    /// The same, with more routes than those of the features.
+    pub(crate) fn with_routes(
+        app: Arc<App>,
+        features: &Features,
+        more: Vec<Route>,
+    ) -> Result<Self, String> {
+        let server = features.server_with(&app, more).map_err(error_text)?;
         let operations = match app.config.metrics.address()? {
             Some(address) => {
                 let server = features.operations_server(&app).map_err(error_text)?;

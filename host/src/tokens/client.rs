@@ -13,10 +13,10 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use subtle::{Choice, ConstantTimeEq};
 
-use super::client_id::{Claims, Software};
+use super::client_id::{Claim, Claims, Software};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
+use crate::identity::{DisplayName, TenantId};
 
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;
@@ -120,6 +120,17 @@ impl Client {
     #[must_use]
     pub fn exists(&self, now: Timestamp) -> bool {
         self.pending_until.is_none_or(|until| now < until)
+    }
+
+    /// What people call it: its claim `name` where that is a text, otherwise its software and the version.
+    #[must_use]
+    pub fn display_name(&self) -> Option<DisplayName> {
+        let claimed = match self.claims.get("name") {
+            Some(Claim::Text(name)) => DisplayName::new(name),
+            _ => None,
+        };
+        let Software { id, version } = &self.software;
+        claimed.or_else(|| DisplayName::new(&format!("{id} {version}")))
     }
 
     /// The client as administrators see it, without anything of its secrets.

@@ -180,6 +180,7 @@ impl Registry {
     fn access(&self, client: Client) -> ClientAccess {
         let caller = Caller {
             permissions: self.permissions_of(&client),
+            name: client.display_name(),
             subject: client.id.into(),
             platform: self.is_platform(&client.tenant),
             tenant: client.tenant,

@@ -1,4 +1,4 @@
-// A prepared catalog, and the document that it is made from.
+// A prepared catalog.
 
 /// <reference lib="esnext.disposable" />
 
@@ -7,61 +7,57 @@ import type {
   BasketRequest,
   ConditionRequest,
   ConditionResult,
+  Explained,
   ItemDecision,
   ProjectRequest,
   RestrictionResult,
+  Row,
+  RowOutcome,
 } from "../shared/decision.cjs";
+import type { CatalogDocument } from "./document.cjs";
+import type { FailedCatalogTest, TestReport } from "./tests.cjs";
 
-interface ConditionBase {
-  id: string;
-  scope?: "GLOBAL" | "TENANT";
-  /** True when absent. */
-  enabled?: boolean;
-}
-
-/** A condition. */
-export type EntityCondition = ConditionBase &
-  (
-    | { rule: "AGE_RESTRICTION"; condition_value: { minimum_age: number } }
-    | { rule: "LICENSE_REQUIREMENT"; condition_value: Record<string, never> }
-  );
-
-/** What a project requires of its items. */
-export type Restriction = { exclusive?: boolean } & (
-  | { type: "WHITELIST"; propertyName: string; allowedValues: readonly (string | boolean)[] }
-  | { type: "BLACKLIST"; propertyName: string; deniedValues: readonly (string | boolean)[] }
-  | { type: "BOOLEAN"; propertyName: string; value: boolean }
-  | { type: "WHITELISTEDITEMS"; itemIds: readonly string[] }
-  | { type: "BLACKLISTEDITEMS"; itemIds: readonly string[] }
-);
-
-/** A project. */
-export interface Project {
-  projectId: string;
-  name?: string;
-  restrictions: readonly Restriction[];
-}
-
-/** The answer of `GET /api/v1/catalog`. The conditions alone are enough to decide. */
-export interface CatalogDocument {
-  global: readonly EntityCondition[];
-  tenant: readonly EntityCondition[];
-  projects?: readonly Project[];
-  tenantId?: string;
-  digest?: string;
-  engine?: { version: string; sha256: string };
-}
+export * from "./document.cjs";
 
 /** A prepared catalog, to be evaluated many times. */
 export class Catalog {
   /** @throws {TillgateError} `invalid`, with every fault of the document. */
   constructor(document: CatalogDocument);
   /** @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`. */
-  evaluateCondition(conditionId: string, request: ConditionRequest): ItemDecision<ConditionResult>;
+  evaluateCondition(
+    conditionId: string,
+    request: ConditionRequest,
+    options: { explain: true },
+  ): ItemDecision<Explained<ConditionResult>>;
+  evaluateCondition(
+    conditionId: string,
+    request: ConditionRequest,
+    options?: { explain?: boolean },
+  ): ItemDecision<ConditionResult>;
   /** @throws {TillgateError} `invalid`. */
-  evaluateProjectRestrictions(request: ProjectRequest): ItemDecision<RestrictionResult>;
+  evaluateProjectRestrictions(
+    request: ProjectRequest,
+    options: { explain: true },
+  ): ItemDecision<Explained<RestrictionResult>>;
+  evaluateProjectRestrictions(request: ProjectRequest, options?: { explain?: boolean }): ItemDecision<RestrictionResult>;
   /** @throws {TillgateError} `invalid`. */
-  evaluateBasket(request: BasketRequest): BasketDecision;
+  evaluateBasket(
+    request: BasketRequest,
+    options: { explain: true },
+  ): BasketDecision<Explained<ConditionResult> | Explained<RestrictionResult>>;
+  evaluateBasket(request: BasketRequest, options?: { explain?: boolean }): BasketDecision;
+  /**
+   * Decides about up to 10,000 rows and returns the outcome of each, in order. Rows with the same outcome share one frozen
+   * object. @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`.
+   */
+  evaluateMany(by: { conditionId: string }, rows: readonly Row[]): RowOutcome<ConditionResult>[];
+  evaluateMany(by: { projectId: string }, rows: readonly Row[]): RowOutcome<RestrictionResult>[];
+  /**
+   * Runs the tests of every condition and project of the document.
+   *
+   * @throws {TillgateError} `invalid`, with every fault of the tests; `freed`.
+   */
+  test(): TestReport<FailedCatalogTest>;
   /** Releases the module's memory at once instead of at garbage collection. */
   free(): void;
   [Symbol.dispose](): void;

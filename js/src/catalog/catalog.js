@@ -5,6 +5,7 @@
 
 import { current, toText } from "../shared/engine.js";
 import { TillgateError, requireConditionId, unknownCondition } from "../shared/error.js";
+import { runTestsOf } from "./tests.js";
 
 /** Releases garbage-collected catalogs in the module too, where the runtime supports it; some workers do not. */
 const registry =
@@ -25,8 +26,11 @@ export class Catalog {
     this.#prepare();
   }
 
-  /** Decides about one item by a condition. `request` is `{ item, context }`. */
-  evaluateCondition(conditionId, request) {
+  /**
+   * Decides about one item by a condition. `request` is `{ item, context }`; with `{ explain: true }`, here and below, each
+   * result says what was compared.
+   */
+  evaluateCondition(conditionId, request, options) {
     // A till uses few conditions, and often the same one again.
     if (conditionId !== this.#conditionId) {
       this.#line = `condition ${toLine(conditionId)}\n`;
@@ -34,20 +38,47 @@ export class Catalog {
     }
     requireConditionId(conditionId);
     try {
-      return this.#evaluate(this.#line, request);
+      return this.#evaluate(this.#line, request, options);
     } catch (error) {
       throw error.code === "not_found" ? unknownCondition(conditionId) : error;
     }
   }
 
   /** Decides about one item on a project. `request` is `{ projectId, item }`. */
-  evaluateProjectRestrictions(request) {
-    return this.#evaluate("project\n", request);
+  evaluateProjectRestrictions(request, options) {
+    return this.#evaluate("project\n", request, options);
   }
 
   /** Decides about a basket. `request` is `{ items, projectId?, context }`. */
-  evaluateBasket(request) {
-    return this.#evaluate("basket\n", request);
+  evaluateBasket(request, options) {
+    return this.#evaluate("basket\n", request, options);
+  }
+
+  /**
+   * Decides about many rows by one condition or project: `{ conditionId }` or `{ projectId }`. A row is `{ id,
+   * additionalProperties?, customer_age?, licenses? }`. Returns the outcome of each, in order; rows with the same outcome
+   * share one frozen object.
+   */
+  evaluateMany({ conditionId, projectId } = {}, rows) {
+    if ((conditionId === undefined) === (projectId === undefined)) {
+      throw new TillgateError({ code: "invalid", message: "rows are decided by a conditionId or by a projectId" });
+    }
+    const line = projectId === undefined ? `condition ${toLine(conditionId)}\n` : `project ${toLine(projectId)}\n`;
+    const text = toText({ rows }, "rows");
+    let answer;
+    try {
+      answer = this.#ready().many(this.#handle, line, text);
+    } catch (error) {
+      throw error.code === "not_found" ? unknownCondition(conditionId) : error;
+    }
+    const outcomes = answer.outcomes.map(frozen);
+    return answer.rows.map((number) => outcomes[number]);
+  }
+
+  /** Runs the tests of every condition and project of the document. Returns `{ passed, failed }`. */
+  test() {
+    this.#requireDocument();
+    return runTestsOf(this.#text);
   }
 
   /** Releases the module's memory at once instead of at garbage collection. */
@@ -58,24 +89,42 @@ export class Catalog {
     this.#text = this.#instance = undefined;
   }
 
-  #evaluate(line, request) {
+  #evaluate(line, request, options) {
+    const instance = this.#ready();
+    const text = toText(request, "request");
+    return options?.explain ? instance.explain(this.#handle, line, text) : instance.evaluate(this.#handle, line, text);
+  }
+
+  /** The current instance, in which the document is prepared. */
+  #ready() {
     const instance = current();
     if (instance !== this.#instance) this.#prepare();
-    return instance.evaluate(this.#handle, line, toText(request, "request"));
+    return instance;
   }
 
   /** Prepares the document in the current instance, also after the one that held it was discarded. */
   #prepare() {
-    if (this.#text === undefined) throw new TillgateError({ code: "freed", message: "this catalog has been freed" });
+    this.#requireDocument();
     const instance = current();
     this.#handle = instance.prepare("catalog\n", this.#text);
     this.#instance = instance;
     registry.unregister(this);
     registry.register(this, { instance, handle: this.#handle }, this);
   }
+
+  #requireDocument() {
+    if (this.#text === undefined) throw new TillgateError({ code: "freed", message: "this catalog has been freed" });
+  }
 }
 
 if (Symbol.dispose) Catalog.prototype[Symbol.dispose] = Catalog.prototype.free;
+
+/** An outcome that many rows share. */
+function frozen(outcome) {
+  outcome.results.forEach(Object.freeze);
+  Object.freeze(outcome.results);
+  return Object.freeze(outcome);
+}
 
 /** An id on the line that names the call. A newline, which no valid id contains, must not end the line. */
 const toLine = (id) => {

@@ -5,6 +5,7 @@ import type {
   BasketRequest,
   ConditionRequest,
   ConditionResult,
+  Explained,
   ItemDecision,
   ProjectRequest,
   RestrictionResult,
@@ -50,9 +51,29 @@ export class CatalogClient extends EventTarget {
   pause(): void;
   /** Receives changes again. */
   resume(): void;
-  evaluateCondition(conditionId: string, request: ConditionRequest): Promise<ItemDecision<ConditionResult>>;
-  evaluateProjectRestrictions(request: ProjectRequest): Promise<ItemDecision<RestrictionResult>>;
-  evaluateBasket(request: BasketRequest): Promise<BasketDecision>;
+  evaluateCondition(
+    conditionId: string,
+    request: ConditionRequest,
+    options: { explain: true },
+  ): Promise<ItemDecision<Explained<ConditionResult>>>;
+  evaluateCondition(
+    conditionId: string,
+    request: ConditionRequest,
+    options?: { explain?: boolean },
+  ): Promise<ItemDecision<ConditionResult>>;
+  evaluateProjectRestrictions(
+    request: ProjectRequest,
+    options: { explain: true },
+  ): Promise<ItemDecision<Explained<RestrictionResult>>>;
+  evaluateProjectRestrictions(
+    request: ProjectRequest,
+    options?: { explain?: boolean },
+  ): Promise<ItemDecision<RestrictionResult>>;
+  evaluateBasket(
+    request: BasketRequest,
+    options: { explain: true },
+  ): Promise<BasketDecision<Explained<ConditionResult> | Explained<RestrictionResult>>>;
+  evaluateBasket(request: BasketRequest, options?: { explain?: boolean }): Promise<BasketDecision>;
   close(): void;
   addEventListener<Type extends keyof CatalogClientEvents>(
     type: Type,

@@ -53,16 +53,16 @@ export class CatalogClient extends Follower {
     return this.#document;
   }
 
-  async evaluateCondition(conditionId, request) {
-    return this.#evaluate("evaluateCondition", conditionId, request);
+  async evaluateCondition(conditionId, request, options) {
+    return this.#evaluate("evaluateCondition", conditionId, request, options);
   }
 
-  async evaluateProjectRestrictions(request) {
-    return this.#evaluate("evaluateProjectRestrictions", request);
+  async evaluateProjectRestrictions(request, options) {
+    return this.#evaluate("evaluateProjectRestrictions", request, options);
   }
 
-  async evaluateBasket(request) {
-    return this.#evaluate("evaluateBasket", request);
+  async evaluateBasket(request, options) {
+    return this.#evaluate("evaluateBasket", request, options);
   }
 
   /** Disconnects and releases the module's memory. */

@@ -35,6 +35,44 @@ export type RestrictionResult = Outcome & {
   readonly restriction: string | null;
 };
 
+/** What an age condition has compared; null is not known. */
+export interface AgeExplanation {
+  readonly minimumAge: number;
+  readonly customerAge: number | null;
+}
+
+/** What a license condition has compared; null is not known. */
+export interface LicenseExplanation {
+  /** The license that is required. */
+  readonly licenseId: string;
+  /** The customer's licenses: the first ten, in the order in which they were sent. */
+  readonly licenses: readonly string[] | null;
+  /** How many there are. */
+  readonly licensesCount: number | null;
+}
+
+/** What a restriction has compared. Restrictions of the same type and target that are not exclusive are compared as one. */
+export interface RestrictionExplanation {
+  /** The position in the project's restrictions of the first that lists the value; if none does, of the first. */
+  readonly restrictionIndex: number;
+  /** The property, or `itemId`. */
+  readonly propertyName: string;
+  /** The property's value, or the item's id; null when the item has no such property. */
+  readonly value: string | boolean | number | null;
+  /** The first ten of the values that the restrictions list: those that are denied, for a list of denied values. */
+  readonly wants: readonly (string | boolean)[];
+  /** How many there are. */
+  readonly wantsCount: number;
+}
+
+/** A result that says what was compared. */
+export type Explained<Result> = Result extends { readonly rule: "PROJECT_RESTRICTION" }
+  ? Result & {
+      /** Null when the project is unknown. */
+      readonly explanation: RestrictionExplanation | null;
+    }
+  : Result & { readonly explanation: AgeExplanation | LicenseExplanation };
+
 /** The decision about one item. */
 export interface ItemDecision<Result = ConditionResult | RestrictionResult> {
   /** The item's id, as sent. */
@@ -46,18 +84,18 @@ export interface ItemDecision<Result = ConditionResult | RestrictionResult> {
 }
 
 /** The decision about one item of a basket. */
-export interface BasketItemDecision extends ItemDecision {
+export interface BasketItemDecision<Result = ConditionResult | RestrictionResult> extends ItemDecision<Result> {
   /** The conditions of the item that are not in force. */
   readonly errors?: readonly { readonly conditionId: string; readonly status: 404 }[];
 }
 
 /** The decision about a basket. */
-export interface BasketDecision {
+export interface BasketDecision<Result = ConditionResult | RestrictionResult> {
   readonly allow: boolean;
   /** The worst decision of all items. */
   readonly decision: Decision;
   /** In the order of the request. */
-  readonly items: readonly BasketItemDecision[];
+  readonly items: readonly BasketItemDecision<Result>[];
 }
 
 /** The customer. What is absent or null has not been asked yet. */
@@ -96,4 +134,21 @@ export interface BasketRequest {
   items: readonly { id: string; conditionIds?: readonly string[]; additionalProperties?: Properties }[];
   projectId?: string;
   context: Context;
+}
+
+/** One of many items that are decided at once: with its customer for a condition, with its properties for a project. */
+export interface Row {
+  id: string;
+  additionalProperties?: Properties;
+  customer_age?: Customer["customer_age"];
+  licenses?: Customer["licenses"];
+  [member: string]: unknown;
+}
+
+/** What is decided about a row. */
+export interface RowOutcome<Result = ConditionResult | RestrictionResult> {
+  readonly allow: boolean;
+  /** The worst decision of all results. */
+  readonly decision: Decision;
+  readonly results: readonly Result[];
 }

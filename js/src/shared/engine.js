@@ -115,6 +115,16 @@ class Instance {
     return parseDecision(json);
   }
 
+  /** Decides and says why; `line` names the call. */
+  explain(handle, line, text) {
+    return this.#call("tillgate_evaluate", `explain ${line}`, text, handle);
+  }
+
+  /** Decides about many rows; `line` names the condition or the project. */
+  many(handle, line, text) {
+    return this.#call("tillgate_evaluate_many", line, text, handle);
+  }
+
   /** Rate math. */
   rates(text) {
     return this.#call("tillgate_rates", "", text);
@@ -123,6 +133,21 @@ class Instance {
   /** A webhook's signature, made or verified. */
   signature(text) {
     return this.#call("tillgate_signature", "", text);
+  }
+
+  /** What is wrong with a rule. */
+  findings(text) {
+    return this.#call("tillgate_findings", "", text);
+  }
+
+  /** Whether two versions of a rule decide the same. */
+  compare(text) {
+    return this.#call("tillgate_compare", "", text);
+  }
+
+  /** What comes of running tests. */
+  tests(text) {
+    return this.#call("tillgate_tests", "", text);
   }
 
   /** The sentence for a reason, or undefined. The C ABI does not have this call, so it uses wasm-bindgen's. */
@@ -147,11 +172,11 @@ class Instance {
     if (this === instance) this.exports.tillgate_release(handle);
   }
 
-  #call(name, line, text) {
+  #call(name, line, text, ...handle) {
     const length = this.#write(line, text);
     let answer;
     try {
-      answer = this.exports[name](length);
+      answer = this.exports[name](...handle, length);
     } catch (cause) {
       throw this.#trapped(cause);
     }

@@ -5,6 +5,7 @@ import type {
   BasketRequest,
   ConditionRequest,
   ConditionResult,
+  Explained,
   ItemDecision,
   ProjectRequest,
   RestrictionResult,
@@ -35,11 +36,27 @@ export class Host {
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options?: { signal?: AbortSignal },
+    options: { signal?: AbortSignal; explain: true },
+  ): Promise<HostDecision<ItemDecision<Explained<ConditionResult>>>>;
+  evaluateCondition(
+    conditionId: string,
+    request: ConditionRequest,
+    options?: { signal?: AbortSignal; explain?: boolean },
   ): Promise<HostDecision<ItemDecision<ConditionResult>>>;
   evaluateProjectRestrictions(
     request: ProjectRequest,
-    options?: { signal?: AbortSignal },
+    options: { signal?: AbortSignal; explain: true },
+  ): Promise<HostDecision<ItemDecision<Explained<RestrictionResult>>>>;
+  evaluateProjectRestrictions(
+    request: ProjectRequest,
+    options?: { signal?: AbortSignal; explain?: boolean },
   ): Promise<HostDecision<ItemDecision<RestrictionResult>>>;
-  evaluateBasket(request: BasketRequest, options?: { signal?: AbortSignal }): Promise<HostDecision<BasketDecision>>;
+  evaluateBasket(
+    request: BasketRequest,
+    options: { signal?: AbortSignal; explain: true },
+  ): Promise<HostDecision<BasketDecision<Explained<ConditionResult> | Explained<RestrictionResult>>>>;
+  evaluateBasket(
+    request: BasketRequest,
+    options?: { signal?: AbortSignal; explain?: boolean },
+  ): Promise<HostDecision<BasketDecision>>;
 }

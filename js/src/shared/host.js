@@ -59,7 +59,10 @@ export class Host {
     throw await errorOf(response, this.#url);
   }
 
-  /** The host's decision by a condition, and the SHA-256 of the module that made it. */
+  /**
+   * The host's decision by a condition, and the SHA-256 of the module that made it; with `explain: true`, here and below,
+   * each result says what was compared.
+   */
   async evaluateCondition(conditionId, request, options) {
     requireConditionId(conditionId);
     const path = `/api/v1/conditions/${encodeURIComponent(conditionId)}/evaluate`;
@@ -92,8 +95,9 @@ export class Host {
     }
   }
 
-  async #evaluate(path, request, { signal } = {}) {
-    const response = await this.request(path, { method: "POST", body: toText(request, "request"), signal });
+  async #evaluate(path, request, { signal, explain } = {}) {
+    const asked = explain ? `${path}?explain=true` : path;
+    const response = await this.request(asked, { method: "POST", body: toText(request, "request"), signal });
     return { decision: await readJson(response), engine: response.headers.get("Tillgate-Engine") };
   }
 }

@@ -44,7 +44,8 @@ RESTRICTIONS = {
 }
 
 WORST = ["ALLOW", "SOFT_DENY", "HARD_DENY"]
-MAX = {"age": 150, "depth": 32, "faults": 100, "items": 1_000, "conditionIds": 64, "restrictions": 1_000, "values": 100_000}
+MAX = {"age": 150, "depth": 32, "faults": 100, "items": 1_000, "conditionIds": 64, "restrictions": 1_000, "values": 100_000,
+       "rows": 10_000, "shown": 10}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -63,12 +64,22 @@ def resolve(catalog, condition_id):
     return None
 
 
-def decide_condition(condition, context):
+def decide_condition(condition, context, explain=False):
     customer = context.get("customer") or {}
     decision, reason = next(((d, r) for applies, d, r in DECISIONS[condition["rule"]] if applies(customer, condition)),
                             ("ALLOW", None))
-    return {"id": condition["id"], "allow": reason is None, "decision": decision, "reason": reason,
-            "rule": condition["rule"]}
+    result = {"id": condition["id"], "allow": reason is None, "decision": decision, "reason": reason,
+              "rule": condition["rule"]}
+    return result | ({"explanation": explain_condition(condition, customer)} if explain else {})
+
+
+def explain_condition(condition, customer):
+    if condition["rule"] == AGE:
+        return {"minimumAge": condition["condition_value"]["minimum_age"], "customerAge": customer.get("customer_age")}
+    held = customer.get("licenses")
+    return {"licenseId": condition["id"],
+            "licenses": None if held is None else [license_id(element) for element in held[:MAX["shown"]]],
+            "licensesCount": None if held is None else len(held)}
 
 
 def same(one, other):
@@ -76,19 +87,22 @@ def same(one, other):
 
 
 def checks(restrictions):
-    """Restrictions with the same type and target that are not exclusive are one check, at the position of the first."""
+    """
+    Restrictions with the same type and target that are not exclusive are one check, at the position of the first. Each of its
+    values has the position of its restriction.
+    """
     joined = []
-    for restriction in restrictions:
+    for position, restriction in enumerate(restrictions):
         target_member, values_member, _, _ = RESTRICTIONS[restriction["type"]]
         target = restriction[target_member] if target_member else "itemId"
         values = restriction[values_member]
-        values = [values] if isinstance(values, bool) else values
+        values = [(value, position) for value in ([values] if isinstance(values, bool) else values)]
         exclusive = restriction.get("exclusive", False)
         there = [check for check in joined if check[:2] == (restriction["type"], target) and not check[3]]
         if there and not exclusive:
             there[0][2].extend(values)
         else:
-            joined.append((restriction["type"], target, list(values), exclusive))
+            joined.append((restriction["type"], target, values, exclusive, position))
     return joined
 
 
@@ -97,19 +111,32 @@ def restriction_result(decision, reason, restriction):
             "source": "PROJECT_RESTRICTION", "restriction": restriction}
 
 
-def decide_project(project, item):
+def decide_project(project, item, explain=False):
     if project is None:
-        return [restriction_result("SOFT_DENY", "project_restriction.project_unreachable", None)]
+        unreachable = restriction_result("SOFT_DENY", "project_restriction.project_unreachable", None)
+        return [unreachable | ({"explanation": None} if explain else {})]
     results = []
-    for type_, target, values, _ in checks(project["restrictions"]):
+    for type_, target, values, _, first in checks(project["restrictions"]):
         target_member, _, denies_listed, reason = RESTRICTIONS[type_]
         properties = item.get("additionalProperties", {})
         found = item["id"] if target_member is None else properties.get(target)
-        listed = any(same(found, value) for value in values)
-        denied = listed == denies_listed
-        results.append(restriction_result("HARD_DENY", reason, target) if denied
-                       else restriction_result("ALLOW", None, target))
+        listed_by = [position for value, position in values if same(found, value)]
+        denied = bool(listed_by) == denies_listed
+        result = (restriction_result("HARD_DENY", reason, target) if denied
+                  else restriction_result("ALLOW", None, target))
+        if explain:
+            result["explanation"] = explain_check(target, found, values, min(listed_by, default=first))
+        results.append(result)
     return results
+
+
+def explain_check(target, found, values, position):
+    distinct = []
+    for value, _ in values:
+        if not any(same(value, other) for other in distinct):
+            distinct.append(value)
+    return {"restrictionIndex": position, "propertyName": target, "value": found, "wants": distinct[:MAX["shown"]],
+            "wantsCount": len(distinct)}
 
 
 def item_decision(item, results):
@@ -122,24 +149,37 @@ def find_project(catalog, project_id):
     return found[0] if found else None
 
 
-def decide_basket(catalog, request):
+def decide_basket(catalog, request, explain=False):
     items, worst = [], 0
     for item in request["items"]:
         results, errors = [], []
         for condition_id in item.get("conditionIds", []):
             condition = resolve(catalog, condition_id)
             if condition:
-                results.append(decide_condition(condition, request["context"]))
+                results.append(decide_condition(condition, request["context"], explain))
             else:
                 errors.append({"conditionId": condition_id, "status": 404})
         if "projectId" in request:
-            results += decide_project(find_project(catalog, request["projectId"]), item)
+            results += decide_project(find_project(catalog, request["projectId"]), item, explain)
         answer = item_decision(item, results)
         worst = max([worst, 1 if errors else 0] + [WORST.index(result["decision"]) for result in results])
         if errors:
             answer |= {"allow": False, "errors": errors}
         items.append(answer)
     return {"allow": all(item["allow"] for item in items), "decision": WORST[worst], "items": items}
+
+
+def decide_rows(rows, decide_row):
+    """The outcomes that differ, in the order in which they first appear, and for each row which of them it has."""
+    outcomes, numbers = [], []
+    for row in rows:
+        results = decide_row(row)
+        worst = max([0] + [WORST.index(result["decision"]) for result in results])
+        outcome = {"allow": all(result["allow"] for result in results), "decision": WORST[worst], "results": results}
+        if outcome not in outcomes:
+            outcomes.append(outcome)
+        numbers.append(outcomes.index(outcome))
+    return {"outcomes": outcomes, "rows": numbers}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -329,8 +369,11 @@ class Reader:
 
     def customer(self, value, path):
         if self.object(value, path):
-            self.optional(value, path, "customer_age", self.age, null=True)
-            self.optional(value, path, "licenses", self.array(self.license), null=True)
+            self.known_of_customer(value, path)
+
+    def known_of_customer(self, value, path):
+        self.optional(value, path, "customer_age", self.age, null=True)
+        self.optional(value, path, "licenses", self.array(self.license), null=True)
 
     def license(self, value, path):
         if isinstance(value, dict):
@@ -370,6 +413,21 @@ class Reader:
             self.optional(value, path, "projectId", self.uuid)
             self.required(value, path, "context", self.context)
 
+    def condition_row(self, value, path):
+        if self.object(value, path):
+            self.required(value, path, "id", self.name)
+            self.known_of_customer(value, path)
+
+    def rows(self, value, path, row):
+        if self.object(value, path):
+            self.required(value, path, "rows", self.array(row, high=MAX["rows"]))
+
+    def condition_rows(self, value, path):
+        self.rows(value, path, self.condition_row)
+
+    def project_rows(self, value, path):
+        self.rows(value, path, self.item)
+
 
 def is_condition_id(text):
     return re.fullmatch("[A-Za-z0-9_.:-]{1,64}", text) is not None
@@ -407,24 +465,50 @@ def decide(call):
     if prepared not in ("catalog", "project"):
         raise Refused("invalid", ["$"])
     document = valid(sent(call, "document"), Reader.catalog if prepared == "catalog" else Reader.project)
+    if "evaluateMany" in call:
+        return decide_many(prepared, document, call["evaluateMany"], sent(call, "request"))
     if line is None:
         return None
+    explain, line = line.startswith("explain "), line.removeprefix("explain ")
     read(sent(call, "request"))
     if line == "project":
         request = valid(sent(call, "request"), Reader.project_request)
         project = document if prepared == "project" else find_project(document, request["projectId"])
-        return item_decision(request["item"], decide_project(project, request["item"]))
+        return item_decision(request["item"], decide_project(project, request["item"], explain))
     if prepared == "catalog" and line == "basket":
-        return decide_basket(document, valid(sent(call, "request"), Reader.basket))
+        return decide_basket(document, valid(sent(call, "request"), Reader.basket), explain)
     if prepared == "catalog" and line.startswith("condition "):
-        request, id_ = valid(sent(call, "request"), Reader.condition_request), line.removeprefix("condition ")
-        if not is_condition_id(id_):
-            raise Refused("invalid", ["$.conditionId"])
-        condition = resolve(document, id_)
-        if condition is None:
-            raise Refused("not_found", ["$.conditionId"])
-        return item_decision(request["item"], [decide_condition(condition, request["context"])])
+        request = valid(sent(call, "request"), Reader.condition_request)
+        condition = in_force(document, line.removeprefix("condition "))
+        return item_decision(request["item"], [decide_condition(condition, request["context"], explain)])
     raise Refused("invalid", ["$"])
+
+
+def in_force(catalog, condition_id):
+    if not is_condition_id(condition_id):
+        raise Refused("invalid", ["$.conditionId"])
+    condition = resolve(catalog, condition_id)
+    if condition is None:
+        raise Refused("not_found", ["$.conditionId"])
+    return condition
+
+
+def decide_many(prepared, document, line, request):
+    """The line comes first: what it names decides what is read of the rows."""
+    project = document
+    if prepared == "catalog":
+        kind, space, id_ = line.partition(" ")
+        if not space or kind not in ("condition", "project"):
+            raise Refused("invalid", ["$"])
+        if kind == "condition":
+            condition = in_force(document, id_)
+            rows = valid(request, Reader.condition_rows)["rows"]
+            return decide_rows(rows, lambda row: [decide_condition(condition, {"customer": row})])
+        valid(json.dumps(id_).encode(), lambda reader, value, _: reader.uuid(value, "$.projectId"))
+        project = find_project(document, id_)
+    elif line != "project":
+        raise Refused("invalid", ["$"])
+    return decide_rows(valid(request, Reader.project_rows)["rows"], lambda row: decide_project(project, row))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -462,9 +546,9 @@ def portable(value):
     return not isinstance(value, float) and not (type(value) is int and abs(value) >= 2**53)
 
 
-def check(folder):
+def check_files(files):
     count, wrong = 0, []
-    for file in sorted(folder.glob("*.json")):
+    for file in files:
         names = set()
         for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]:
             count += 1
@@ -588,4 +672,4 @@ def enumerate_domain(file):
 
 if __name__ == "__main__":
     place = pathlib.Path(sys.argv[1])
-    sys.exit(enumerate_domain(place / "enumerated.json") if "--enumerate" in sys.argv else check(place))
+    sys.exit(enumerate_domain(place / "enumerated.json") if "--enumerate" in sys.argv else check_files(sorted(place.glob("*.json"))))

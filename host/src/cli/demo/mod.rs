@@ -3,20 +3,23 @@
 
 mod env_file;
 mod rates;
+mod sign_in;
 mod webhooks;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
 use self::env_file::EnvFile;
+use self::sign_in::SignIn;
 use self::webhooks::Receivers;
 use super::output::print;
 use super::{Demo, log_to_stderr};
 use crate::app::App;
-use crate::conditions::{Owner, StoredProject};
+use crate::conditions::{By, Editor, OnFailingTests, Owner};
 use crate::config::{Flags, Loaded};
 use crate::data::etag::Preconditions;
 use crate::error::{Error, Result};
@@ -29,6 +32,9 @@ use crate::tokens::Credentials;
 
 /// The demo's tenant.
 const TENANT: &str = "demo";
+
+/// The software of its client.
+const SOFTWARE: &str = "tillgate-demo";
 
 /// The demo's project: a building site that may buy from three product groups, except two of their items.
 pub(super) const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
@@ -103,11 +109,13 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
         EnvFile::write(file, &app.config, &credentials, &receivers_url, &beside)
     });
     let _env_file = env_file.transpose()?;
+    let sign_in = SignIn::new(&app, &features.tokens, &credentials).map_err(error_text);
+    let (sign_in, link) = sign_in?;
     let print = || {
-        print_instructions(&app, &credentials, &receivers_url);
+        print_instructions(&app, &credentials, &receivers_url, &link);
         lines.print();
     };
-    let serving = Serving::new(Arc::clone(&app), &features)?;
+    let serving = Serving::with_routes(Arc::clone(&app), &features, vec![sign_in.route()])?;
     serving.until_signal(listener, print, async {}).await
 }
 
@@ -130,38 +138,39 @@ async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Cre
         "exr.subscriber",
         "iam.admin",
     ];
-    let credentials = features
-        .tokens
-        .provision(&tenant, "tillgate-demo", &roles)
-        .await?;
+    let credentials = features.tokens.provision(&tenant, SOFTWARE, &roles).await?;
     webhooks::fill(&features.webhooks, &tenant, receivers_url).await?;
     let own = Owner::Tenant(&tenant);
     let global = GLOBAL_CONDITIONS
         .iter()
         .map(|condition| (Owner::Platform, condition));
     let conditions = global.chain(OWN_CONDITIONS.iter().map(|condition| (own, condition)));
-    let anything = Preconditions::default();
+    let demo = Editor {
+        by: By::client(SOFTWARE),
+        preconditions: Preconditions::default(),
+        on_failing_tests: OnFailingTests::default(),
+    };
     for (owner, (id, body)) in conditions {
         let id = ConditionId::new(id)
             .ok_or_else(|| Error::Bug("a condition id of the demo is malformed".to_owned()))?;
         features
             .conditions
-            .put_condition(owner, id, body.as_bytes(), &anything)
+            .put_condition(owner, id, Bytes::from_static(body.as_bytes()), &demo)
             .await?;
     }
     let project = ProjectId::new(PROJECT)
         .ok_or_else(|| Error::Bug("the demo's project id is malformed".to_owned()))?;
-    let project = StoredProject::from_put(project, RESTRICTIONS.as_bytes())?;
+    let restrictions = Bytes::from_static(RESTRICTIONS.as_bytes());
     features
         .conditions
-        .put_project(&tenant, &project, &anything)
+        .put_project(&tenant, project, restrictions, &demo)
         .await?;
     rates::fill(app, &features.rates, &tenant).await?;
     webhooks::publish(&features.webhooks, &tenant).await?;
     Ok(credentials)
 }
 
-fn print_instructions(app: &App, credentials: &Credentials, receivers_url: &str) {
+fn print_instructions(app: &App, credentials: &Credentials, receivers_url: &str, link: &str) {
     let url = app.config.public_url();
     let Credentials {
         client_id,
@@ -181,7 +190,8 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
   webhooks    ERP: all events, to {receivers_url}/erp (shared key: {key})
               Loyalty: order updates, to {receivers_url}/loyalty, which fails now and then
 
-  page        {url}/ (sign in with the client id and the secret)
+  page        {link}
+              (signs in with one click, once, within ten minutes; later, {url}/ takes the client id and the secret)
   token URL   {url}/oauth2/token
   audience    {audience}
   client id   {client_id}

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use ::http::{Method, StatusCode};
+use ::http::{HeaderName, Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
-use super::{catalog, document, line, part, tagged, written};
-use crate::conditions::{Conditions, Owner, Part};
+use super::{catalog, document, editor, line, part, tagged, written};
+use crate::conditions::{Conditions, Owner, Part, StoredCondition};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
 const CONDITION: &str = "/api/v1/entity-conditions/{conditionId}";
 const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{conditionId}";
+
+/// `Tillgate-Failing-Tests`: how many tests of tenants fail after a change of a global condition.
+const FAILING_TESTS: HeaderName = HeaderName::from_static("tillgate-failing-tests");
 
 /// The routes of conditions.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -68,7 +71,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     ]
 }
 
-fn condition_id(request: &Request) -> Result<ConditionId> {
+pub(super) fn condition_id(request: &Request) -> Result<ConditionId> {
     ConditionId::new(request.param(0)?)
         .ok_or_else(|| Error::invalid("$.conditionId", ConditionId::RULE))
 }
@@ -82,9 +85,13 @@ async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Resul
 async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = condition_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let found = catalog.condition(&id);
-    let found = found.ok_or_else(|| Error::NotFound("no condition has this id".to_owned()))?;
-    Ok(tagged(&request, &found.etag, || document(&found.json)).stale(staleness))
+    let found = catalog.condition(&id).ok_or_else(no_condition)?;
+    let reply = || document(&found.text);
+    Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
+}
+
+pub(super) fn no_condition() -> Error {
+    Error::NotFound("no condition has this id".to_owned())
 }
 
 async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
@@ -102,12 +109,30 @@ async fn put_condition(
     owner: Owner<'_>,
 ) -> Result<Audited> {
     let id = condition_id(request)?;
-    let preconditions = request.preconditions();
-    let put = conditions.put_condition(owner, id, &request.body, &preconditions);
+    let editor = editor(request)?;
+    let put = conditions.put_condition(owner, id, request.body.clone(), &editor);
     let (put, stored) = put.await?;
-    let (id, after) = (&stored.condition.id, Some(stored.etag.clone()));
-    let reply = written(put.written, &stored.etag, &stored.json);
-    Ok(reply.audited(line(owner, id, put.before, after)))
+    let id = &stored.condition.id;
+    let (reply, line) = written(owner, id, put, &stored.text);
+    let reply = with_failing(conditions, reply, owner, id, Some(Arc::clone(&stored))).await;
+    Ok(reply.audited(line))
+}
+
+/// The answer to a change of a condition. A global one may have failed tests of tenants: it says how many fail now.
+async fn with_failing(
+    conditions: &Conditions,
+    reply: Reply,
+    owner: Owner<'_>,
+    id: &ConditionId,
+    changed: Option<Arc<StoredCondition>>,
+) -> Reply {
+    let Owner::Platform = owner else {
+        return reply;
+    };
+    match conditions.failing_tests_of_tenants(id, changed).await {
+        Some(failing) => reply.with(FAILING_TESTS, failing.into()),
+        None => reply,
+    }
 }
 
 async fn delete_own(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
@@ -125,8 +150,10 @@ async fn delete_condition(
     owner: Owner<'_>,
 ) -> Result<Audited> {
     let id = condition_id(request)?;
-    let preconditions = request.preconditions();
-    let deleted = conditions.delete_condition(owner, &id, &preconditions);
+    let editor = editor(request)?;
+    let deleted = conditions.delete_condition(owner, &id, &editor);
     let before = Some(deleted.await?);
-    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, before, None)))
+    let reply = Reply::empty(StatusCode::NO_CONTENT);
+    let reply = with_failing(conditions, reply, owner, &id, None).await;
+    Ok(reply.audited(line(owner, &id, before, None)))
 }

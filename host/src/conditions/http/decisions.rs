@@ -6,7 +6,7 @@ use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
 use super::catalog;
-use crate::conditions::{Conditions, Question};
+use crate::conditions::{About, Conditions, Question};
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
@@ -55,24 +55,24 @@ async fn evaluate_condition(conditions: Arc<Conditions>, request: Request) -> Re
     if !ConditionId::is_id(id) {
         return Err(Error::invalid("$.conditionId", ConditionId::RULE));
     }
-    let question = Question::Condition(id.to_owned());
-    evaluate(conditions, request, question).await
+    let about = About::Condition(id.to_owned());
+    evaluate(conditions, request, about).await
 }
 
 async fn evaluate_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    evaluate(conditions, request, Question::Project).await
+    evaluate(conditions, request, About::Project).await
 }
 
 async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    evaluate(conditions, request, Question::Basket).await
+    evaluate(conditions, request, About::Basket).await
 }
 
 /// What the module answers, and which module it is. A refusal is the module's answer too.
-async fn evaluate(
-    conditions: Arc<Conditions>,
-    request: Request,
-    question: Question,
-) -> Result<Reply> {
+async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -> Result<Reply> {
+    let question = Question {
+        about,
+        explain: request.flag("explain")?,
+    };
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let decided = conditions.decide(catalog, question, request.body).await;
     let reply = match decided {

@@ -3,20 +3,23 @@
 
 mod conditions;
 mod decisions;
+mod findings;
+mod history;
 mod projects;
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use bytes::Bytes;
 use futures_util::StreamExt;
 
-use super::{Conditions, INLINE, Owner, Part, TenantCatalog};
+use super::{
+    By, Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text,
+};
 use crate::app::App;
 use crate::data::encoded::{Encoded, MAX_WHOLE};
-use crate::data::etag::{Etag, Written};
+use crate::data::etag::Etag;
 use crate::data::feed::Staleness;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::http::reply::status_of;
 use crate::http::{Access, Event, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -45,6 +48,8 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
     routes.extend(decisions::routes());
     routes.extend(conditions::routes());
     routes.extend(projects::routes());
+    routes.extend(findings::routes());
+    routes.extend(history::routes());
     routes
 }
 
@@ -64,7 +69,7 @@ async fn part(
     catalog: Arc<TenantCatalog>,
     part: Part,
 ) -> Result<Reply> {
-    let etag = catalog.etag().clone();
+    let etag = catalog.etag(part).clone();
     if request.has(&etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
     }
@@ -89,11 +94,20 @@ fn tagged(request: &Request, etag: &Etag, reply: impl FnOnce() -> Reply) -> Repl
 }
 
 /// The answer that is a stored document. One that is too long to be compressed is in memory anyway.
-fn document(json: &Bytes) -> Reply {
-    match json.len() > MAX_WHOLE {
-        true => Reply::encoded(Encoded::from(json.clone())),
-        false => Reply::json(StatusCode::OK, json.clone()),
+fn document(text: &Text) -> Reply {
+    match text.size() > MAX_WHOLE {
+        true => Reply::encoded(Encoded::of(text.pieces().collect(), text.size())),
+        false => Reply::json(StatusCode::OK, text.json()),
     }
+}
+
+/// Who writes, and what must hold before.
+fn editor(request: &Request) -> Result<Editor> {
+    Ok(Editor {
+        by: By::caller(request.caller()?),
+        preconditions: request.preconditions(),
+        on_failing_tests: on_failing_tests(request)?,
+    })
 }
 
 /// What the audit log says of a write.
@@ -116,14 +130,33 @@ fn line(
     }
 }
 
-/// The answer to a PUT.
-fn written(written: Written, etag: &Etag, body: &Bytes) -> Reply {
-    Reply::json(status_of(written), body.clone()).tagged(etag.clone())
+/// The answer to a PUT, and what the audit log says of it.
+fn written(owner: Owner<'_>, id: &dyn std::fmt::Display, put: Put, text: &Text) -> (Reply, Line) {
+    let etag = text.etag();
+    let reply = Reply::json(status_of(put.written), text.json()).tagged(etag.clone());
+    let line = Line {
+        failing_tests: Some(put.failing_tests).filter(|failing| *failing > 0),
+        ..line(owner, id, put.before, Some(etag.clone()))
+    };
+    (reply, line)
+}
+
+/// What is to happen when tests of what is put fail.
+fn on_failing_tests(request: &Request) -> Result<OnFailingTests> {
+    match request.query_param("failingTests").as_deref() {
+        None => Ok(OnFailingTests::Refuse),
+        Some("accept") => Ok(OnFailingTests::Accept),
+        Some(_) => Err(Error::invalid("$.failingTests", "must be accept")),
+    }
 }
 
 async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let reply = part(&conditions, &request, catalog, Part::Whole).await?;
+    let of = match request.flag("tests")? {
+        true => Part::WithTests,
+        false => Part::Whole,
+    };
+    let reply = part(&conditions, &request, catalog, of).await?;
     Ok(reply.stale(staleness))
 }
 

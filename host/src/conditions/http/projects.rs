@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_engine::restriction::ProjectId;
 
-use super::{catalog, document, line, part, tagged, written};
+use super::{catalog, document, editor, line, part, tagged, written};
 use crate::app::App;
-use crate::conditions::{Conditions, INLINE, Owner, Part, StoredProject};
+use crate::conditions::{Conditions, INLINE, Owner, Part};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -61,7 +61,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     ]
 }
 
-fn project_id(request: &Request) -> Result<ProjectId> {
+pub(super) fn project_id(request: &Request) -> Result<ProjectId> {
     ProjectId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))
 }
 
@@ -75,7 +75,8 @@ async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Re
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
-    Ok(tagged(&request, &found.etag, || document(found.json())).stale(staleness))
+    let reply = || document(&found.text);
+    Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
 }
 
 async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -83,7 +84,7 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
     let project = Arc::clone(found);
-    let restrictions = match project.json().len() > INLINE {
+    let restrictions = match project.text.size() > INLINE {
         true => {
             let read = move |_: &App| project.restrictions();
             conditions.app.run_blocking(read).await??
@@ -91,36 +92,28 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
         false => project.restrictions()?,
     };
     let reply = || Reply::json(StatusCode::OK, restrictions);
-    Ok(tagged(&request, &found.etag, reply).stale(staleness))
+    Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
 }
 
-fn no_project() -> Error {
+pub(super) fn no_project() -> Error {
     Error::NotFound("no project has this id".to_owned())
 }
 
 async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
-    let preconditions = request.preconditions();
-    let body = request.body.clone();
-    let read = move || StoredProject::from_put(id, &body);
-    let project = if request.body.len() > INLINE {
-        conditions.app.run_blocking(move |_| read()).await??
-    } else {
-        read()?
-    };
-    let put = conditions.put_project(tenant, &project, &preconditions);
-    let put = put.await?;
-    let (owner, after) = (Owner::Tenant(tenant), Some(project.etag.clone()));
-    let reply = written(put.written, &project.etag, project.json());
-    Ok(reply.audited(line(owner, &id, put.before, after)))
+    let editor = editor(&request)?;
+    let put = conditions.put_project(tenant, id, request.body.clone(), &editor);
+    let (put, project) = put.await?;
+    let (reply, line) = written(Owner::Tenant(tenant), &id, put, &project.text);
+    Ok(reply.audited(line))
 }
 
 async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
-    let preconditions = request.preconditions();
-    let deleted = conditions.delete_project(tenant, id, &preconditions);
+    let editor = editor(&request)?;
+    let deleted = conditions.delete_project(tenant, id, &editor);
     let (owner, before) = (Owner::Tenant(tenant), Some(deleted.await?));
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, before, None)))
 }

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::http::Server;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
-use crate::http::headers::accepts_gzip;
+use crate::http::headers::accepts_coding;
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
 
@@ -74,6 +74,18 @@ impl Request {
         found.map(|(_, value)| value.into_owned())
     }
 
+    /// A parameter of the query that is true or false; false without it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the parameter.
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        match self.query_param(name).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Error::invalid(format!("$.{name}"), "must be true or false")),
+        }
+    }
+
     /// Whether the caller has this version already (`If-None-Match`, weak comparison).
     #[must_use]
     pub fn has(&self, etag: &Etag) -> bool {
@@ -81,10 +93,10 @@ impl Request {
         tags.is_some_and(|tags| tags.contain(etag))
     }
 
-    /// Whether a compressed answer is accepted.
+    /// Whether an answer in a coding, such as `gzip`, is accepted.
     #[must_use]
-    pub fn accepts_gzip(&self) -> bool {
-        accepts_gzip(self.headers())
+    pub fn accepts_coding(&self, coding: &str) -> bool {
+        accepts_coding(self.headers(), coding)
     }
 
     /// What must hold before something is changed.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use self::query::{flag, history_query, unit_of_query};
+use self::query::{history_query, unit_of_query};
 use super::change::progress;
 use super::shop::{used, values};
 use super::{Edited, Editor, Rates, body};
@@ -103,8 +103,8 @@ fn editor(request: &Request) -> Result<Editor<'_>> {
         tenant: &caller.tenant,
         by: name_of(&caller.subject),
         correlation: request.correlation,
-        dry_run: flag(request, "dryRun")?,
-        accept_deviation: flag(request, "acceptDeviation")?,
+        dry_run: request.flag("dryRun")?,
+        accept_deviation: request.flag("acceptDeviation")?,
     })
 }
 

@@ -151,12 +151,3 @@ pub(super) fn unit_of_query(request: &Request, name: &str) -> Result<UnitId> {
     let text = text.ok_or_else(|| Error::invalid(format!("$.{name}"), "is required"))?;
     unit_id(&text).map_err(|rule| Error::invalid(format!("$.{name}"), rule))
 }
-
-/// A parameter of the query that is true or false.
-pub(super) fn flag(request: &Request, name: &str) -> Result<bool> {
-    match request.query_param(name).as_deref() {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(_) => Err(Error::invalid(format!("$.{name}"), "must be true or false")),
-    }
-}

@@ -9,20 +9,22 @@ use tillgate_engine::json::{Node, Scalar};
 
 use crate::config;
 use crate::error::Result;
-use crate::identity::Caller;
-use crate::identity::TenantId;
-use crate::identity::{Permission, Permissions};
+use crate::identity::{Caller, DisplayName, Permission, Permissions, TenantId};
 use crate::tokens::jws::refuse;
 use crate::tokens::registry::Registry;
 
 /// The longest `sub`: OpenID Connect Core, section 2.
 const MAX_SUBJECT: usize = 255;
 
+/// The claims that may have the name of a person (OpenID Connect Core, section 5.1), the best first.
+const NAMES: [&str; 3] = ["name", "preferred_username", "email"];
+
 /// A user whose token was verified.
 #[derive(Debug)]
 pub(in crate::tokens) struct User {
     tenant: TenantId,
     subject: Arc<str>,
+    name: Option<DisplayName>,
     /// The roles of their groups.
     roles: Vec<String>,
     /// The permissions that the token itself lists.
@@ -42,6 +44,7 @@ impl User {
         Caller {
             tenant: self.tenant.clone(),
             subject: Arc::clone(&self.subject),
+            name: self.name.clone(),
             permissions: of_roles.union(listed),
             platform,
         }
@@ -104,6 +107,7 @@ impl ClaimMapping {
             tenant,
             // The name in the audit log. No client id has this form.
             subject: format!("{issuer}|{subject}").into(),
+            name: display_name(claims),
             roles,
             permissions,
         })
@@ -119,6 +123,12 @@ impl ClaimMapping {
 
 fn text<'d>(node: Node<'d, '_>) -> Option<&'d str> {
     node.text().map(AsRef::as_ref)
+}
+
+/// The name of the person. None is missed for being strange: what opens nothing must not keep anyone out.
+fn display_name(claims: Node<'_, '_>) -> Option<DisplayName> {
+    let texts = NAMES.iter().filter_map(|name| claims.member(name));
+    texts.filter_map(text).find_map(DisplayName::new)
 }
 
 fn is_subject(text: &&str) -> bool {

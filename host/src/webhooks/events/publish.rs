@@ -27,7 +27,7 @@ const MAX_DOCUMENT: usize = 128 << 10;
 /// The data of an event of the service's own features.
 #[derive(Debug, Serialize)]
 struct Own<'a> {
-    action: &'static str,
+    action: Action,
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<serde_json::Value>,
@@ -170,18 +170,10 @@ fn own_event(event: &outbox::Event<'_>, now: Timestamp) -> Result<NewEvent> {
         .transpose();
     let document = document.map_err(|cause| Error::Bug(cause.to_string()))?;
     let data = serde_json::to_value(Own {
-        action: action(event.action),
+        action: event.action,
         id: event.id,
         document,
     });
     let data = data.map_err(|cause| Error::Bug(cause.to_string()))?;
     Ok(NewEvent::own(event.event_type, &data, now, Uuid::new_v4()))
-}
-
-const fn action(action: Action) -> &'static str {
-    match action {
-        Action::Created => "CREATED",
-        Action::Replaced => "REPLACED",
-        Action::Deleted => "DELETED",
-    }
 }

@@ -1,5 +1,5 @@
 /**
- * A delivery as a curl command, with places for the secrets that the page does not have.
+ * A request as a curl command, with places for the secrets that the page does not have.
  */
 
 /** What each scheme leaves to fill in. */

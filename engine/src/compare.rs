@@ -1,0 +1,202 @@
+//! Whether two versions of a rule decide the same about everything, or an item or customer about which they do not.
+//!
+//! Exact: a project is a product of sets ([`crate::product`]), which two versions share or which differ in a value; and the
+//! customers of two conditions fall into few classes, of which each has one here. Decisions are compared, not reasons.
+//!
+//! `{ "before": rule or null, "after": rule or null }`, rules as in [`crate::draft`], both of one kind, gives
+//! `{ "same": true }` or `{ "same": false, "witness", "before", "after" }`, where `witness` is the body of an evaluate call and
+//! the others are its two decisions.
+
+use crate::condition::Rule;
+use crate::decision::Decision;
+use crate::draft::{Draft, with_document};
+use crate::error::Error;
+use crate::json::{Faults, Node, push};
+use crate::product::{Choice, FIRST_TEXT, Product};
+use crate::witness::Known;
+
+/// How two versions of a rule differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The body of an evaluate call that they decide differently, as JSON: an item, for a condition also its customer.
+    pub witness: Vec<u8>,
+    /// What the version before decides; `None` if it is a condition that is not in force.
+    pub before: Option<Decision>,
+    /// The same for the version after.
+    pub after: Option<Decision>,
+}
+
+/// Appends the answer to a comparison as JSON; nothing if there is an error.
+///
+/// # Errors
+/// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the request.
+pub fn answer(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    with_document(text, &mut |root, faults| {
+        let root = faults.object(root);
+        let before = root.and_then(|root| version(root, "before", faults));
+        let after = root.and_then(|root| version(root, "after", faults));
+        let is_project = |draft: &Draft<'_>| matches!(draft, Draft::Project(_));
+        if let (Some(root), Some(before), Some(after)) = (root, &before, &after)
+            && is_project(before) != is_project(after)
+        {
+            faults.add_member(root, "after", "must be of the same kind as before");
+        }
+        if !faults.is_empty() {
+            return;
+        }
+        match difference(before.as_ref(), after.as_ref()) {
+            None => push(r#"{"same":true}"#, out),
+            Some(difference) => difference.write(out),
+        }
+    })
+}
+
+/// A version of a rule; `None` is one that is not there, or has a fault.
+#[inline(never)]
+fn version<'a>(root: Node<'_, 'a>, key: &str, faults: &mut Faults) -> Option<Draft<'a>> {
+    let version = faults.required(root, key)?;
+    match version.is_null() {
+        true => None,
+        false => Draft::read(version, faults),
+    }
+}
+
+impl Difference {
+    fn write(&self, out: &mut Vec<u8>) {
+        let decision = |decided: Option<Decision>| decided.map_or("NOT_FOUND", Decision::as_str);
+        push(r#"{"same":false,"witness":"#, out);
+        out.extend_from_slice(&self.witness);
+        for piece in [
+            r#","before":""#,
+            decision(self.before),
+            r#"","after":""#,
+            decision(self.after),
+            r#""}"#,
+        ] {
+            push(piece, out);
+        }
+    }
+}
+
+/// How two versions of a rule differ; `None` if they decide the same. `None` is a rule that is not there; two versions of
+/// different kinds are not compared, and do not differ.
+#[must_use]
+pub fn difference(before: Option<&Draft<'_>>, after: Option<&Draft<'_>>) -> Option<Difference> {
+    match (before, after) {
+        (None | Some(Draft::Condition(..)), None | Some(Draft::Condition(..))) => of_rules(
+            before.and_then(Draft::in_force),
+            after.and_then(Draft::in_force),
+        ),
+        (None | Some(Draft::Project(_)), None | Some(Draft::Project(_))) => {
+            let [before, after] = [product(before), product(after)];
+            of_products(before.as_ref(), after.as_ref())
+        }
+        _ => None,
+    }
+}
+
+/// The product of a project that is there.
+fn product<'a>(draft: Option<&'a Draft<'a>>) -> Option<Product<'a>> {
+    match draft {
+        Some(Draft::Project(Some(project))) => Some(Product::of(&project.restrictions)),
+        _ => None,
+    }
+}
+
+/// What a rule in force decides about a customer.
+#[inline(never)]
+fn decided(rule: Option<(&str, Rule)>, customer: Known<'_>) -> Option<Decision> {
+    rule.map(|(id, rule)| rule.decide(id, Some(&customer.customer())).decision())
+}
+
+/// How two rules, each with its condition's id, differ; `None` if they decide the same. A rule that is `None` decides nothing.
+///
+/// A customer's age matters as far as it is known, and on which side it is of each minimum; their licenses, as far as they are
+/// known and have each id.
+pub(crate) fn of_rules(
+    before: Option<(&str, Rule)>,
+    after: Option<(&str, Rule)>,
+) -> Option<Difference> {
+    let minimum = |rule: Option<(&str, Rule)>| match rule {
+        Some((_, Rule::AgeRestriction { minimum_age })) => Some(minimum_age),
+        _ => None,
+    };
+    let below = |minimum: Option<u8>| minimum.and_then(|minimum| minimum.checked_sub(1));
+    let (one, two) = (minimum(before), minimum(after));
+    let held = [before, after].map(|rule| Some(rule.map(|(id, _)| id)));
+    for licenses in [None, Some(None)].into_iter().chain(held) {
+        for age in [one, below(one), two, below(two), None] {
+            let customer = Known { age, licenses };
+            let decisions = (decided(before, customer), decided(after, customer));
+            if decisions.0 != decisions.1 {
+                return Some(Difference {
+                    witness: customer.request(),
+                    before: decisions.0,
+                    after: decisions.1,
+                });
+            }
+        }
+    }
+    None
+}
+
+/// How two projects differ; `None` is one that is not there, and so decides nothing about an item.
+fn of_products(before: Option<&Product<'_>>, after: Option<&Product<'_>>) -> Option<Difference> {
+    let (witness, before, after) = if let Some(witness) = accepted_by_first(before, after) {
+        (witness, Decision::Allow, denial(after))
+    } else if let Some(witness) = accepted_by_first(after, before) {
+        (witness, denial(before), Decision::Allow)
+    } else if before.is_some() != after.is_some() {
+        // The one that is there denies everything.
+        let witness = br#"{"item":{"id":"item"}}"#.to_vec();
+        (witness, denial(before), denial(after))
+    } else {
+        return None;
+    };
+    Some(Difference {
+        witness,
+        before: Some(before),
+        after: Some(after),
+    })
+}
+
+/// How a project denies an item that it does not allow.
+const fn denial(product: Option<&Product<'_>>) -> Decision {
+    match product {
+        Some(_) => Decision::HardDeny,
+        None => Decision::SoftDeny,
+    }
+}
+
+/// An item that the first of two projects allows and the second does not.
+#[inline(never)]
+fn accepted_by_first(first: Option<&Product<'_>>, second: Option<&Product<'_>>) -> Option<Vec<u8>> {
+    let first = first.filter(|first| !first.is_empty())?;
+    let is_listed = |id: &str| {
+        [Some(first), second]
+            .iter()
+            .flatten()
+            .any(|it| it.lists(id))
+    };
+    let of_first = |target| first.factor(target);
+    let any = || {
+        let ids = of_first(None)?;
+        first.witness((None, ids.first()?), &is_listed)
+    };
+    let Some(second) = second.filter(|second| !second.is_empty()) else {
+        return any();
+    };
+    // An item that the second denies has a value that is not in one of its sets.
+    second.factors.iter().find_map(|denying| {
+        let set = of_first(denying.target);
+        let listed = [set, Some(denying)].into_iter().flatten().flat_map(|set| {
+            let texts = set.values.iter().skip(FIRST_TEXT);
+            texts.map(|listed| listed.value)
+        });
+        let others = [Choice::Other, Choice::Bool(true), Choice::Bool(false)];
+        let mut values = listed.chain(others);
+        let value = values
+            .find(|value| set.is_none_or(|set| set.accepts(*value)) && !denying.accepts(*value))?;
+        first.witness((denying.target, value), &is_listed)
+    })
+}

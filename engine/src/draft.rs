@@ -1,0 +1,121 @@
+//! A rule by itself, in force or not yet: a condition with the other one that has its id, or a project.
+//!
+//! `{ "condition": condition, "other"?: condition or null }` or `{ "project": project }`. `other` is the condition of the other
+//! scope. The scope of a condition that does not say it is `TENANT`, or what its `other` is not.
+
+use crate::condition::{EntityCondition, Rule, Scope};
+use crate::error::Error;
+use crate::json::{Document, Faults, MAX_VALUES, Node};
+use crate::restriction::Project;
+
+/// A rule by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Draft<'a> {
+    /// A condition, and that of the other scope with the same id.
+    Condition(Option<EntityCondition>, Option<EntityCondition>),
+    /// A project; `None` is one that the tenant does not have.
+    Project(Option<Project<'a>>),
+}
+
+impl<'a> Draft<'a> {
+    /// Reads a rule. `None` if there is a fault.
+    #[inline(never)]
+    pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
+        let node = faults.object(node)?;
+        match (node.member("condition"), node.member("project")) {
+            (Some(condition), None) => {
+                let (own, said) = read_condition(Some(condition), faults);
+                let (other, others) = read_condition(node.member("other"), faults);
+                let mut draft = (own, other);
+                set_scopes(&mut draft, said, others);
+                if let (Some(node), (Some(own), Some(other))) = (node.member("other"), &draft) {
+                    if own.id != other.id {
+                        faults.add(node, "must have the id of the condition");
+                    }
+                    if own.scope == other.scope {
+                        faults.add(node, "must be of the other scope");
+                    }
+                }
+                Some(Self::Condition(draft.0, draft.1))
+            }
+            (None, Some(project)) if project.is_null() => Some(Self::Project(None)),
+            (None, Some(project)) => Some(Self::Project(Some(Project::read(project, faults)))),
+            _ => {
+                faults.add(node, "must have either a condition or a project");
+                None
+            }
+        }
+    }
+
+    /// The rule by which a condition's id is decided, and that id: the tenant's condition if it is enabled, otherwise the
+    /// global one if that is (`conditions.md`, "Conditions").
+    #[must_use]
+    pub fn in_force(&self) -> Option<(&str, Rule)> {
+        let Self::Condition(condition, other) = self else {
+            return None;
+        };
+        let both = [condition, other].into_iter().flatten();
+        let mut enabled = both.filter(|condition| condition.enabled);
+        let first = enabled.next()?;
+        let decides = match (first.scope, enabled.next()) {
+            (Scope::Global, Some(own)) => own,
+            _ => first,
+        };
+        Some((decides.id.as_str(), decides.rule))
+    }
+}
+
+/// Reads a JSON text, and answers what is wrong with it. `run` reads the document, and does the rest if that has no faults.
+#[inline(never)]
+pub(crate) fn with_document(
+    text: &[u8],
+    run: &mut dyn FnMut(Node<'_, '_>, &mut Faults),
+) -> Result<(), Error> {
+    let document = Document::parse_without_number_text(text, MAX_VALUES)?;
+    let mut faults = Faults::default();
+    run(document.root(), &mut faults);
+    faults.none_or_error()
+}
+
+/// Reads a condition that may be missing, and the scope that it says it has.
+#[inline(never)]
+fn read_condition(
+    node: Option<Node<'_, '_>>,
+    faults: &mut Faults,
+) -> (Option<EntityCondition>, Option<Scope>) {
+    let Some(node) = node.filter(|node| !node.is_null()) else {
+        return (None, None);
+    };
+    let scope = node.member("scope");
+    let said = match scope.and_then(Node::text).map(AsRef::as_ref) {
+        Some("GLOBAL") => Some(Scope::Global),
+        Some("TENANT") => Some(Scope::Tenant),
+        _ => None,
+    };
+    if let (Some(scope), None) = (scope, said) {
+        faults.add(scope, "must be GLOBAL or TENANT");
+    }
+    (
+        EntityCondition::from_catalog(node, Scope::Tenant, faults),
+        said,
+    )
+}
+
+/// Sets the scopes of two conditions, each to what it says, or else to what the other one is not.
+fn set_scopes(
+    (own, other): &mut (Option<EntityCondition>, Option<EntityCondition>),
+    said: Option<Scope>,
+    others: Option<Scope>,
+) {
+    let opposite = |scope| match scope {
+        Scope::Global => Scope::Tenant,
+        Scope::Tenant => Scope::Global,
+    };
+    let scope = said.or(others.map(opposite)).unwrap_or(Scope::Tenant);
+    if let Some(own) = own {
+        own.scope = scope;
+    }
+    if let Some(other) = other {
+        other.scope = others.unwrap_or(opposite(scope));
+    }
+}

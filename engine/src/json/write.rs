@@ -1,0 +1,90 @@
+//! Writes values as compact JSON.
+
+use super::{Node, Scalar};
+use crate::swar::may_need_escape;
+
+impl Node<'_, '_> {
+    /// Appends the value: members in their order, numbers as they are written, strings escaped only where JSON demands it. A
+    /// document that was parsed without the text of its numbers cannot be written.
+    pub fn write(self, out: &mut Vec<u8>) {
+        match self.scalar() {
+            Scalar::Null => push("null", out),
+            Scalar::Bool(true) => push("true", out),
+            Scalar::Bool(false) => push("false", out),
+            Scalar::Integer(value) => push(&value.to_string(), out),
+            Scalar::Number(text) => push(text, out),
+            Scalar::Text(text) => write_text(text, out),
+            Scalar::Array | Scalar::Object => self.write_children(out),
+        }
+    }
+
+    fn write_children(self, out: &mut Vec<u8>) {
+        let (open, close) = match self.is_object() {
+            true => ("{", "}"),
+            false => ("[", "]"),
+        };
+        let mut before = open;
+        for child in self.children() {
+            push(before, out);
+            before = ",";
+            if self.is_object() {
+                write_text(child.key(), out);
+                push(":", out);
+            }
+            child.write(out);
+        }
+        push(if before == open { open } else { "" }, out);
+        push(close, out);
+    }
+
+    /// Whether arrays and objects are nested in it, itself included, to more than so many levels.
+    #[must_use]
+    pub fn is_deeper_than(self, levels: usize) -> bool {
+        let opens = matches!(self.scalar(), Scalar::Array | Scalar::Object);
+        match levels.checked_sub(1) {
+            None => opens,
+            Some(rest) => self.children().any(|child| child.is_deeper_than(rest)),
+        }
+    }
+}
+
+/// Appends a text as it is. A call each time, for what is written seldom: in place it would take more of the module.
+#[inline(never)]
+pub(crate) fn push(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The same for a string as JSON.
+#[inline(never)]
+pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
+    write_text(text, out);
+}
+
+/// Appends a number as JSON: its digits, from the last to the first, turned around.
+#[inline(never)]
+pub(crate) fn write_number(number: usize, out: &mut Vec<u8>) {
+    let begin = out.len();
+    let mut rest = number;
+    loop {
+        out.push(b'0' + u8::try_from(rest % 10).unwrap_or_default());
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = out.get_mut(begin..) {
+        digits.reverse();
+    }
+}
+
+/// Appends a string as JSON.
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+    if may_need_escape(text) {
+        // Writing a string to memory cannot fail.
+        let _ = serde_json::to_writer(out, text);
+    } else {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    }
+}

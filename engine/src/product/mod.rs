@@ -1,0 +1,179 @@
+//! A project's restrictions as a product of sets: for the item's id, and for each property that they test, the values that they
+//! accept. The project allows an item exactly if each of these sets has the item's value.
+//!
+//! A set is finite where a check allows by a list: no other value passes that. Where none does, it is everything but the
+//! denied values: an absent property, a number and any other text pass too. Building a product takes one look at each value.
+//! [`crate::check`] decides, fast and without this; this is made to take little of the module.
+
+mod factor;
+
+pub(crate) use self::factor::{
+    ALLOWED, ASKED, DENIED, DENIES, FIRST_TEXT, Factor, JOINS_BOOLEANS, Line, PASSES,
+};
+use crate::check::seed;
+use crate::index::{Index, Seed};
+use crate::json::{push, push_text};
+use crate::restriction::{Demand, Restriction};
+
+/// What a set is of: a property, by its name, or the item's id.
+pub(crate) type Target<'a> = Option<&'a str>;
+
+/// A value of a target, as far as restrictions tell values apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice<'a> {
+    /// What is not listed: an absent property, any other id; a number and any other text are accepted where these are.
+    Other,
+    /// A boolean.
+    Bool(bool),
+    /// A text, or an item's id.
+    Text(&'a str),
+}
+
+/// A project's restrictions as a product of sets.
+#[derive(Debug)]
+pub(crate) struct Product<'a> {
+    /// That of the item's id, and then those of the properties, in order of appearance.
+    pub(crate) factors: Vec<Factor<'a>>,
+    properties: Index,
+    /// For each restriction on a property, that property's name as what it lists.
+    pub(crate) names: Factor<'a>,
+    /// For more hash tables of what is in it.
+    pub(crate) seed: Seed,
+}
+
+impl<'a> Product<'a> {
+    #[inline(never)]
+    pub(crate) fn of(restrictions: &'a [Restriction<'a>]) -> Self {
+        let seed = seed(restrictions);
+        let mut product = Self {
+            factors: Vec::new(),
+            properties: Index::new(seed),
+            names: Factor::new(None, seed),
+            seed,
+        };
+        product.add(None);
+        for (position, restriction) in restrictions.iter().enumerate() {
+            let target = restriction.demand.target();
+            let next = product.factors.len();
+            let number = match target {
+                None => 0,
+                Some(name) => product.properties.get_or_insert(name, next),
+            };
+            if number == next {
+                product.add(target);
+            }
+            if let Some(name) = target {
+                product.names.add_text(position, name);
+            }
+            if let Some(factor) = product.factors.get_mut(number) {
+                factor.add(position, restriction);
+            }
+        }
+        product
+    }
+
+    #[inline(never)]
+    fn add(&mut self, target: Target<'a>) {
+        self.factors.push(Factor::new(target, self.seed));
+    }
+
+    /// The set of a target; `None` where every value is accepted.
+    pub(crate) fn factor(&self, target: Target<'_>) -> Option<&Factor<'a>> {
+        let number = match target {
+            None => 0,
+            Some(name) => self.properties.get(name)?,
+        };
+        self.factors.get(number)
+    }
+
+    /// Whether an item's id is listed.
+    pub(crate) fn lists(&self, id: &str) -> bool {
+        let ids = self.factors.first();
+        ids.is_some_and(|ids| ids.lists(id))
+    }
+
+    /// Whether no item is accepted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.factors.iter().any(|set| set.first().is_none())
+    }
+
+    /// The body of an evaluate call, without a project's id, about an item that is accepted but perhaps for its value of one
+    /// target. `None` if there is none. An id that is not listed is one for which `is_listed` is false.
+    #[inline(never)]
+    pub(crate) fn witness(
+        &self,
+        of_target: (Target<'_>, Choice<'_>),
+        is_listed: &dyn Fn(&str) -> bool,
+    ) -> Option<Vec<u8>> {
+        let (target, value) = of_target;
+        let mut witness = Vec::new();
+        push(r#"{"item":{"id":"#, &mut witness);
+        let mut properties = Vec::new();
+        for factor in &self.factors {
+            let value = match factor.target == target {
+                true => value,
+                false => factor.first()?,
+            };
+            match (factor.target, value) {
+                (Some(name), _) => set(name, value, &mut properties),
+                (None, Choice::Text(id)) => push_text(id, &mut witness),
+                (None, _) => push_text(&other_id(is_listed), &mut witness),
+            }
+        }
+        if let (Some(name), None) = (target, self.factor(target)) {
+            set(name, value, &mut properties);
+        }
+        if !properties.is_empty() {
+            push(r#","additionalProperties":{"#, &mut witness);
+            witness.append(&mut properties);
+            witness.push(b'}');
+        }
+        push("}}", &mut witness);
+        Some(witness)
+    }
+}
+
+/// Appends a property, if it is not absent.
+#[inline(never)]
+fn set(name: &str, value: Choice<'_>, properties: &mut Vec<u8>) {
+    if value == Choice::Other {
+        return;
+    }
+    if !properties.is_empty() {
+        properties.push(b',');
+    }
+    push_text(name, properties);
+    properties.push(b':');
+    match value {
+        Choice::Text(text) => push_text(text, properties),
+        Choice::Bool(value) => push(name_of(value), properties),
+        Choice::Other => {}
+    }
+}
+
+/// A boolean as it is written.
+pub(crate) const fn name_of(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
+}
+
+/// An id that is not listed.
+fn other_id(is_listed: &dyn Fn(&str) -> bool) -> String {
+    let mut id = "item".to_owned();
+    let mut number = 1_usize;
+    while is_listed(&id) {
+        number += 1;
+        id = format!("item-{number}");
+    }
+    id
+}
+
+impl<'a> Demand<'a> {
+    fn target(&'a self) -> Target<'a> {
+        match self {
+            Self::Whitelist(name, _) | Self::Blacklist(name, _) | Self::Boolean(name, _) => {
+                Some(name)
+            }
+            Self::WhitelistedItems(_) | Self::BlacklistedItems(_) => None,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The link that signs in to the demo's page with one click: a code in the fragment of the page's address, for which the page
+//! gets a token. It is of use once and for ten minutes, and no other host has a route for it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, Method, StatusCode};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use subtle::ConstantTimeEq;
+
+use crate::app::App;
+use crate::clock::{Clock, Timestamp};
+use crate::error::{Error, Result};
+use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::tokens::client::random_secret;
+use crate::tokens::{BasicCredentials, Credentials, TokenError, Tokens};
+
+/// How long the link is of use.
+const LIFETIME: Duration = Duration::from_secs(10 * 60);
+
+/// The largest body: a code has 64 characters.
+const MAX_BODY: usize = 1 << 10;
+
+/// What the link signs in with.
+#[derive(Debug)]
+pub(super) struct SignIn {
+    code: Mutex<Code>,
+    clock: Arc<dyn Clock>,
+    tokens: Arc<Tokens>,
+    credentials: Credentials,
+    audience: String,
+}
+
+/// A code that is of use once, and for a while.
+struct Code {
+    /// `None` once it was used.
+    unused: Option<String>,
+    made: Timestamp,
+}
+
+/// Without the code: what is debugged may be logged.
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Code")
+            .field("made", &self.made)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Code {
+    /// Uses the code, if this is the one and it is of use still; answers whether it was. A wrong one does not use it.
+    fn is_used_by(&mut self, presented: &str, now: Timestamp) -> bool {
+        let is_current = self.made <= now && now < self.made.plus(LIFETIME);
+        let is_right = |code: &mut String| bool::from(code.as_bytes().ct_eq(presented.as_bytes()));
+        is_current && self.unused.take_if(is_right).is_some()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Presented {
+    code: String,
+}
+
+impl SignIn {
+    /// A new code for a client, and the link with it.
+    pub(super) fn new(
+        app: &App,
+        tokens: &Arc<Tokens>,
+        credentials: &Credentials,
+    ) -> Result<(Arc<Self>, String)> {
+        let code = random_secret()?;
+        let link = format!("{}/#demo={code}", app.config.public_url());
+        let sign_in = Self {
+            code: Mutex::new(Code {
+                unused: Some(code),
+                made: app.clock.now(),
+            }),
+            clock: Arc::clone(&app.clock),
+            tokens: Arc::clone(tokens),
+            credentials: credentials.clone(),
+            audience: app.config.audience.clone(),
+        };
+        Ok((Arc::new(sign_in), link))
+    }
+
+    /// The route of the link.
+    pub(super) fn route(self: &Arc<Self>) -> Route {
+        let body = Takes::Json(MAX_BODY);
+        Route::new(
+            Method::POST,
+            "/demo/session",
+            Access::Public,
+            body,
+            exchange,
+        )
+        .unaudited("a token is issued, and nothing is changed")
+        .bind(self)
+    }
+}
+
+/// Answers a token for the code.
+async fn exchange(sign_in: Arc<SignIn>, request: Request) -> Result<Reply> {
+    let presented: Presented = serde_json::from_slice(&request.body)
+        .map_err(|_| Error::invalid("$", "must have the member code, a text, and no other"))?;
+    let now = sign_in.clock.now();
+    if !sign_in.code.lock().is_used_by(&presented.code, now) {
+        let detail = "is wrong, was used before or has expired: use the client id and the secret";
+        return Err(Error::invalid("$.code", detail));
+    }
+    let Credentials {
+        client_id,
+        client_secret,
+        ..
+    } = &sign_in.credentials;
+    let basic = BASE64_STANDARD.encode(format!("{client_id}:{client_secret}"));
+    let credentials = BasicCredentials::from_header(&format!("Basic {basic}"));
+    let form = form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", "client_credentials")
+        .append_pair("audience", &sign_in.audience)
+        .finish();
+    let issued = sign_in
+        .tokens
+        .issue(credentials, form.as_bytes(), request.peer);
+    let issued = issued.await.map_err(|cause| match cause {
+        TokenError::Failed(cause) => cause,
+        other => Error::Bug(format!("the demo's client gets no token: {other:?}")),
+    })?;
+    let no_store = HeaderValue::from_static("no-store");
+    Ok(Reply::of(StatusCode::OK, &issued)?.with(CACHE_CONTROL, no_store))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MADE: Timestamp = Timestamp(1_767_225_600_000_000);
+
+    fn code() -> Code {
+        Code {
+            unused: Some("right".to_owned()),
+            made: MADE,
+        }
+    }
+
+    #[test]
+    fn a_code_is_of_use_once_and_a_wrong_one_does_not_use_it() {
+        let mut code = code();
+        for wrong in ["", "righ", "right ", "wrong"] {
+            assert!(!code.is_used_by(wrong, MADE), "{wrong}");
+        }
+        assert!(code.is_used_by("right", MADE));
+        assert!(!code.is_used_by("right", MADE));
+        assert!(!code.is_used_by("", MADE));
+    }
+
+    #[test]
+    fn a_code_is_of_use_for_ten_minutes() {
+        let last = MADE.plus(LIFETIME - Duration::from_micros(1));
+        assert!(code().is_used_by("right", last));
+        assert!(!code().is_used_by("right", MADE.plus(LIFETIME)));
+        assert!(!code().is_used_by("right", Timestamp(MADE.0 - 1)));
+    }
+}

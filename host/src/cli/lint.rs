@@ -1,0 +1,160 @@
+//! `tillgate lint`: what is wrong with the rules of a catalog in a file, such as the answer of `GET /api/v1/catalog`. It needs no
+//! running host: the engine looks at the rules.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tillgate_engine::condition::Scope;
+use tillgate_engine::findings::{Linted, RuleId, lint};
+
+use super::output::{on_line, print, tell};
+
+#[derive(Args, Debug)]
+pub(super) struct Lint {
+    /// Catalog to read, the answer of GET /api/v1/catalog; - reads it from stdin
+    #[arg(value_name = "CATALOG.json")]
+    file: PathBuf,
+    /// Output: a line for each finding, or JSON
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// What the catalog is found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing is wrong.
+    Clean,
+    /// It is not a catalog.
+    Malformed,
+    /// Rules have findings.
+    Found,
+}
+
+/// Prints what is wrong with the rules of a catalog.
+pub(super) fn run(arguments: &Lint) -> Result<Verdict, String> {
+    let catalog = read(&arguments.file)?;
+    let linted = match lint(&catalog) {
+        Ok(linted) => linted,
+        Err(error) => {
+            let faults = error.faults.iter().map(ToString::to_string);
+            let name = arguments.file.display();
+            tell(&format!(
+                "{name} is not a catalog: {}",
+                faults.collect::<Vec<_>>().join("; ")
+            ));
+            return Ok(Verdict::Malformed);
+        }
+    };
+    let found = Found::all(&linted)?;
+    print(&match arguments.format {
+        Format::Text => lines(&found),
+        Format::Json => json(&found)? + "\n",
+    })?;
+    Ok(match linted.is_empty() {
+        true => Verdict::Clean,
+        false => Verdict::Found,
+    })
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |cause| format!("{} cannot be read: {cause}", file.display());
+    if file == Path::new("-") {
+        let mut text = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut text);
+        return read.map(|_| text).map_err(unreadable);
+    }
+    std::fs::read(file).map_err(unreadable)
+}
+
+/// What is wrong with a rule.
+#[derive(Serialize)]
+struct Found<'l> {
+    rule: Rule,
+    #[serde(flatten)]
+    finding: Finding<'l>,
+}
+
+/// A finding, as the engine writes it.
+#[derive(Deserialize, Serialize)]
+struct Finding<'l> {
+    kind: &'l str,
+    #[serde(borrow)]
+    message: Cow<'l, str>,
+    places: Vec<String>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    witness: Option<&'l RawValue>,
+}
+
+impl<'l> Found<'l> {
+    fn all(linted: &'l [Linted]) -> Result<Vec<Self>, String> {
+        let mut all = Vec::new();
+        for Linted { rule, findings } in linted {
+            let findings: Vec<Finding<'_>> =
+                serde_json::from_slice(findings).map_err(|cause| cause.to_string())?;
+            all.extend(findings.into_iter().map(|finding| Self {
+                rule: Rule::of(rule),
+                finding,
+            }));
+        }
+        Ok(all)
+    }
+}
+
+/// A line for each finding: the rule, the kind, its places and a sentence.
+fn lines(found: &[Found<'_>]) -> String {
+    let mut lines = String::new();
+    for Found { rule, finding } in found {
+        let scope = match rule.scope {
+            Some("GLOBAL") => "global ",
+            _ => "",
+        };
+        let places = match finding.places.is_empty() {
+            true => String::new(),
+            false => format!(" at {}", finding.places.join(", ")),
+        };
+        let (what, id, kind) = (rule.kind, &rule.id, finding.kind);
+        let message = on_line(&finding.message);
+        let _ = writeln!(lines, "{scope}{what} {id}: {kind}{places}: {message}");
+    }
+    lines
+}
+
+/// `{ "findings": [{ "rule": { "kind", "id", "scope"? }, "kind", "message", "places", "witness"? }] }`.
+fn json(found: &[Found<'_>]) -> Result<String, String> {
+    let text = serde_json::to_string(found).map_err(|cause| cause.to_string())?;
+    Ok(format!("{{\"findings\":{text}}}"))
+}
+
+/// What a rule is called.
+#[derive(Serialize)]
+struct Rule {
+    kind: &'static str,
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'static str>,
+}
+
+impl Rule {
+    fn of(id: &RuleId) -> Self {
+        let (kind, id, scope) = match id {
+            RuleId::Condition(scope, id) => ("condition", id.to_string(), Some(scope)),
+            RuleId::Project(id) => ("project", id.to_string(), None),
+        };
+        Self {
+            kind,
+            id,
+            scope: scope.copied().map(Scope::as_str),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The history of conditions and projects: who changed which of them, when, and what it was before and after
+//! (`conditions.md`, "Beyond an answer").
+//!
+//! The row of a change is written in the change's own commit, and names the version that the change replaced. What a change
+//! made is what the next one replaces, or the document as it is now, so each version is stored once. Rows are small, and
+//! versions have records of their own: a page reads its rows, and no more versions than it answers. Rows are numbered, for
+//! clocks may stand still or go back; the record of the last number also counts the bytes of a tenant's history. Beyond the
+//! quota rows go on without their versions: no change is ever refused for its history.
+//!
+//! `record.rs` writes, `page.rs` reads, `retention.rs` removes what is old.
+
+mod page;
+mod record;
+mod retention;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use self::page::{PageQuery, Sequence};
+pub(super) use self::record::{Entry, Recorder};
+pub(super) use self::retention::register;
+use crate::clock::Timestamp;
+use crate::data::outbox::Action;
+use crate::identity::{Caller, DisplayName};
+
+/// The rows: after the key of the document that they are about, the newest first.
+const ROW: &str = "history/";
+
+/// The versions that were replaced, by ids that rows name.
+const VERSION: &str = "history-version/";
+
+/// Versions whose change is not committed yet (`record.rs`), by the same ids.
+const ASIDE: &str = "history-aside/";
+
+/// The record of how much of a tenant's history there is.
+pub(super) const RECORDED: &str = "usage/history";
+
+/// How much of a tenant's history there is, as it is stored.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+pub(super) struct Recorded {
+    /// The number of the newest row; the first one's is 1.
+    newest: u64,
+    /// The bytes of all rows and of the versions that they name.
+    pub(super) bytes: usize,
+}
+
+/// A row, as it is stored.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Row {
+    at: Timestamp,
+    by: By,
+    action: Action,
+    /// What was replaced; `None` where there was nothing, or where it is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<Version>,
+    /// How many of the document's tests failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failing_tests: Option<usize>,
+}
+
+/// A version that is kept.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+struct Version {
+    id: Uuid,
+    bytes: usize,
+}
+
+/// Who changes something, as the history tells it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct By {
+    /// The client's id, or the issuer and the subject of a user: as the audit log has it.
+    client_id: String,
+    /// What people call them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+}
+
+impl By {
+    /// A client without a name.
+    #[must_use]
+    pub fn client(id: &str) -> Self {
+        Self {
+            client_id: id.to_owned(),
+            name: None,
+        }
+    }
+
+    /// The caller of a request.
+    #[must_use]
+    pub fn caller(caller: &Caller) -> Self {
+        let name = caller.name.as_ref().map(DisplayName::as_str);
+        Self {
+            client_id: caller.subject.to_string(),
+            name: name.map(str::to_owned),
+        }
+    }
+}
+
+/// The rows of a document.
+fn rows_of(document: &str) -> String {
+    format!("{ROW}{document}/")
+}
+
+/// The key of a row under the prefix of its document. It counts down, for a history is read backwards.
+fn row_key(rows: &str, number: u64) -> String {
+    format!("{rows}{:016x}", u64::MAX - number)
+}
+
+/// The number of a row's key.
+fn number_of(key: &str) -> Option<u64> {
+    let (_, number) = key.rsplit_once('/')?;
+    let number = u64::from_str_radix(number, 16).ok()?;
+    Some(u64::MAX - number)
+}
+
+fn version_key(id: Uuid) -> String {
+    format!("{VERSION}{}", id.simple())
+}
+
+fn aside_key(id: Uuid) -> String {
+    format!("{ASIDE}{}", id.simple())
+}

@@ -1,0 +1,316 @@
+//! Reading the history: a page of rows, the newest first, with the versions before and after each change.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tillgate_engine::condition::ConditionId;
+use tillgate_engine::restriction::ProjectId;
+use uuid::Uuid;
+
+use super::{By, RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
+use crate::conditions::Conditions;
+use crate::conditions::cache::{condition_key, project_key};
+use crate::data::outbox::Action;
+use crate::data::records::{Records, decode_entry};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+use crate::store::Entry;
+
+/// The versions of a page are at most so many bytes, unless its first item alone has more.
+const MAX_BYTES: usize = 8 << 20;
+
+/// The page of a document that has no history.
+const NONE: Bytes = Bytes::from_static(br#"{"items":[]}"#);
+
+/// The number of a row, in a cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence(u64);
+
+impl FromStr for Sequence {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = is_number.then(|| text.parse().ok()).flatten();
+        number
+            .map(Self)
+            .ok_or("must be a cursor from an earlier answer")
+    }
+}
+
+/// Which page is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct PageQuery {
+    /// The last item of the page before.
+    pub after: Option<Sequence>,
+    /// How many items it has at most; fewer where they are long.
+    pub limit: usize,
+}
+
+/// A page, as it is answered.
+#[derive(Serialize)]
+struct Page<'a> {
+    items: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Item<'a> {
+    at: String,
+    by: &'a By,
+    action: Action,
+    before: Option<&'a RawValue>,
+    after: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failing_tests: Option<usize>,
+    /// Only where one that there was is not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documents_kept: Option<bool>,
+}
+
+/// What a document was before or after a change.
+#[derive(Clone, Copy)]
+enum State<'a> {
+    /// There was none.
+    Nothing,
+    Kept(Version),
+    /// As it is now.
+    Current(&'a Bytes),
+    NotKept,
+}
+
+impl State<'_> {
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Kept(version) => version.bytes,
+            Self::Current(document) => document.len(),
+            Self::Nothing | Self::NotKept => 0,
+        }
+    }
+
+    const fn version(self) -> Option<Uuid> {
+        match self {
+            Self::Kept(version) => Some(version.id),
+            Self::Nothing | Self::Current(_) | Self::NotKept => None,
+        }
+    }
+}
+
+/// A row with what was before and after it.
+struct Found<'a> {
+    number: u64,
+    row: &'a Row,
+    before: State<'a>,
+    after: State<'a>,
+}
+
+impl Conditions {
+    /// A page of the history of a tenant's own condition: `{ items, next? }`. A condition that has none, such as a global
+    /// one, has no items.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when there is neither such a condition nor a history; when the store is unavailable.
+    pub async fn condition_history(
+        &self,
+        tenant: &TenantId,
+        id: &ConditionId,
+        query: PageQuery,
+    ) -> Result<Bytes> {
+        let key = condition_key(id.as_str());
+        let records = self.app.records(tenant.partition());
+        if let Some(page) = page(&records, &key, query).await? {
+            return Ok(page);
+        }
+        let global = self.global.records().get_bytes(&key).await?;
+        global.map(|_| NONE).ok_or_else(no_condition)
+    }
+
+    /// A page of the history of a global condition.
+    ///
+    /// # Errors
+    /// As [`Conditions::condition_history`].
+    pub async fn global_condition_history(
+        &self,
+        id: &ConditionId,
+        query: PageQuery,
+    ) -> Result<Bytes> {
+        let key = condition_key(id.as_str());
+        let page = page(self.global.records(), &key, query).await?;
+        page.ok_or_else(no_condition)
+    }
+
+    /// A page of the history of a project.
+    ///
+    /// # Errors
+    /// As [`Conditions::condition_history`].
+    pub async fn project_history(
+        &self,
+        tenant: &TenantId,
+        id: ProjectId,
+        query: PageQuery,
+    ) -> Result<Bytes> {
+        let records = self.app.records(tenant.partition());
+        let page = page(&records, &project_key(id), query).await?;
+        page.ok_or_else(|| Error::NotFound("no project has this id".to_owned()))
+    }
+}
+
+fn no_condition() -> Error {
+    Error::NotFound("no condition has this id".to_owned())
+}
+
+/// A page of the history of the document of a key; `None` when there is neither.
+async fn page(records: &Records, key: &str, query: PageQuery) -> Result<Option<Bytes>> {
+    let keys = [key.to_owned(), RECORDED.to_owned()];
+    let mut read = records.entries(&keys).await?.into_iter();
+    let current = read.next().flatten().map(|entry| entry.value);
+    let recorded = read.next().flatten();
+    let recorded = recorded.map(|entry| decode_entry::<Recorded>(RECORDED, &entry));
+    let newest = recorded.transpose()?.map_or(0, |read| read.record.newest);
+    // Of a row that has come since, `current` is not what was before it: such rows are not read. The last row of the page
+    // before is: what it replaced is what the first one here has made.
+    let first = query.after.map_or(newest, |after| after.0.min(newest));
+    let limit = query.limit + usize::from(query.after.is_some());
+    let (rows, more) = rows(records, key, first, limit).await?;
+    if rows.is_empty() && current.is_none() && query.after.is_none() {
+        return Ok(None);
+    }
+    let found = found(&rows, current.as_ref(), query.after);
+    let taken = how_many(&found).min(query.limit);
+    let is_last = taken == found.len() && !more;
+    let (found, _) = found.split_at(taken);
+    let versions = versions(records, found).await?;
+    let items = found.iter().map(|found| item(found, &versions));
+    let page = Page {
+        items: items.collect::<Result<_>>()?,
+        next: found
+            .last()
+            .filter(|_| !is_last)
+            .map(|last| last.number.to_string()),
+    };
+    let json = serde_json::to_vec(&page).map_err(|cause| Error::Bug(cause.to_string()))?;
+    Ok(Some(json.into()))
+}
+
+/// Rows from a number down, and whether there are more.
+async fn rows(
+    records: &Records,
+    key: &str,
+    first: u64,
+    limit: usize,
+) -> Result<(Vec<(u64, Row)>, bool)> {
+    let prefix = rows_of(key);
+    let before = row_key(&prefix, first.saturating_add(1));
+    let read = records.scan(&prefix, Some(&before), limit).await?;
+    let row = |(key, entry): &(String, Entry)| {
+        let number = number_of(key);
+        let number = number.ok_or_else(|| Error::Bug(format!("{key} has no number")))?;
+        Ok((number, decode_entry::<Row>(key, entry)?.record))
+    };
+    let rows = read.entries.iter().map(row).collect::<Result<_>>()?;
+    Ok((rows, read.more))
+}
+
+/// The rows after a cursor, each with what was before and after it.
+fn found<'a>(
+    rows: &'a [(u64, Row)],
+    current: Option<&'a Bytes>,
+    cursor: Option<Sequence>,
+) -> Vec<Found<'a>> {
+    let mut newer = match cursor {
+        None => current.map_or(State::NotKept, State::Current),
+        // Its own row follows, unless that is too old by now.
+        Some(_) => State::NotKept,
+    };
+    let mut found = Vec::with_capacity(rows.len());
+    for (number, row) in rows {
+        let before = match (row.action, row.replaced) {
+            (Action::Created, _) => State::Nothing,
+            (_, Some(version)) => State::Kept(version),
+            (_, None) => State::NotKept,
+        };
+        let after = match row.action {
+            Action::Deleted => State::Nothing,
+            Action::Created | Action::Replaced => newer,
+        };
+        // What was there before a creation is what the row before it has made: nothing.
+        newer = match before {
+            State::Nothing => State::NotKept,
+            before => before,
+        };
+        if cursor.is_none_or(|cursor| *number < cursor.0) {
+            found.push(Found {
+                number: *number,
+                row,
+                before,
+                after,
+            });
+        }
+    }
+    found
+}
+
+/// How many of them fit into a page: one at least.
+fn how_many(found: &[Found<'_>]) -> usize {
+    let mut bytes = 0;
+    let fits = |found: &&Found<'_>| {
+        bytes += found.before.bytes() + found.after.bytes();
+        bytes <= MAX_BYTES
+    };
+    let fitting = found.iter().take_while(fits).count();
+    fitting.max(1).min(found.len())
+}
+
+/// The versions of some rows, each read once.
+async fn versions(records: &Records, found: &[Found<'_>]) -> Result<HashMap<Uuid, Bytes>> {
+    let states = found.iter().flat_map(|found| [found.after, found.before]);
+    let mut ids: Vec<Uuid> = states.filter_map(State::version).collect();
+    // What is before a change is after the one before it.
+    ids.dedup();
+    let keys: Vec<String> = ids.iter().map(|id| version_key(*id)).collect();
+    let read = records.entries(&keys).await?;
+    let read = ids.into_iter().zip(read);
+    Ok(read
+        .filter_map(|(id, entry)| Some((id, entry?.value)))
+        .collect())
+}
+
+fn item<'a>(found: &Found<'a>, versions: &'a HashMap<Uuid, Bytes>) -> Result<Item<'a>> {
+    let (before, has_before) = document(found.before, versions)?;
+    let (after, has_after) = document(found.after, versions)?;
+    let row = found.row;
+    Ok(Item {
+        at: row.at.to_millis_text(),
+        by: &row.by,
+        action: row.action,
+        before,
+        after,
+        failing_tests: row.failing_tests,
+        documents_kept: (!has_before || !has_after).then_some(false),
+    })
+}
+
+/// A document, and whether it is all that there was.
+fn document<'a>(
+    state: State<'a>,
+    versions: &'a HashMap<Uuid, Bytes>,
+) -> Result<(Option<&'a RawValue>, bool)> {
+    let json = match state {
+        State::Nothing => return Ok((None, true)),
+        State::NotKept => return Ok((None, false)),
+        State::Current(document) => document,
+        State::Kept(version) => match versions.get(&version.id) {
+            Some(document) => document,
+            // It has just become too old.
+            None => return Ok((None, false)),
+        },
+    };
+    let json = serde_json::from_slice(json);
+    let json = json.map_err(|cause| Error::Bug(format!("a version is damaged: {cause}")))?;
+    Ok((Some(json), true))
+}

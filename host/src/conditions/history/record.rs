@@ -1,0 +1,140 @@
+//! Writing the history: the row of a change, in the change's own commit, with the version that is replaced.
+//!
+//! A commit has at most 32 MiB, and a project may be almost as large. Where the new version and the replaced one do not fit
+//! together, the replaced one is set aside first, in a commit of its own with a note; the change names it and removes the
+//! note. If the change is never made, the retention finds the note.
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+use super::{
+    By, RECORDED, Recorded, Row, Version, aside_key, retention, row_key, rows_of, version_key,
+};
+use crate::app::App;
+use crate::data::outbox::Action;
+use crate::data::records::{Change, Records, Versioned};
+use crate::error::{Error, Result};
+use crate::store::{MAX_COMMIT_BYTES, Revision};
+
+/// What a commit has besides values: keys, attributes, the row and the counts.
+const MARGIN: usize = 256 << 10;
+
+/// A change of a document, as its history tells it.
+#[derive(Debug)]
+pub(in crate::conditions) struct Entry<'a> {
+    /// The key of the document's record.
+    pub(in crate::conditions) document: &'a str,
+    pub(in crate::conditions) action: Action,
+    /// What is replaced, as it was read.
+    pub(in crate::conditions) replaced: Option<&'a Versioned<Bytes>>,
+    pub(in crate::conditions) by: &'a By,
+    /// How many of the document's tests fail, where they were run.
+    pub(in crate::conditions) failing_tests: Option<usize>,
+}
+
+/// Records one change, which may be planned more than once.
+#[derive(Debug)]
+pub(in crate::conditions) struct Recorder<'a> {
+    app: &'a App,
+    records: &'a Records,
+    aside: Mutex<Option<Aside>>,
+}
+
+/// A version that was set aside.
+#[derive(Clone, Copy, Debug)]
+struct Aside {
+    /// Of what it is a copy.
+    of: Revision,
+    id: Uuid,
+    /// The commit of its note.
+    noted: Revision,
+}
+
+impl<'a> Recorder<'a> {
+    pub(in crate::conditions) const fn new(app: &'a App, records: &'a Records) -> Self {
+        Self {
+            app,
+            records,
+            aside: Mutex::new(None),
+        }
+    }
+
+    /// Adds the row of a change to the change, which has everything else by now. `recorded` was read with what is replaced.
+    ///
+    /// # Errors
+    /// When the store is unavailable; [`Error::Bug`] for what has no JSON form.
+    pub(in crate::conditions) async fn record(
+        &self,
+        change: &mut Change,
+        recorded: Option<&Versioned<Recorded>>,
+        entry: &Entry<'_>,
+    ) -> Result<()> {
+        let now = self.app.clock.now();
+        let before = recorded.map(|read| read.record).unwrap_or_default();
+        let newest = before.newest + 1;
+        let mut row = Row {
+            at: now,
+            by: entry.by.clone(),
+            action: entry.action,
+            replaced: None,
+            failing_tests: entry.failing_tests,
+        };
+        let room = self.max_bytes().saturating_sub(before.bytes);
+        let mut bytes = 0;
+        if let Some(replaced) = entry.replaced.filter(|it| it.record.len() <= room) {
+            row.replaced = Some(self.keep(change, replaced).await?);
+            bytes = replaced.record.len();
+        }
+        let row = serde_json::to_vec(&row).map_err(|cause| Error::Bug(cause.to_string()))?;
+        bytes += row.len();
+        change.put_bytes(&row_key(&rows_of(entry.document), newest), row.into());
+        change.expect(RECORDED, recorded);
+        let bytes = before.bytes + bytes;
+        change.put(RECORDED, &Recorded { newest, bytes })?;
+        retention::begin(change, now);
+        Ok(())
+    }
+
+    /// Adds to a change the version that it replaces, or the one that was set aside.
+    async fn keep(&self, change: &mut Change, replaced: &Versioned<Bytes>) -> Result<Version> {
+        let bytes = replaced.record.len();
+        if change.bytes() + bytes + MARGIN <= MAX_COMMIT_BYTES {
+            let id = Uuid::new_v4();
+            change.put_bytes(&version_key(id), replaced.record.clone());
+            return Ok(Version { id, bytes });
+        }
+        let Aside { id, noted, .. } = self.set_aside(replaced).await?;
+        let note = Versioned {
+            revision: noted,
+            record: (),
+        };
+        change.expect(&aside_key(id), Some(&note));
+        change.delete(&aside_key(id));
+        Ok(Version { id, bytes })
+    }
+
+    /// Sets a version aside, once for all attempts at the change.
+    async fn set_aside(&self, replaced: &Versioned<Bytes>) -> Result<Aside> {
+        let of = replaced.revision;
+        let known = *self.aside.lock();
+        if let Some(known) = known.filter(|aside| aside.of == of) {
+            return Ok(known);
+        }
+        let (id, now) = (Uuid::new_v4(), self.app.clock.now());
+        let mut change = Change::default();
+        change.put_bytes(&version_key(id), replaced.record.clone());
+        change.put(&aside_key(id), &now)?;
+        retention::begin(&mut change, now);
+        let committed = self.records.commit(change).await?;
+        let noted = committed.ok_or(Error::Busy)?.revision;
+        let aside = Aside { of, id, noted };
+        *self.aside.lock() = Some(aside);
+        Ok(aside)
+    }
+
+    fn max_bytes(&self) -> usize {
+        let max = self.app.config.quotas.history.as_u64();
+        usize::try_from(max).unwrap_or(usize::MAX)
+    }
+}

@@ -1,0 +1,170 @@
+//! What the page is told of where people sign in, which requests its policy allows for that, and in which form its files are
+//! sent.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use reqwest::header::{HeaderMap, HeaderValue};
+use tillgate::clock::SystemClock;
+use tillgate::config::SignIn;
+use tillgate::store::MemoryStore;
+
+use crate::support::host::Host;
+
+const OWN_REQUESTS: &str = "; connect-src 'self'; ";
+
+async fn signing_in(sign_in: SignIn) -> Host {
+    let clock = Arc::new(SystemClock);
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    Host::start_configured(store, clock, |config| config.page.sign_in = sign_in).await
+}
+
+fn sign_in() -> SignIn {
+    SignIn {
+        issuer: "https://login.example/realms/shop".to_owned(),
+        client_id: "a\"b<c>&d".to_owned(),
+        scopes: vec!["openid".to_owned(), "profile".to_owned()],
+        resource: "https://till.example".to_owned(),
+        connect: vec!["https://token.example:8443".to_owned()],
+    }
+}
+
+/// The policy and the content of a file of the page.
+async fn read(host: &Host, path: &str) -> (String, String) {
+    let answer = host.http.get(format!("{}{path}", host.url)).send().await;
+    let answer = answer.unwrap();
+    assert_eq!(answer.status(), 200, "{path}");
+    assert_eq!(
+        answer.headers()["cross-origin-opener-policy"],
+        "same-origin"
+    );
+    let policy = answer.headers()["content-security-policy"].to_str();
+    let policy = policy.unwrap().to_owned();
+    (policy, answer.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_page_without_an_identity_provider_is_told_of_none_and_asks_its_host_alone() {
+    let host = Host::start().await;
+    let (policy, html) = read(&host, "/").await;
+    assert!(policy.contains(OWN_REQUESTS), "{policy}");
+    assert!(
+        html.contains(
+            r#"<meta name="tillgate-audience" content="https://api.tillgate.example" />"#
+        )
+    );
+    assert!(!html.contains("sign-in"), "{html}");
+    assert!(!html.contains("{{"), "{html}");
+}
+
+#[tokio::test]
+async fn the_page_is_told_where_people_sign_in_and_may_ask_there() {
+    let host = signing_in(sign_in()).await;
+    let (policy, html) = read(&host, "/").await;
+    let told = "<meta name=\"tillgate-sign-in\" content=\"{&quot;clientId&quot;:&quot;a\\&quot;b&lt;c>&amp;d&quot;,\
+        &quot;issuer&quot;:&quot;https://login.example/realms/shop&quot;,\
+        &quot;resource&quot;:&quot;https://till.example&quot;,&quot;scope&quot;:&quot;openid profile&quot;}\" />";
+    assert!(html.contains(told), "{html}");
+    let allowed = "; connect-src 'self' https://login.example https://token.example:8443; ";
+    assert!(policy.contains(allowed), "{policy}");
+    let (without, _) = read(&Host::start().await, "/").await;
+    assert_eq!(policy.replacen(allowed, OWN_REQUESTS, 1), without);
+    let (of_file, _) = read(&host, "/www/main.js").await;
+    assert_eq!(of_file, without);
+}
+
+#[tokio::test]
+async fn the_library_with_which_people_sign_in_is_served_with_its_licence() {
+    let host = Host::start().await;
+    let (_, licence) = read(&host, "/www/vendor/oauth4webapi-LICENSE.txt").await;
+    assert!(
+        licence.contains("Permission is hereby granted"),
+        "{licence}"
+    );
+    let (_, library) = read(&host, "/www/vendor/oauth4webapi.js").await;
+    assert!(library.contains("validateAuthResponse"));
+}
+
+#[tokio::test]
+async fn a_host_that_is_no_demo_exchanges_no_code() {
+    let host = Host::start().await;
+    let body = serde_json::json!({ "code": "0".repeat(64) });
+    let asked = host.http.post(format!("{}/demo/session", host.url));
+    assert_eq!(asked.json(&body).send().await.unwrap().status(), 404);
+}
+
+/// A file of the page as it is sent to one who accepts these codings.
+async fn coded(host: &Host, path: &str, accepted: &str) -> (HeaderMap, Vec<u8>) {
+    let request = host.http.get(format!("{}{path}", host.url));
+    let answer = request.header("accept-encoding", accepted).send().await;
+    let answer = answer.unwrap();
+    assert_eq!(answer.status(), 200, "{path}, {accepted}");
+    let headers = answer.headers().clone();
+    (headers, answer.bytes().await.unwrap().to_vec())
+}
+
+/// What was compressed.
+fn plain(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    match headers.get("content-encoding").map(HeaderValue::as_bytes) {
+        Some(b"br") => brotli::BrotliDecompress(&mut &*body, &mut plain).unwrap(),
+        Some(b"gzip") => drop(GzDecoder::new(body).read_to_end(&mut plain).unwrap()),
+        coding => {
+            assert_eq!(coding, None);
+            plain.extend(body);
+        }
+    }
+    plain
+}
+
+#[tokio::test]
+async fn files_of_the_page_are_sent_in_the_smallest_form_that_is_accepted() {
+    let host = Host::start().await;
+    for path in ["/www/main.js", "/js/engine/tillgate_bg.wasm"] {
+        let (headers, whole) = coded(&host, path, "identity").await;
+        assert!(!headers.contains_key("content-encoding"), "{path}");
+        assert!(headers["etag"].as_bytes().starts_with(b"W/\""), "{path}");
+        let mut sizes = vec![whole.len()];
+        for (accepted, coding) in [
+            ("gzip", Some("gzip")),
+            ("br", Some("br")),
+            ("gzip, deflate, br, zstd", Some("br")),
+            ("gzip;q=1.0, br;q=0.1", Some("br")),
+            ("GZIP, BR", Some("br")),
+            ("gzip, br;q=0", Some("gzip")),
+            ("br; q=0.0, gzip; q=0.5", Some("gzip")),
+            ("gzip;q=0, br;q=0", None),
+            ("zstd", None),
+        ] {
+            let (of_form, body) = coded(&host, path, accepted).await;
+            let sent = of_form
+                .get("content-encoding")
+                .map(|it| it.to_str().unwrap());
+            assert_eq!(sent, coding, "{path}, {accepted}");
+            for name in ["etag", "vary", "content-type", "content-security-policy"] {
+                assert_eq!(of_form[name], headers[name], "{path}, {accepted}");
+            }
+            assert_eq!(of_form["vary"], "accept-encoding");
+            assert!(plain(&of_form, &body) == whole, "{path}, {accepted}");
+            sizes.push(body.len());
+        }
+        let [identity, gzip, br, ..] = sizes[..] else {
+            unreachable!()
+        };
+        assert!(br < gzip && gzip < identity, "{path}: {sizes:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_the_browser_has_in_one_form_is_not_sent_again_in_another() {
+    let host = Host::start().await;
+    let (headers, _) = coded(&host, "/www/main.js", "br").await;
+    let again = host.http.get(format!("{}/www/main.js", host.url));
+    let again = again.header("accept-encoding", "gzip");
+    let again = again.header("if-none-match", &headers["etag"]);
+    let again = again.send().await.unwrap();
+    assert_eq!(again.status(), 304);
+    assert_eq!(again.headers()["vary"], "accept-encoding");
+    assert_eq!(again.headers()["etag"], headers["etag"]);
+}

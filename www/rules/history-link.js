@@ -1,0 +1,60 @@
+/**
+ * The ways to the history of a rule, which is loaded when it is opened: from a list, whose address names the rule then, from a
+ * form, and from the message that says that it was deleted.
+ */
+
+import { button, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { timeText } from "../shared/time.js";
+
+/** The address of a history in a list: `#/conditions/history/beer`. */
+const hrefOf = (list, args) => `#/${[list, "history", ...args].map(encodeURIComponent).join("/")}`;
+
+/** The link of a row. `args` name the rule. */
+export const historyLink = (list, args, name) => h("a", { class: "button plain", href: hrefOf(list, args), title: "History", "aria-label": `History of ${name}` }, icon("clock"));
+
+/** What a message of a deleted rule goes on with. */
+export const historyOfDeleted = (list, args) => h("a", { href: hrefOf(list, args) }, "See its history");
+
+/** The button of a form, which is filled with the version that is chosen. */
+export const historyButton = (session, subject, restore) => {
+  const onclick = async () => {
+    const found = await show(session, subject);
+    if (found?.chosen) restore(found.chosen.document);
+  };
+  return button("History", { image: "clock", class: "plain history-button", onclick });
+};
+
+/** Where a version that is restored comes from, for the form that has it. */
+export const restoredText = ({ at }) => `This is an earlier version, of ${timeText(at)}. It is not in force until you save it.`;
+
+/**
+ * The view of a list, whose address may name a rule whose history is shown: `rest` of it is `["history", ...args]`. `subjectOf`
+ * makes of the arguments what `openHistory` takes, with `restore`, which gets the version that is chosen.
+ */
+export function withHistory(view, { session, list, rest, subjectOf }) {
+  let leaving;
+  async function navigate([what, ...args]) {
+    leaving?.abort();
+    if (what !== "history" || !args[0]) return;
+    const address = location.hash;
+    const { signal } = (leaving = new AbortController());
+    const subject = subjectOf(...args);
+    const found = await show(session, subject, signal);
+    // Not where the address has changed already, nor where the user comes back after signing in again.
+    if (location.hash === address && !found?.isKept) history.replaceState(history.state, "", `#/${list}`);
+    if (found?.chosen) subject.restore(found.chosen);
+  }
+  navigate(rest);
+  return { ...view, navigate };
+}
+
+async function show(session, subject, signal) {
+  try {
+    const { openHistory } = await import("./rule-history.js");
+    if (!signal?.aborted) return await openHistory(session, subject, signal);
+  } catch {
+    notify("The host cannot be reached, so the history cannot be loaded. Try again in a moment.");
+  }
+  return undefined;
+}

@@ -1,0 +1,78 @@
+/**
+ * The dialog that keeps what Preview shows as a test of the rule: what is asked, and how it is decided. Reasons are not part
+ * of it: a rule that is put another way, and decides the same, need not be looked at.
+ */
+
+import { field, confirmed, h } from "../shared/dom.js";
+import { edit } from "../shared/editor.js";
+import { counted, errorText } from "../shared/messages.js";
+import { conditionPath } from "./condition-editor.js";
+import { projectPath } from "./project-editor.js";
+import { failingIndexes, isOfTests } from "./rule-checks.js";
+import { askedText, defaultName } from "./test-wording.js";
+import { DECISIONS, projectName, worst } from "./wording.js";
+
+/** How often a test is added to another version when other users save at the same time. */
+const MAX_TRIES = 3;
+
+const CHANGED = "The rule was changed in the meantime, and decides this otherwise now. Look at the preview again.";
+
+const TAKEN = "The rule has a test with this name. Choose another name.";
+
+/** Keeps a decision about an item as a test of `condition` or of `project`, under a name that the user gives it. */
+export function keepTest(session, { condition, project, request, answer }) {
+  const paths = condition ? pathsOfCondition(condition) : { read: projectPath(project.projectId), write: projectPath(project.projectId) };
+  const { projectId, ...asked } = request;
+  const decision = worst(answer.results.map((result) => result.decision));
+  const fallback = defaultName(asked, decision);
+  const name = h("input", { value: fallback, maxlength: 256, autocomplete: "off", dir: "auto", onfocus: () => name.select() });
+  const value = () => ({ name: name.value.trim() || fallback, request: asked, expect: { decision } });
+  const what = h("p", { dir: "auto" }, `${askedText(asked)}: `, h("b", {}, DECISIONS[decision].title), ".");
+  const why = `Saving a change of “${condition?.id ?? projectName(project)}” that decides this otherwise warns then, and names this test.`;
+  const element = h("div", { class: "stack" }, what, field("Name of the test", name, { hint: why }));
+  const read = () => session.read(paths.read);
+  return edit({
+    title: "Keep this as a test",
+    fields: { element, value, showFaults: () => false },
+    action: "Keep the test",
+    saved: "The test is kept.",
+    done: "kept",
+    save: (test) => add(session, paths, test),
+    latest: read,
+    isSaved: ({ tests = [] }, test) => tests.some((each) => each.name === test.name),
+    explain: (error) => error.sentence ?? errorText(error),
+  });
+}
+
+const pathsOfCondition = ({ id, scope }) => ({ read: conditionPath(id), write: conditionPath(id, scope) });
+
+/** Adds a test to the version of the rule that is stored now, whatever others save meanwhile. */
+async function add(session, { read, write }, test) {
+  for (let tries = 1; ; tries += 1) {
+    const { body: stored, etag } = await session.read(read);
+    const { id, scope, projectId, ...rule } = stored;
+    if (rule.tests?.some(({ name }) => name === test.name)) throw Object.assign(new Error(TAKEN), { sentence: TAKEN });
+    const body = { ...rule, tests: [...(rule.tests ?? []), test] };
+    try {
+      return await writeAccepting(session, write, body, etag);
+    } catch (error) {
+      if (error.code !== "outdated") throw error;
+      if (tries === MAX_TRIES) throw Object.assign(error, { code: "changed", sentence: "Others are changing this rule right now. Try again in a moment." });
+    }
+  }
+}
+
+/** Writes the rule. That tests of it fail already is asked about: the host notes it with this change too. */
+async function writeAccepting(session, path, body, etag) {
+  try {
+    return await session.write(path, body, etag);
+  } catch (error) {
+    if (!isOfTests(error)) throw error;
+    const failing = failingIndexes(error);
+    if (failing.includes(body.tests.length - 1)) throw Object.assign(error, { sentence: CHANGED });
+    const names = failing.map((at) => `“${body.tests[at]?.name}”`).join(", ");
+    const question = `Keep it although ${counted(failing.length, "other test")} ${failing.length === 1 ? "fails" : "fail"}?`;
+    if (!(await confirmed(question, `Without this one too, the rule fails ${names}.`, "Keep the test"))) throw Object.assign(error, { sentence: "The test was not kept." });
+    return session.write(`${path}?failingTests=accept`, body, etag);
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * What is said about a rule while it is edited: what the module finds wrong with it, and how its tests do. It adds both to the
+ * form of a condition or a project, and the tests to the form's value. Saving a rule with tests that fail is offered by the
+ * review alone, which names them.
+ */
+
+import { TillgateError, findings, runTests } from "../../js/src/index.js";
+import { button, debounce, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { findingsPane } from "./findings.js";
+import { previewAddress } from "./preview-address.js";
+import { failureText, testList } from "./rule-tests.js";
+import { valueCount } from "./rule-values.js";
+import { expectedText, licenseIds } from "./test-wording.js";
+
+const PAUSE_MS = 150;
+
+/** Rules with more values than this are looked at on demand only: it would be noticed while typing. */
+const MAX_VALUES = 10_000;
+
+const LARGE = "With so many values, mistakes are not looked for while you type.";
+
+/** The header of a global condition's change: how many tests of tenants fail since. */
+const TENANTS_FAILING = "Tillgate-Failing-Tests";
+
+/**
+ * The checks of a condition. `scopeOf` returns the scope of a value, `stored` the stored condition, and `id` is its id,
+ * undefined for a new one.
+ */
+export function conditionChecks(session, fields, { id, scopeOf, stored }) {
+  const documentOf = (value) => {
+    const scope = scopeOf(value);
+    const others = [session.condition(value.id), session.inPlaceOf(value.id)];
+    const other = others.find((each) => each !== undefined && each.scope !== scope) ?? null;
+    return { document: { condition: { ...value, id: value.id || "new", scope }, other } };
+  };
+  const addressOf = ({ item, context }) => {
+    const { customer_age: age, licenses } = context.customer ?? {};
+    const state = { item: item.id, age: String(age ?? ""), licenses: licenses ? licenseIds(licenses) : undefined };
+    return previewAddress("condition", id, state);
+  };
+  return new RuleChecks(session, fields, { stored, documentOf, addressOf: id !== undefined && addressOf });
+}
+
+/** The checks of a project with an id; `stored` returns the stored project. Rules that have no property yet are left out. */
+export function projectChecks(session, fields, { id, stored }) {
+  const documentOf = (value) => {
+    const lines = [...value.restrictions.keys()].filter((at) => value.restrictions[at].propertyName !== "");
+    const project = { ...value, projectId: id, restrictions: lines.map((at) => value.restrictions[at]) };
+    return { document: { project }, pathOf: (path) => path.replace(/^\$\.restrictions\[(\d+)\]/, (_, at) => `$.restrictions[${lines[at]}]`) };
+  };
+  const addressOf = ({ item }) => previewAddress("project", id, { item: item.id, properties: item.additionalProperties ?? {} });
+  return new RuleChecks(session, fields, { stored, documentOf, addressOf: stored() !== undefined && addressOf });
+}
+
+class RuleChecks {
+  #session;
+  #form;
+  #subject;
+  #pane;
+  #list;
+  #large = h("p", { class: "hint", hidden: true }, `${LARGE} `, button("Look now", { class: "link", onclick: () => this.#look({ isAsked: true }) }));
+  #isLarge = false;
+  /** The document that was looked at last, as a text. */
+  #looked;
+  /** What was reviewed, as a text, and the tests of it that fail. */
+  #reviewed = { failures: [] };
+  /** What the host has refused, as a text, and which tests it says fail. */
+  #refused;
+
+  constructor(session, form, subject) {
+    const later = debounce(PAUSE_MS, () => this.#look());
+    const open = (test) => this.#open(test);
+    this.#session = session;
+    this.#form = form;
+    this.#subject = subject;
+    this.#pane = findingsPane((path) => form.placeOf(path));
+    this.#list = testList({ onchange: later, onopen: subject.addressOf ? open : undefined });
+    const element = h("div", { class: "stack" }, this.#pane.elements, this.#large, form.element);
+    for (const type of ["input", "change", "click"]) element.addEventListener(type, later);
+    const show = (value, options) => {
+      form.show(value, options);
+      this.#list.show(value.tests ?? this.#storedTests());
+      later();
+    };
+    /** The form, which holds the tests too. */
+    this.fields = { ...form, element, show, value: () => ({ ...form.value(), ...this.#tests() }) };
+    /** The list of tests, which stands below all else. */
+    this.tests = this.#list.element;
+  }
+
+  /** What is kept of a value as a draft: without the tests unless they were changed, since others may add some. */
+  kept({ tests, ...rule }) {
+    const isSame = tests === undefined || JSON.stringify(tests) === JSON.stringify(this.#storedTests());
+    return isSame ? rule : { ...rule, tests };
+  }
+
+  /** Adds to a review which tests would fail, and that nothing could be allowed; false when a test has a fault. */
+  review(element) {
+    if (!this.#list.check()) return false;
+    const value = this.fields.value();
+    const failures = this.#failures(value);
+    if (valueCount(value) <= MAX_VALUES) this.#pane.show(this.#find(value));
+    this.#reviewed = { text: JSON.stringify(value), failures };
+    const worst = this.#pane.worst().map((message) => h("p", { class: "warning", dir: "auto" }, icon("alert"), message));
+    element.prepend(...[failures.length > 0 && failing(failures), ...worst].filter(Boolean));
+    return element;
+  }
+
+  /** The text of the button that saves what was reviewed. */
+  action() {
+    const { length } = this.#reviewed.failures;
+    return length > 0 ? `Save although ${counted(length, "test")} ${length === 1 ? "fails" : "fail"}` : "Save";
+  }
+
+  /** Writes the rule. Tests that fail are accepted if the review has said which, and are reviewed otherwise. */
+  async write(path, body, version) {
+    const text = JSON.stringify(this.fields.value());
+    const isAccepted = this.#reviewed.failures.length > 0 && this.#reviewed.text === text;
+    try {
+      const { headers } = await this.#session.write(isAccepted ? `${path}?failingTests=accept` : path, body, version);
+      const failing = Number(headers.get(TENANTS_FAILING));
+      if (failing > 0) notify(`${counted(failing, "test")} of tenants ${failing === 1 ? "fails" : "fail"} since this change.`);
+    } catch (error) {
+      if (!isOfTests(error)) throw error;
+      this.#refused = { text, indexes: failingIndexes(error) };
+      throw Object.assign(error, { isToReview: true });
+    }
+  }
+
+  #storedTests() {
+    return this.#subject.stored()?.tests ?? [];
+  }
+
+  #tests() {
+    const tests = this.#list.value();
+    return tests.length > 0 || this.#storedTests().length > 0 ? { tests } : {};
+  }
+
+  #look({ isAsked = false } = {}) {
+    if (!this.fields.element.isConnected) return;
+    const value = this.#isLarge && !isAsked ? undefined : this.fields.value();
+    if (value) this.#isLarge = valueCount(value) > MAX_VALUES;
+    this.#large.hidden = !this.#isLarge;
+    if (this.#isLarge && !isAsked) {
+      this.#looked = undefined;
+      this.#pane.show([]);
+      return this.#list.showResult(undefined);
+    }
+    const text = JSON.stringify(this.#subject.documentOf(value).document);
+    if (text === this.#looked) return;
+    this.#looked = text;
+    this.#list.check();
+    this.#pane.show(this.#find(value));
+    // In a task of its own, so that the browser can draw and take input between the two.
+    setTimeout(() => text === this.#looked && this.#list.showResult(this.#run(value)));
+  }
+
+  /** What is found wrong with a value; nothing while it is not complete. */
+  #find(value) {
+    const { document, pathOf = (path) => path } = this.#subject.documentOf(value);
+    const found = unlessRefused(() => findings(document)) ?? [];
+    return found.map(({ places, ...finding }) => ({ ...finding, places: places.map(pathOf) }));
+  }
+
+  /** How the tests of a value do; undefined while it is not complete. */
+  #run(value) {
+    if ((value.tests ?? []).length === 0) return { passed: 0, failed: [] };
+    return unlessRefused(() => runTests(this.#subject.documentOf(value).document));
+  }
+
+  /** The tests of a value that fail, each with what it says of it: those that the host has found, or else the module here. */
+  #failures(value) {
+    if (this.#refused?.text === JSON.stringify(value)) {
+      const found = this.#refused.indexes.map((at) => value.tests?.[at]).filter(Boolean);
+      return found.map(({ name, expect }) => ({ name, said: `Expected: ${expectedText(expect)}. The host decides it otherwise.` }));
+    }
+    return (this.#run(value)?.failed ?? []).map((failed) => ({ name: failed.name, said: failureText(failed) }));
+  }
+
+  /** Shows in Preview what a test asks. What was typed is kept as a draft. */
+  #open({ request }) {
+    this.fields.element.closest("dialog").close("kept");
+    location.hash = this.#subject.addressOf(request);
+  }
+}
+
+/** The tests that fail, as a part of a review. */
+const failing = (failures) =>
+  h(
+    "section",
+    { class: "failing", "aria-label": "Tests that fail" },
+    h("h3", {}, icon("alert"), `If you save this, ${counted(failures.length, "test")} ${failures.length === 1 ? "fails" : "fail"}`),
+    h("ul", {}, failures.map(({ name, said }) => h("li", {}, h("b", { dir: "auto" }, name), h("p", {}, said)))),
+  );
+
+/** Whether the host has refused a rule because of its tests. */
+export const isOfTests = ({ code, faults = [] }) => code === "conflict" && faults.length > 0 && faults.every(({ path }) => path.startsWith("$.tests["));
+
+/** Which tests failed then, by their position. */
+export const failingIndexes = ({ faults }) => faults.map(({ path }) => Number(/^\$\.tests\[(\d+)\]/.exec(path)[1]));
+
+/** What a call of the module returns; undefined when it refuses what it is given, which is not complete then. */
+function unlessRefused(call) {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof TillgateError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The history of a condition or a project: a time line of who changed it, when, and what, the newest first. An earlier version
+ * can be chosen, to be restored.
+ */
+
+import { changeList } from "../shared/difference.js";
+import { button, h, openDialog } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { counted, errorText } from "../shared/messages.js";
+import { timeText } from "../shared/time.js";
+import { conditionChanges, projectChanges } from "./rule-changes.js";
+import { conditionText, projectName, restrictionText } from "./wording.js";
+
+/** So many changes are read at once, and so many differences of one are shown. */
+const AT_ONCE = 20;
+const MAX_SHOWN = 12;
+
+/** What changes between two versions, what a version says, and how it is called. */
+const KINDS = {
+  condition: { nameOf: ({ id }) => id, changes: conditionChanges, text: (condition) => `${conditionText(condition)}${condition.enabled ? "" : ", but it is switched off"}` },
+  project: { nameOf: projectName, changes: projectChanges, text: projectText },
+};
+
+const VERBS = { CREATED: "created it", REPLACED: "changed it", DELETED: "deleted it" };
+
+function projectText({ name, restrictions }) {
+  const rules = restrictions.slice(0, 3).map(restrictionText).join("; ");
+  const more = restrictions.length > 3 ? `; and ${counted(restrictions.length - 3, "rule")} more` : "";
+  return `${name ? `${name}: ` : ""}${rules || "everything may be bought"}${more}`;
+}
+
+/**
+ * Opens the time line and returns the version that the user chooses to restore, `{ document, at }`, or undefined. `path` is
+ * where the host has the rule, `kind` a condition or a project, `mayRestore` whether versions can be chosen. An abort of
+ * `signal` closes it.
+ */
+export const openHistory = (session, subject, signal) => new RuleHistory(session, subject).open(signal);
+
+class RuleHistory {
+  #session;
+  #path;
+  #kind;
+  #mayRestore;
+  #noun;
+  /** Where the next page begins, what is in force now, and the item that was drawn last. */
+  #next;
+  #now;
+  #last;
+  #chosen;
+  #moments = h("ol", { class: "moments" });
+  #status = h("p", { class: "hint", role: "status" }, "Reading the history…");
+  #more = button("Show earlier changes", { hidden: true, onclick: () => this.#load() });
+  #title = h("h2", { id: "history-title", dir: "auto" });
+  #dialog;
+
+  constructor(session, { kind, name, path, mayRestore }) {
+    this.#session = session;
+    this.#path = path;
+    this.#noun = kind;
+    this.#kind = KINDS[kind];
+    this.#mayRestore = mayRestore;
+    this.#title.textContent = `History of ${name}`;
+    const close = button("Close", { onclick: () => this.#dialog.close("") });
+    this.#dialog = h(
+      "dialog",
+      { class: "wide", "aria-labelledby": "history-title" },
+      h("div", { class: "stack" }, this.#title, this.#status, this.#moments, this.#more, h("div", { class: "actions" }, close)),
+    );
+  }
+
+  async open(signal) {
+    signal?.addEventListener("abort", () => this.#dialog.close("left"));
+    this.#load();
+    const result = await openDialog(this.#dialog);
+    return { chosen: result === "chosen" ? this.#chosen : undefined, isKept: result === "kept" || result === "left" };
+  }
+
+  async #load() {
+    this.#more.disabled = true;
+    try {
+      const cursor = this.#next === undefined ? "" : `&cursor=${encodeURIComponent(this.#next)}`;
+      const response = await this.#session.request(`${this.#path}/history?limit=${AT_ONCE}${cursor}`);
+      this.#draw(await response.json());
+    } catch (error) {
+      this.#status.textContent = error.code === "not_found" ? `There is no ${this.#noun} with this id, and no history of one.` : errorText(error);
+      this.#more.hidden = error.code === "not_found";
+      this.#more.textContent = "Try again";
+    }
+    this.#more.disabled = false;
+  }
+
+  #draw({ items, next }) {
+    const isFirst = this.#last === undefined;
+    if (isFirst) this.#now = items[0]?.after ?? undefined;
+    // One that is deleted has its name here alone.
+    const newest = isFirst && items.map(({ before, after }) => after ?? before).find(Boolean);
+    if (newest) this.#title.textContent = `History of ${this.#kind.nameOf(newest)}`;
+    const drawn = items.map((item, at) => this.#moment(item, isFirst && at === 0));
+    this.#last = items.at(-1) ?? this.#last;
+    this.#next = next;
+    if (next === undefined && this.#last?.before && this.#last.action !== "CREATED") drawn.push(this.#beginning(this.#last));
+    this.#status.textContent = isFirst ? summary(items) : "";
+    this.#more.textContent = "Show earlier changes";
+    this.#more.hidden = next === undefined;
+    this.#moments.append(...drawn);
+    // The button is gone that had the focus.
+    if (!isFirst && this.#more.hidden) drawn[0]?.focus();
+  }
+
+  #moment(item, isNewest) {
+    const { at, by, action, after, failingTests } = item;
+    const failing = failingTests > 0 && h("p", { class: "warning" }, icon("alert"), `Saved although ${counted(failingTests, "test")} of it failed.`);
+    return h(
+      "li",
+      { class: "moment", tabindex: "-1" },
+      h("div", { class: "moment-head" }, h("h3", {}, h("bdi", { title: by.clientId }, by.name ?? by.clientId), ` ${VERBS[action]}`), h("time", { datetime: at }, timeText(at))),
+      this.#whatChanged(item),
+      failing,
+      after && this.#offer(after, at, isNewest),
+    );
+  }
+
+  /** What a change has changed. A version that is not kept leaves that open. */
+  #whatChanged({ action, before, after, documentsKept }) {
+    const { changes, text } = this.#kind;
+    const said = (sentence) => h("p", { class: "moment-text", dir: "auto" }, sentence);
+    if (documentsKept === false) {
+      const missing = before ? "What it became" : after ? "What it was before" : "What it was at that time";
+      const hint = h("p", { class: "hint" }, `${missing} is not kept: there was no room left for it.`);
+      return h("div", { class: "stack tight" }, before && said(`It was: ${text(before)}.`), after && said(`It became: ${text(after)}.`), hint);
+    }
+    if (action === "CREATED") return said(`${text(after)}.`);
+    if (action === "DELETED") return said(`It was: ${text(before)}.`);
+    const found = changes(before, after);
+    if (found.length === 0) return h("p", { class: "hint" }, "It was saved without a change.");
+    const more = found.length > MAX_SHOWN && h("p", { class: "hint" }, `and ${counted(found.length - MAX_SHOWN, "change")} more`);
+    return h("div", { class: "stack tight" }, changeList(found.slice(0, MAX_SHOWN)), more);
+  }
+
+  /** The version that was there before the first change of which there is a history. */
+  #beginning({ before, at }) {
+    const text = h("p", { class: "moment-text", dir: "auto" }, `${this.#kind.text(before)}.`);
+    return h("li", { class: "moment", tabindex: "-1" }, h("div", { class: "moment-head" }, h("h3", {}, "Before that")), text, this.#offer(before, at, false));
+  }
+
+  /** Restores a version, unless that is the one in force. */
+  #offer(document, at, isNewest) {
+    const tag = (text) => h("p", {}, h("span", { class: "tag" }, icon("check"), text));
+    if (isNewest) return tag("As it is now");
+    if (JSON.stringify(document) === JSON.stringify(this.#now)) return tag("The same as now");
+    if (!this.#mayRestore) return undefined;
+    const onclick = () => {
+      this.#chosen = { document, at };
+      this.#dialog.close("chosen");
+    };
+    return button("Restore this", { image: "undo", "aria-label": `Restore this: ${this.#kind.text(document)}, ${timeText(at)}`, onclick });
+  }
+}
+
+/** What there is to see. */
+function summary(items) {
+  if (items.length === 0) return "It has not been changed since its history is kept.";
+  return items[0].after ? "The newest change comes first." : "It is deleted. Restoring a version creates it again.";
+}

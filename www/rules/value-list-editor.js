@@ -1,0 +1,254 @@
+/**
+ * The values of a rule as a long list: searched, counted against what is stored, added to from spreadsheets and files, taken
+ * away from, and written as CSV. What is not touched stays as it is: blanks, case, order, and yes or no as they are.
+ */
+
+import { button, h } from "../shared/dom.js";
+import { downloadCsv } from "../shared/download.js";
+import { icon } from "../shared/icon.js";
+import { foundText } from "../shared/list.js";
+import { counted, valueText } from "../shared/messages.js";
+import { inSlices } from "../shared/slices.js";
+import { adding, finding, leaving, listing, reportText, settling, writing } from "./value-list.js";
+import { valueRows } from "./value-rows.js";
+import { valueSource } from "./value-source.js";
+
+/** So many changes can be undone. */
+const MAX_UNDOS = 10;
+
+/** The list. `stored` are the values that are in force, `nameOf` returns a name for its file. */
+export const valueListEditor = (options) => new ValueListEditor(options);
+
+class ValueListEditor {
+  #onchange;
+  #list;
+  #stored = new Set();
+  #undos = [];
+  /** What is being done to the list, which is finished at once when its values are wanted; until it is opened, they are known. */
+  #work;
+  #isOpened = false;
+  /** The list that the rows are of, and the places that were found in it. */
+  #shown;
+  #found = [];
+  #searches = 0;
+  #counts = h("p", { class: "value-counts" });
+  #status = h("p", { class: "hint", role: "status" });
+  #search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search the values", spellcheck: "false", oninput: () => this.#seek() });
+  #show = h("select", { "aria-label": "Show", onchange: () => this.#seek() });
+  #selectAll = button("Select all", { class: "plain", onclick: () => this.#toggleAll() });
+  #removeChosen = button("", { image: "trash", onclick: () => this.#remove(this.#rows.chosen) });
+  #removeFound = button("", { image: "trash", class: "plain", onclick: () => this.#remove(new Set(this.#found)) });
+  #undo = button("", { image: "undo", class: "plain", onclick: () => this.#back() });
+  #rows;
+  #source;
+
+  constructor({ values, stored, nameOf, onchange }) {
+    this.#onchange = onchange;
+    this.#list = this.#shown = { values, distinct: new Set(), repeats: new Set(), added: 0, removed: 0 };
+    this.#rows = valueRows({
+      label: "Values",
+      textOf: (place) => valueText(this.#shown.values[place]),
+      tagsOf: (place) => this.#tags(place),
+      onchoose: () => this.#drawActions(),
+      onremove: () => this.#remove(this.#rows.chosen),
+    });
+    this.#source = valueSource({ say: (sentence) => this.#say(sentence), onadd: (given, faults) => this.#add(given, faults) });
+    const save = button("Download as CSV", { image: "copy", class: "plain", onclick: () => this.#write(`${nameOf()}.csv`) });
+    this.element = this.#build(save);
+    this.#work = this.#opening(values, stored);
+    inSlices(this.#work);
+  }
+
+  #build(save) {
+    const ondragover = (event) => event.dataTransfer.types.includes("Files") && event.preventDefault();
+    const ondrop = (event) => {
+      const [file] = event.dataTransfer.files;
+      if (!file) return;
+      event.preventDefault();
+      this.#source.takeFile(file);
+    };
+    return h(
+      "div",
+      { class: "value-list stack tight", role: "group", "aria-label": "Values", ondragover, ondrop },
+      h("div", { class: "value-head" }, this.#counts, h("div", { class: "inline" }, this.#source.pick, save)),
+      h("div", { class: "value-find" }, h("div", { class: "search" }, icon("search"), this.#search), this.#show),
+      this.#rows.element,
+      h("div", { class: "inline value-actions" }, this.#selectAll, this.#removeChosen, this.#removeFound, this.#undo),
+      this.#status,
+      this.#source.element,
+    );
+  }
+
+  /** The values, in order. */
+  read() {
+    if (this.#isOpened) this.#finish();
+    return this.#list.values;
+  }
+
+  has(value) {
+    return this.#list.distinct.has(value);
+  }
+
+  /** Adds or removes yes or no. */
+  toggle(flag, isIn) {
+    const { values } = this.#list;
+    if (isIn) this.#add([flag], []);
+    else this.#change(this.#leaving(new Set([...values.keys()].filter((at) => values[at] === flag))));
+  }
+
+  /** Adds what a text has, or a file. */
+  take(text) {
+    this.#source.take(text);
+  }
+
+  takeFile(file) {
+    this.#source.takeFile(file);
+  }
+
+  focus() {
+    this.#source.focus();
+  }
+
+  *#opening(values, stored) {
+    this.#stored = yield* settling(stored);
+    this.#list = yield* listing(values, this.#stored);
+    this.#isOpened = true;
+    this.#changed();
+  }
+
+  #add(given, faults) {
+    this.#change(this.#adding(given, faults));
+  }
+
+  *#adding(given, faults) {
+    const { list, report } = yield* adding(this.#list, this.#stored, given);
+    this.#say([reportText(report), ...faultTexts(faults)].join(" "));
+    return [list, `Undo: ${counted(report.added, "value")} added`];
+  }
+
+  #remove(places) {
+    // Places are those of the list that is shown.
+    if (places.size === 0 || this.#shown !== this.#list) return;
+    this.#change(this.#leaving(places));
+    this.#rows.element.focus();
+  }
+
+  *#leaving(places) {
+    const removed = `${counted(places.size, "value")} removed`;
+    const list = yield* leaving(this.#list, this.#stored, places);
+    this.#say(`${removed}.`);
+    return [list, `Undo: ${removed}`];
+  }
+
+  /** Takes the list that some steps return, with what undoes it in words. */
+  #change(steps) {
+    this.#work = this.#changing(this.#work, steps);
+    inSlices(this.#work);
+  }
+
+  *#changing(before, steps) {
+    if (before) yield* before;
+    const [list, undo] = yield* steps;
+    this.#work = undefined;
+    if (list === this.#list) return;
+    this.#undos = [...this.#undos, { list: this.#list, undo }].slice(-MAX_UNDOS);
+    this.#list = list;
+    this.#changed();
+    this.#onchange();
+  }
+
+  #say(sentence) {
+    this.#status.textContent = sentence;
+  }
+
+  #finish() {
+    const work = this.#work;
+    if (work) while (!work.next().done);
+  }
+
+  #back() {
+    this.#finish();
+    const last = this.#undos.pop();
+    this.#list = last.list;
+    this.#say("Undone.");
+    this.#changed();
+    this.#onchange();
+    if (this.#undos.length === 0) this.#source.focus();
+  }
+
+  #changed() {
+    const { values, repeats, added, removed } = this.#list;
+    const parts = [
+      h("b", {}, counted(values.length, "value")),
+      added > 0 && `${added.toLocaleString("en")} added`,
+      removed > 0 && `${removed.toLocaleString("en")} removed`,
+      repeats.size > 0 && `${repeats.size.toLocaleString("en")} repeated`,
+    ];
+    this.#counts.replaceChildren(...parts.filter(Boolean).flatMap((part, at) => (at > 0 ? [" · ", part] : [part])));
+    this.#drawShow([["all", "All values"], ["added", `Added (${added.toLocaleString("en")})`], ["twice", `Repeated (${repeats.size.toLocaleString("en")})`]]);
+    this.#find();
+  }
+
+  #drawShow(options) {
+    const { value } = this.#show;
+    this.#show.replaceChildren(...options.map(([key, text]) => h("option", { value: key }, text)));
+    this.#show.value = value || "all";
+  }
+
+  /** Finds what is sought now, and says how many values that are. */
+  async #seek() {
+    await this.#find();
+    const { length } = this.#found;
+    this.#say(length === 0 && this.#isFiltered() ? "No value matches." : foundText(length, this.#list.values.length, "value"));
+  }
+
+  async #find() {
+    const turn = (this.#searches += 1);
+    const list = this.#list;
+    const found = await inSlices(finding(list, this.#stored, { sought: this.#search.value, shown: this.#show.value }), () => turn === this.#searches);
+    if (found === undefined) return;
+    this.#shown = list;
+    this.#found = found;
+    this.#rows.element.hidden = found.length === 0;
+    this.#rows.show(found);
+  }
+
+  #isFiltered() {
+    return this.#search.value !== "" || this.#show.value !== "all";
+  }
+
+  #toggleAll() {
+    if (this.#rows.chosen.size === this.#found.length) this.#rows.chooseNone();
+    else this.#rows.chooseAll();
+  }
+
+  #drawActions() {
+    const { size } = this.#rows.chosen;
+    const count = this.#found.length;
+    const text = (control, said) => (control.lastChild.data = said);
+    text(this.#selectAll, size > 0 && size === count ? "Select none" : this.#isFiltered() ? `Select all ${count.toLocaleString("en")} found` : "Select all");
+    text(this.#removeChosen, `Remove ${size.toLocaleString("en")} selected`);
+    text(this.#removeFound, `Remove all ${count.toLocaleString("en")} found`);
+    text(this.#undo, this.#undos.at(-1)?.undo ?? "");
+    this.#selectAll.hidden = count === 0;
+    this.#removeChosen.hidden = size === 0;
+    this.#removeFound.hidden = !this.#isFiltered() || count === 0;
+    this.#undo.hidden = this.#undos.length === 0;
+  }
+
+  #tags(place) {
+    const value = this.#shown.values[place];
+    return [typeof value === "boolean" && "yes or no", !this.#stored.has(value) && "new", this.#shown.repeats.has(place) && "repeated"].filter(Boolean);
+  }
+
+  async #write(name) {
+    this.#finish();
+    downloadCsv(name, await inSlices(writing(this.#list)));
+  }
+}
+
+/** What could not be read, in sentences. */
+function faultTexts(faults) {
+  const more = faults.length - 3;
+  return [...faults.slice(0, 3).map(({ line, message }) => `Line ${line}: ${message}`), ...(more > 0 ? [`And ${more} more such lines.`] : [])];
+}

@@ -1,0 +1,140 @@
+/**
+ * What becomes of the rows of a list: how many decisions change, as buttons that filter, the rows, and all of it as a file.
+ */
+
+import { button, debounce, h, notify } from "../shared/dom.js";
+import { downloadCsv } from "../shared/download.js";
+import { icon } from "../shared/icon.js";
+import { foundText } from "../shared/list.js";
+import { longList } from "../shared/long-list.js";
+import { counted, valueText } from "../shared/messages.js";
+import { inSlices } from "../shared/slices.js";
+import { pairOf, writing } from "./what-if-decisions.js";
+import { doneText, pairText } from "./what-if-words.js";
+import { DECISIONS } from "./wording.js";
+
+/** More rows than this are found by the filter, and are in the file. */
+const MAX_SHOWN = 10_000;
+
+const [ALL, CHANGED, SAME] = ["all", "changed", "same"];
+
+const isChanged = ({ before, after }) => before !== after;
+
+/** The result: `{ element, show, close }`. */
+export const whatIfResult = () => new Result();
+
+class Result {
+  #said = h("p", { class: "effect", role: "status" });
+  #counts = h("div", { class: "inline counts", role: "group", "aria-label": "Show only" });
+  #filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the list", spellcheck: "false", oninput: debounce(100, () => this.#find()) });
+  #count = h("p", { class: "hint" });
+  #save = button("Download as CSV", { onclick: () => this.#download() });
+  #rows = longList({ name: "what-if-rows", keyOf: ({ at }) => at, rowOf: (entry) => this.#row(entry), shownOf: () => [] });
+  #scroll = h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": "Decisions about the list" }, this.#rows.element);
+  #whole;
+  /** Which rows are shown, and which the user has chosen to see. */
+  #chosen;
+  #wanted;
+  #entries = [];
+  #found = [];
+  #detail;
+  #header;
+  #name;
+
+  constructor() {
+    const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), this.#filter), this.#save);
+    this.#whole = h("div", { class: "stack tight", hidden: true }, this.#counts, toolbar, this.#count, this.#scroll);
+    this.element = h("div", { class: "stack tight" }, this.#said, this.#whole);
+  }
+
+  close() {
+    this.#rows.close();
+  }
+
+  /** Says something in place of a result. */
+  say(sentence) {
+    this.#said.textContent = sentence;
+    this.#whole.hidden = true;
+  }
+
+  /** Shows what was decided. `header` names the columns, `name` is the list's, and `checked` is what the rules check. */
+  show({ entries, counts }, { header, name, checked }) {
+    [this.#entries, this.#header, this.#name] = [entries, header, name];
+    this.#detail = (row) => detailText(row, checked);
+    const changed = [...counts].map(([pair, count]) => [...pair.split(" "), count]).filter(([before, after]) => before !== after);
+    const total = changed.reduce((sum, [, , count]) => sum + count, 0);
+    this.#said.textContent = saidText(total, entries.length);
+    this.#whole.hidden = entries.length === 0;
+    const options = [
+      [ALL, `All ${counted(entries.length, "line")}`],
+      ...(changed.length > 1 ? [[CHANGED, `${counted(total, "change")}`]] : []),
+      ...changed.map(([before, after, count]) => [pairOf(before, after), `${count.toLocaleString("en")} ${pairText(before, after)}`]),
+      ...(total > 0 && total < entries.length ? [[SAME, `${(entries.length - total).toLocaleString("en")} as today`]] : []),
+    ];
+    // At first what changes, if anything does.
+    this.#chosen = (options.find(([value]) => value === this.#wanted) ?? options[1] ?? options[0])[0];
+    const choose = (value) => {
+      this.#chosen = this.#wanted = value;
+      this.#press();
+      this.#find();
+    };
+    this.#counts.replaceChildren(...options.map(([value, text]) => button(text, { class: "offer", "data-value": value, onclick: () => choose(value) })));
+    this.#press();
+    this.#find();
+  }
+
+  #press() {
+    for (const each of this.#counts.children) each.setAttribute("aria-pressed", String(each.dataset.value === this.#chosen));
+  }
+
+  #find() {
+    const sought = this.#filter.value.trim().toLowerCase();
+    const isChosen = { [ALL]: () => true, [CHANGED]: isChanged, [SAME]: (entry) => !isChanged(entry) }[this.#chosen] ?? ((entry) => pairOf(entry.before, entry.after) === this.#chosen);
+    this.#found = this.#entries.filter((entry) => isChosen(entry) && entry.text.includes(sought));
+    const isLong = this.#found.length > MAX_SHOWN;
+    this.#count.textContent = `${foundText(this.#found.length, this.#entries.length, "line")}.${isLong ? ` The first ${counted(MAX_SHOWN, "line")} are shown, the file has all.` : ""}`;
+    this.#save.disabled = this.#found.length === 0;
+    // Other rows are no news, so none flashes.
+    this.#rows.show([]);
+    this.#rows.show(isLong ? this.#found.slice(0, MAX_SHOWN) : this.#found);
+  }
+
+  #row(entry) {
+    const { tone, image } = DECISIONS[entry.after] ?? { tone: "none", image: "alert" };
+    const text = isChanged(entry) ? pairText(entry.before, entry.after) : `${doneText(entry.after)}, as today`;
+    return h(
+      "li",
+      { "data-tone": tone },
+      h("span", { class: "dot" }, icon(image)),
+      h("span", { class: "what-if-id" }, h("b", { dir: "auto" }, entry.row.id), h("span", { class: "hint", dir: "auto" }, this.#detail(entry.row))),
+      h("span", {}, text),
+    );
+  }
+
+  /** The rows that are found, as a file. */
+  async #download() {
+    const parts = await inSlices(writing(this.#found, this.#header));
+    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes.csv`, parts);
+    notify(`${counted(this.#found.length, "line")} downloaded.`);
+  }
+}
+
+/** How many decisions change. */
+function saidText(changed, all) {
+  if (all === 0) return "There is no line to decide about.";
+  if (changed === 0) return all === 1 ? "The decision about this line stays as it is." : `No decision about these ${counted(all, "line")} changes.`;
+  return `The decision changes for ${changed.toLocaleString("en")} of ${counted(all, "line")}.`;
+}
+
+/** What is known of an item or a customer that rules check. */
+function detailText({ customer_age: age, licenses, additionalProperties = {} }, checked) {
+  const ofLicenses = licenses === undefined ? "licenses not asked" : licenses.length === 0 ? "no license" : licenses.join(", ");
+  return [
+    checked.age && (age === undefined ? "age not asked" : `age ${age}`),
+    checked.licenses && ofLicenses,
+    ...Object.entries(additionalProperties).map(([name, value]) => `${name}: ${propertyText(value)}`),
+  ].filter(Boolean).join(" · ");
+}
+
+/** A value; a text that reads like yes or no is said to be one. */
+const propertyText = (value) => (typeof value === "string" && /^\s*(true|false|yes|no)\s*$/i.test(value) ? `the text “${value}”` : valueText(value));

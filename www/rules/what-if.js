@@ -1,0 +1,124 @@
+/**
+ * What a draft of a condition or a project would change: whether any decision, the ages whose decision does, and what becomes
+ * of a list of items or customers, which is loaded when it is opened.
+ */
+
+import { compare } from "../../js/src/index.js";
+import { debounce, h } from "../shared/dom.js";
+import { errorText } from "../shared/messages.js";
+import { MAX_AGE, ageChart, decisionsByAge } from "./age-chart.js";
+import { ageChanges, ageText, effectText } from "./what-if-words.js";
+
+const TITLE = "What would change?";
+const REVIEWED = "Which decisions change";
+
+/** So long after the last keystroke the draft is compared. */
+const PAUSE_MS = 250;
+
+/**
+ * The part of a form, closed at first: `{ element, refresh }`. `read` returns what the module compares, `{ before, after }`,
+ * each a document or null; `refresh` is for when it may have changed.
+ */
+export function whatIf(session, read) {
+  let changes;
+  const show = () => element.open && changes.show(read());
+  const refresh = debounce(PAUSE_MS, show);
+  const ontoggle = () => {
+    changes ??= whatChanges(session, { isListOpen: true });
+    if (!changes.element.isConnected) element.append(changes.element);
+    show();
+  };
+  const element = h("details", { class: "draft what-if", ontoggle }, h("summary", {}, TITLE));
+  return { element, refresh: () => element.open && refresh() };
+}
+
+/** The part of a review, which says at once what would change. */
+export function whatIfReviewed(session, documents) {
+  const changes = whatChanges(session, { isListOpen: session.memory.get("list") !== undefined });
+  changes.show(documents);
+  return h("section", { class: "stack tight", "aria-label": REVIEWED }, h("h3", {}, REVIEWED), changes.element);
+}
+
+/** What changes between two documents, and on a list; `show` compares them. */
+function whatChanges(session, { isListOpen }) {
+  const effect = h("p", { class: "effect", role: "status" });
+  const charts = [ageChart(undefined, "Today"), ageChart(undefined, "If you saved this")];
+  const ages = h("div", { class: "ages stack tight" }, h("p", {}), charts.map(({ element }) => element));
+  const summary = h("summary", {});
+  const listed = h("details", { class: "listed", open: isListOpen, ontoggle: () => showList() }, summary);
+  let documents;
+  let list;
+
+  async function showList() {
+    if (!listed.open || documents === undefined) return;
+    list ??= import("./what-if-list.js").then(({ whatIfList }) => {
+      const made = whatIfList(session);
+      listed.append(made.element);
+      closeWith(listed, made.close);
+      return made;
+    });
+    try {
+      (await list).show(documents);
+    } catch {
+      list = undefined;
+      effect.textContent = "The host cannot be reached, so lists cannot be shown. Try again in a moment.";
+    }
+  }
+
+  return {
+    element: h("div", { class: "stack tight" }, effect, ages, listed),
+    show(given) {
+      const [before, after] = [given.before, given.after].map(withoutTests);
+      const found = compared({ before, after });
+      effect.textContent = found.text;
+      documents = found.isValid ? { before, after, witness: found.witness } : undefined;
+      listed.hidden = !found.isValid;
+      summary.textContent = after.project ? "For a list of items" : "For a list of items or customers";
+      showAges(ages, charts, documents);
+      showList();
+    },
+  };
+}
+
+/** Runs what ends a part of a dialog once that is closed, or shows something else by then. */
+function closeWith(element, end) {
+  const onclose = ({ target }) => {
+    if (element.isConnected && !target.contains(element)) return;
+    document.removeEventListener("close", onclose, true);
+    end();
+  };
+  document.addEventListener("close", onclose, true);
+}
+
+/** A document without its tests, which decide nothing and may not be complete yet. */
+const withoutTests = (document) => document && Object.fromEntries(Object.entries(document).map(([name, rule]) => [name, rule && { ...rule, tests: undefined }]));
+
+/** What the module says about two documents: `{ isValid, text, witness }`. */
+function compared({ before, after }) {
+  const kind = after.project ? "project" : "condition";
+  const itemIds = [before, after].flatMap((document) => document?.project?.restrictions ?? []).flatMap((rule) => rule.itemIds ?? []);
+  try {
+    const found = compare(before, after);
+    return { isValid: true, text: effectText(kind, found, itemIds), witness: found.witness };
+  } catch (error) {
+    const why = error.code === "invalid" ? "The rule is not complete yet." : errorText(error);
+    return { isValid: false, text: `${why} What it would change cannot be said.` };
+  }
+}
+
+/** Shows the ages whose decision changes over the decisions by age, of today and of the draft. */
+function showAges(element, charts, documents) {
+  const decisions = [documents?.before, documents?.after].map(agesOf);
+  const changes = decisions.every(Boolean) ? ageChanges(...decisions) : [];
+  element.hidden = changes.length === 0;
+  if (element.hidden) return;
+  element.firstChild.textContent = changes.map((range) => ageText(range, MAX_AGE)).join(" ");
+  charts.forEach((chart, at) => chart.draw((age) => decisions[at][age], undefined, at === 1));
+}
+
+/** The decision for each age; undefined where it does not depend on the age alone. */
+function agesOf(document) {
+  const inForce = [document?.condition, document?.other].filter((each) => each?.enabled);
+  const used = inForce.find(({ scope }) => scope === "TENANT") ?? inForce[0];
+  return used?.rule === "AGE_RESTRICTION" ? decisionsByAge(used) : undefined;
+}

@@ -1,0 +1,158 @@
+/**
+ * Signing in at an identity provider, with OpenID Connect: authorization code with PKCE, as a public client. `oauth4webapi`
+ * makes and checks the protocol's messages. Tokens are kept in memory only, and renewed with a refresh token where the
+ * provider gives one. It is loaded when it is needed.
+ */
+
+import { TillgateError } from "../../js/src/index.js";
+import * as oauth from "../vendor/oauth4webapi.js";
+import { forget, packed } from "./memory.js";
+import { HOST } from "./session.js";
+import { keepTrip, providerSettings, takeTrip } from "./sign-in-trip.js";
+
+/** Where the provider sends people back to, after they have signed in or out: this page. */
+const PAGE = `${HOST}/`;
+
+/** How long the provider may take for an answer, and how far the clock of this machine may be from its clock. */
+const ANSWER_MS = 10_000;
+const CLOCK_SECONDS = 300;
+
+/** How long before its end a token is renewed. */
+const MARGIN_MS = 60_000;
+
+const { issuer, name, clientId, scope, resource } = providerSettings();
+
+const client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_SECONDS };
+
+/** The host has made sure that a provider without TLS is on this machine. */
+const isPlain = issuer.startsWith("http:");
+
+const options = () => ({ [oauth.allowInsecureRequests]: isPlain, signal: AbortSignal.timeout(ANSWER_MS) });
+
+/** What the token is asked for, for providers that take that from a request. */
+const wanted = resource ? { resource, audience: resource } : {};
+
+async function discover() {
+  const url = new URL(issuer);
+  return oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, options()));
+}
+
+/** The URL of an endpoint with these parameters; undefined when the provider has none that is safe to go to. */
+function urlOf(endpoint, parameters) {
+  if (!URL.canParse(endpoint)) return undefined;
+  const url = new URL(endpoint);
+  if (url.protocol !== "https:" && !(isPlain && url.protocol === "http:")) return undefined;
+  for (const [key, value] of Object.entries(parameters)) url.searchParams.set(key, value);
+  return url.href;
+}
+
+/** Leaves the page to sign in. It returns when the person comes back to the page as it was. */
+export async function begin() {
+  try {
+    if (!isSecureContext) throw refusal(`Signing in at ${name} needs this page to be opened with https.`);
+    const provider = await discover();
+    const verifier = oauth.generateRandomCodeVerifier();
+    const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];
+    const challenge = { code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: "S256" };
+    const request = { client_id: clientId, redirect_uri: PAGE, response_type: "code", scope, state, nonce, ...challenge, ...wanted };
+    const url = urlOf(provider.authorization_endpoint, request);
+    if (!url) throw refusal(`${name} does not say where people sign in.`);
+    // What was typed is there again when the person comes back, so leaving the page asks nothing.
+    if (keepTrip({ verifier, state, nonce, place: location.hash }, packed())) forget();
+    location.assign(url);
+  } catch (error) {
+    throw explained(error);
+  }
+  await new Promise((resolve) => addEventListener("pageshow", resolve, { once: true }));
+  takeTrip();
+}
+
+/** Gets the tokens that an answer of the provider stands for: what a session is opened with. */
+export async function finish(answer, trip) {
+  try {
+    if (!trip) throw refusal(strange());
+    const provider = await discover();
+    const checked = oauth.validateAuthResponse(provider, client, answer, trip.state);
+    const response = await oauth.authorizationCodeGrantRequest(provider, client, oauth.None(), checked, PAGE, trip.verifier, { ...options(), additionalParameters: wanted });
+    const granted = await oauth.processAuthorizationCodeResponse(provider, client, response, { expectedNonce: trip.nonce, requireIdToken: true });
+    const grant = new Grant(provider, granted);
+    return { token: (request) => grant.token(request), person: personOf(provider, granted) };
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+/** Who has signed in: their name, where the provider tells it, and where they sign out at the provider too, if they can. */
+function personOf(provider, granted) {
+  const claims = oauth.getValidatedIdTokenClaims(granted);
+  const names = [claims.name, claims.preferred_username, claims.email];
+  const parameters = { id_token_hint: granted.id_token, client_id: clientId, post_logout_redirect_uri: PAGE };
+  return {
+    name: names.find((each) => typeof each === "string" && each.trim() !== ""),
+    signOutUrl: urlOf(provider.end_session_endpoint, parameters),
+  };
+}
+
+/** What the provider has granted: an access token and, from some, a refresh token to renew it. */
+class Grant {
+  #provider;
+  #access;
+  #refresh;
+  #renewAt;
+  #endsAt;
+  #renewal;
+
+  constructor(provider, granted) {
+    this.#provider = provider;
+    this.#take(granted);
+  }
+
+  /** A token source: the access token, renewed before its end, or now when it was refused. */
+  async token({ fresh = false } = {}) {
+    const now = performance.now();
+    if (!fresh && (now < this.#renewAt || !this.#refresh)) return this.#access;
+    if (!this.#refresh) throw new TillgateError({ code: "unauthenticated", message: `the token of ${name} has ended` });
+    this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
+    try {
+      await this.#renewal;
+    } catch (error) {
+      if (fresh || error.code !== "unavailable" || now >= this.#endsAt) throw error;
+    }
+    return this.#access;
+  }
+
+  async #renew() {
+    try {
+      const response = await oauth.refreshTokenGrantRequest(this.#provider, client, oauth.None(), this.#refresh, { ...options(), additionalParameters: wanted });
+      this.#take(await oauth.processRefreshTokenResponse(this.#provider, client, response));
+    } catch (cause) {
+      const isRefused = cause instanceof oauth.ResponseBodyError && cause.status < 500;
+      throw new TillgateError({ code: isRefused ? "unauthenticated" : "unavailable", message: `${name} has not renewed the token`, cause });
+    }
+  }
+
+  #take({ access_token: access, refresh_token: refresh, expires_in: seconds = Infinity }) {
+    if (access.split(".").length !== 3) throw refusal(`${name} gives tokens that the host cannot read. It must be set up to give this page access tokens that are JWTs, for the audience of the host.`);
+    const now = performance.now();
+    this.#access = access;
+    // A provider that gives no other goes on taking the one before.
+    this.#refresh = refresh ?? this.#refresh;
+    this.#renewAt = now + Math.max(seconds * 1000 - MARGIN_MS, seconds * 500);
+    this.#endsAt = now + seconds * 1000;
+  }
+}
+
+const refusal = (message, cause) => new TillgateError({ code: "refused", message, cause });
+
+const strange = () => `What has come back from ${name} does not fit a sign-in that this tab has begun, so it was not used. Sign in again.`;
+
+/** An error of the provider or of the protocol, in plain words. */
+function explained(error) {
+  if (error instanceof TillgateError) return error;
+  if (error.error === "access_denied") return refusal(`${name} did not sign you in: you declined, or your account may not use this page.`, error);
+  if (error.error) return refusal(`${name} did not sign you in: ${(error.error_description ?? error.error).replace(/\.$/, "")}.`, error);
+  const isUnreachable = (error instanceof TypeError && error.code === undefined) || error.name === "TimeoutError";
+  if (isUnreachable) return refusal(`${name} cannot be reached. Try again in a moment. If it goes on, it may not take requests from ${location.origin}.`, error);
+  if (error.code === oauth.RESPONSE_IS_NOT_CONFORM) return refusal(`${name} cannot sign you in right now. Try again in a moment.`, error);
+  return error.code ? refusal(strange(), error) : refusal(`${name} did not sign you in: ${error.message}`, error);
+}
