@@ -44,6 +44,9 @@ const ALREADY = `
   declare const [headers, request, body, handle]: any[];
 `;
 
+/** The same with the catalog of an earlier block, for a block that makes none. */
+const already = (text) => (/\bconst catalog\b/.test(text) ? ALREADY : `${ALREADY}  declare const catalog: Catalog;\n`);
+
 const read = (file) => readFileSync(new URL(file, root), "utf8");
 
 /** The blocks of a document in order: `{ language, text }`. */
@@ -94,7 +97,7 @@ for (const [file, { within, compared = 0, page, atEnd, skip = false }] of Object
       },
       sh: (text) => run.bash(text),
       python: (text) => run.bash(`'${PYTHON}' - <<'END'\n${text}END`),
-      ts: (text) => shell.paste(`cat > part.mts <<'END'\n${ALREADY}${text}END\nnode ${TSC} part.mts`),
+      ts: (text) => shell.paste(`cat > part.mts <<'END'\n${already(text)}${text}END\nnode ${TSC} part.mts`),
       json: (text) => assert.deepEqual(JSON.parse(printed), JSON.parse(text)),
       log: (text) => assert.equal(lasting(printed), lasting(text)),
       toml: configured,

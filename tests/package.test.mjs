@@ -61,7 +61,7 @@ describe("the tarball", () => {
     const files = [...README.matchAll(/`((?:src|examples|engine)\/[\w./-]+)`/g)].map(([, name]) => name);
     const missing = [...links, ...files].filter((name) => !anchors.includes(name) && !existsSync(join(packed, name)));
     // These are of the repository, as the README says.
-    assert.deepEqual(missing, ["engine/README.md", "engine/tillgate.js"]);
+    assert.deepEqual([...new Set(missing)], ["engine/README.md", "engine/tillgate.js"]);
     assert.ok(links.length > 0 && files.length > 3);
   });
 
