@@ -144,6 +144,8 @@ test("the keyboard alone opens it, chooses a version, and comes back to where it
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
     await hasFocus(page, "History of keys");
+    // The address is of the list again a moment after the dialog has closed.
+    await page.waitForURL(/#\/conditions$/);
     await page.keyboard.press("Enter");
     await restore(page, "Customers must be 16 or older").focus();
     await page.keyboard.press("Enter");
