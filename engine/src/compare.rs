@@ -1,6 +1,6 @@
 //! Whether two versions of a rule decide the same about everything, or an item or customer about which they do not.
 //!
-//! Exact: a project is a product of sets ([`crate::product`]), which two versions share or which differ in a value; and the
+//! Exact: a project is a product of sets (`product/`), which two versions share or which differ in a value; and the
 //! customers of two conditions fall into few classes, of which each has one here. Decisions are compared, not reasons.
 //!
 //! `{ "before": rule or null, "after": rule or null }`, rules as in [`crate::draft`], both of one kind, gives

@@ -199,8 +199,11 @@ impl Module {
     }
 }
 
+/// What a call does with the module's state: it reads an input and writes the answer.
+type Run = fn(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>;
+
 /// Runs a call of which few are made: all of them are one piece of code.
-fn exchange(len: usize, run: fn(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>) -> u64 {
+fn exchange(len: usize, run: Run) -> u64 {
     exchange_by(len, run)
 }
 

@@ -1,6 +1,6 @@
 //! What is wrong with a rule, or probably is: each finding says it in a sentence, and names every line that is part of it.
 //!
-//! The contract is `conditions.md`, "Beyond an answer". Findings are exact: a project is a product of sets ([`crate::product`]).
+//! The contract is `conditions.md`, "Beyond an answer". Findings are exact: a project is a product of sets (`product/`).
 //! What is said of a target (a property, or the item's id) is true of its restrictions whatever the others are.
 //! A finding decides nothing, and no answer depends on one.
 //!
