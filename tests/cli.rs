@@ -463,6 +463,9 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["tail", "nope"],
         &["lint"],
         &["lint", "catalog.json", "--format", "xml"],
+        &["evaluate", "catalog.json"],
+        &["health", "--ready=maybe"],
+        &["man"],
         &["import-rates", "--unit", "eu", "--type", "SALES"],
         &["import-rates", "eurofxref.csv", "--unit", "eu"],
         &["import-rates", "eurofxref.csv", "--type", "SALES"],
@@ -489,6 +492,11 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["import-rates"],
         &["tail"],
         &["lint"],
+        &["test"],
+        &["evaluate"],
+        &["health"],
+        &["man"],
+        &["completions"],
         &["keys"],
         &["clients"],
     ];
@@ -500,4 +508,58 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         );
         assert!(help.contains("Example"), "{help}");
     }
+}
+
+/// The commands, as `--help` lists them.
+fn commands() -> Vec<String> {
+    let help = done(&output(&mut tillgate(&["--help"])));
+    let listed = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
+    let names = listed.filter_map(|line| line.split_whitespace().next().map(str::to_owned));
+    let names: Vec<String> = names.filter(|name| name != "help").collect();
+    assert!(names.len() > 10, "{help}");
+    names
+}
+
+#[test]
+fn completions_and_manual_pages_have_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    done(&output(&mut tillgate(&["man", path])));
+    for command in commands() {
+        let page = folder.path().join(format!("tillgate-{command}.1"));
+        let page = std::fs::read_to_string(&page).unwrap();
+        assert!(page.contains(".SH NAME"), "{page}");
+        for shell in ["bash", "zsh", "fish"] {
+            let script = done(&output(&mut tillgate(&["completions", shell])));
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+    }
+    let told = failed(&output(&mut tillgate(&["man", "no/such/folder"])));
+    assert!(told.contains("no/such/folder"), "{told}");
+}
+
+#[tokio::test]
+async fn health_says_whether_a_host_lives_and_can_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = Program::serve(folder.path());
+    let url = program.url.clone();
+    let health = |more: &[&str]| output(tillgate(&["health"]).args(more));
+    assert_eq!(done(&health(&["--url", &url])), "up\n");
+    assert_eq!(done(&health(&["--url", &url, "--ready"])), "ready\n");
+    let mut by_default = tillgate(&["health"]);
+    let listen = url.strip_prefix("http://").unwrap();
+    let port = listen.rsplit(':').next().unwrap();
+    by_default.env("TILLGATE_LISTEN", format!("0.0.0.0:{port}"));
+    assert_eq!(done(&output(&mut by_default)), "up\n");
+    let told = failed(&health(&["--url", &format!("{url}/nowhere")]));
+    assert!(told.contains("404"), "{told}");
+    program.kill();
+    let told = failed(&health(&["--url", &url]));
+    assert!(told.contains("no host answers at"), "{told}");
+    let told = failed(&health(&["--url", "ftp:nothing"]));
+    assert!(told.contains("ftp:nothing"), "{told}");
 }

@@ -35,6 +35,7 @@ mod connections;
 mod disk_faults;
 mod egress;
 mod engine;
+mod evaluate;
 mod explain;
 mod feed;
 mod findings;

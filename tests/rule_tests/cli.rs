@@ -55,7 +55,7 @@ fn the_tests_of_a_catalog_that_pass_end_with_0() {
     let run = || output(Program::command().args(["test", &file]));
     let missing = run();
     assert_eq!(missing.status.code(), Some(1));
-    assert!(text(&missing.stderr).contains("cannot read"));
+    assert!(text(&missing.stderr).contains("cannot be read"));
     std::fs::write(&file, r#"{"global":[],"tenant":[]}"#).unwrap();
     assert_eq!(done(&run()), "0 passed, 0 failed\n");
 }

@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use serde_json::value::RawValue;
 use tillgate_engine::condition::Scope;
 use tillgate_engine::findings::{Linted, RuleId, lint};
 
+use super::input::read;
 use super::output::{on_line, print, tell};
 
 #[derive(Args, Debug)]
@@ -65,16 +65,6 @@ pub(super) fn run(arguments: &Lint) -> Result<Verdict, String> {
         true => Verdict::Clean,
         false => Verdict::Found,
     })
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let unreadable = |cause| format!("{} cannot be read: {cause}", file.display());
-    if file == Path::new("-") {
-        let mut text = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut text);
-        return read.map(|_| text).map_err(unreadable);
-    }
-    std::fs::read(file).map_err(unreadable)
 }
 
 /// What is wrong with a rule.

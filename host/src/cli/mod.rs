@@ -7,7 +7,10 @@ mod clients;
 mod copy;
 mod credentials;
 mod demo;
+mod evaluate;
+mod health;
 mod import_rates;
+mod input;
 mod keys;
 mod lint;
 mod listen;
@@ -145,7 +148,35 @@ Examples:
   tillgate test catalog.json --format junit > tests.xml"
     )]
     Test(rule_tests::Test),
+    /// Decide by a catalog in a file, without a host
+    #[command(
+        after_help = "Exit codes: 0 it is decided, whatever the decision, 3 the catalog or the request is malformed, 4 the condition is not in
+force, 1 a file cannot be read.
+
+Examples:
+  tillgate evaluate catalog.json request.json --condition alcohol
+  echo '{\"items\":[{\"id\":\"beer\",\"conditionIds\":[\"alcohol\"]}],\"context\":{}}' | tillgate evaluate catalog.json - --explain"
+    )]
+    Evaluate(evaluate::Evaluate),
+    /// Ask whether a host lives, for container images without curl
+    #[command(
+        after_help = "Exit codes: 0 it answers, 1 it does not answer within two seconds, or is unavailable.
+
+Examples:
+  tillgate health
+  tillgate health --ready --url http://127.0.0.1:8080"
+    )]
+    Health(health::Health),
+    /// Write the manual's pages to a folder, one for each command
+    #[command(after_help = "Example:
+  tillgate man /usr/local/share/man/man1")]
+    Man {
+        /// Folder for the pages; it must exist
+        folder: PathBuf,
+    },
     /// Print a completion script for a shell
+    #[command(after_help = "Example:
+  tillgate completions bash > /etc/bash_completion.d/tillgate")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -193,12 +224,12 @@ const LONG_VERSION: &str = concat!(
 /// The exit code of an import that has left rates out.
 const LEFT_OUT: u8 = 3;
 
-/// The exit codes of a look at a file that is not what it must be, and at one in which something is found.
+/// The exit codes for a file that is not what it must be, and for one in which something is found, or not found.
 const MALFORMED: u8 = 3;
 const FOUND: u8 = 4;
 
 /// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 an import that has left
-/// rates out or a malformed catalog, 4 rules that have findings or tests that fail.
+/// rates out or a malformed catalog, 4 rules that have findings, tests that fail, or a condition that is not in force.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut success = ExitCode::SUCCESS;
@@ -227,6 +258,17 @@ pub fn main() -> ExitCode {
             };
         }),
         Command::Test(arguments) => rule_tests::run(&arguments).map(|code| success = code),
+        Command::Evaluate(arguments) => evaluate::run(&arguments).map(|code| success = code),
+        Command::Health(arguments) => run(health::run(arguments)),
+        Command::Man { folder } => {
+            let command = <Cli as clap::CommandFactory>::command();
+            clap_mangen::generate_to(command, &folder).map_err(|cause| {
+                format!(
+                    "the pages cannot be written to {}: {cause}",
+                    folder.display()
+                )
+            })
+        }
         Command::Completions { shell } => {
             let mut command = <Cli as clap::CommandFactory>::command();
             let mut script = Vec::new();

@@ -1,7 +1,6 @@
 //! `tillgate test`: runs the tests beside the rules of a catalog, without a host. The engine is the one that hosts decide with.
 
 use std::fmt::Write as _;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,14 +10,9 @@ use tillgate_engine::Fault;
 use tillgate_engine::json::{Document, Faults};
 use tillgate_engine::tests::{self, CatalogTests};
 
+use super::input::read;
 use super::output::{on_line, print, tell};
-
-/// The exit codes for a catalog that is malformed, and for tests that fail.
-const MALFORMED: u8 = 3;
-const FAILED: u8 = 4;
-
-/// The most bytes of a catalog: more than a tenant may configure.
-const MAX_CATALOG: u64 = 512 << 20;
+use super::{FOUND, MALFORMED};
 
 #[derive(Args, Debug)]
 pub(super) struct Test {
@@ -62,25 +56,9 @@ pub(super) fn run(arguments: &Test) -> Result<ExitCode, String> {
     })?;
     let has_failed = tests.run().any(|(_, report)| !report.failed.is_empty());
     Ok(match has_failed {
-        true => ExitCode::from(FAILED),
+        true => ExitCode::from(FOUND),
         false => ExitCode::SUCCESS,
     })
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
-    let read = match file.to_str() {
-        Some("-") => std::io::stdin()
-            .take(MAX_CATALOG + 1)
-            .read_to_end(&mut text),
-        _ => std::fs::File::open(file)
-            .and_then(|file| file.take(MAX_CATALOG + 1).read_to_end(&mut text)),
-    };
-    read.map_err(|cause| format!("cannot read {}: {cause}", file.display()))?;
-    if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_CATALOG {
-        return Err(format!("{} is larger than 512 MiB", file.display()));
-    }
-    Ok(text)
 }
 
 fn malformed(file: &Path, faults: &[Fault]) -> String {

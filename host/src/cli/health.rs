@@ -1,0 +1,89 @@
+//! `tillgate health`: whether a host answers, as an exit code, for container images without curl. It needs no credentials.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use reqwest::{Method, Url};
+use serde::Deserialize;
+
+use super::output::{on_line, print};
+use crate::config::{Flags, Loaded};
+use crate::egress::{Client, Destinations, EgressError, Limits, shown};
+
+/// What bounds the request. The caller chooses the host, so any address may be dialled.
+const LIMITS: Limits = Limits {
+    deadline: Duration::from_secs(2),
+    max_answer: 64 << 10,
+    destinations: Destinations::Any,
+};
+
+#[derive(Args, Debug)]
+pub(super) struct Health {
+    /// Address of the host [default: where a host with this configuration listens on this machine]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Configuration file, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Ask whether the host can decide, not only whether it lives
+    #[arg(long)]
+    ready: bool,
+}
+
+/// The answer of both paths.
+#[derive(Deserialize)]
+struct Report {
+    status: String,
+}
+
+/// Prints what the host says of itself.
+///
+/// # Errors
+/// When it does not answer within two seconds, or says that it is unavailable.
+pub(super) async fn run(arguments: Health) -> Result<(), String> {
+    let base = match arguments.url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => {
+            let config = Loaded::read(arguments.config.as_deref(), &Flags::default())?.config;
+            format!("http://{}", reachable(config.listen))
+        }
+    };
+    let path = match arguments.ready {
+        true => "/readyz",
+        false => "/healthz",
+    };
+    let shown = shown(&base);
+    let url = Url::parse(&format!("{base}{path}"));
+    let url = url.map_err(|cause| format!("{shown} is not the URL of a host: {cause}"))?;
+    let client = Client::new(LIMITS).map_err(|cause| cause.to_string())?;
+    let answer = client.send(client.request(Method::GET, url)).await;
+    let answer = answer.map_err(|cause| match cause {
+        EgressError::Unreachable(_) => format!("no host answers at {shown}"),
+        EgressError::Deadline(_) => format!("the host at {shown} did not answer within 2 seconds"),
+        cause => format!("the answer of {shown} could not be read: {cause}"),
+    })?;
+    let report = serde_json::from_slice::<Report>(&answer.body);
+    let said = report
+        .as_ref()
+        .map_or("nothing", |report| report.status.as_str());
+    match answer.status.is_success() && report.is_ok() {
+        true => print(&format!("{}\n", on_line(said))),
+        false => Err(format!(
+            "the host at {shown} answered {}: {}",
+            answer.status,
+            on_line(said)
+        )),
+    }
+}
+
+/// The address at which this machine reaches a host that listens on all of its addresses.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let loopback = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(loopback, listen.port())
+}
