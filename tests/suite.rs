@@ -47,6 +47,7 @@ mod leftovers;
 mod listen;
 mod memory;
 mod metrics;
+mod operations;
 mod outbox;
 mod page;
 mod program;

@@ -1,0 +1,169 @@
+//! `host/operations/`: the dashboard and the alerts are what Grafana and Prometheus read, and name only what a host measures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use promql_parser::label::MatchOp;
+use promql_parser::parser::{Expr, VectorSelector, parse};
+use promql_parser::util::{ExprVisitor, walk_expr};
+use reqwest::Method;
+use saphyr::{LoadableYamlNode, Yaml};
+use serde_json::Value;
+
+use crate::metrics::{ROLES, get, put_alcohol, question};
+use crate::support::exposition::Scrape;
+use crate::support::host::Host;
+
+const ALERTS: &str = include_str!("../host/operations/alerts.yaml");
+const DASHBOARD: &str = include_str!("../host/operations/grafana.json");
+const MANUAL: &str = include_str!("../host/README.md");
+
+/// What Prometheus adds to every series.
+const ADDED: &[&str] = &["job", "instance"];
+
+/// The metrics of a host, with their labels and the values of these.
+type Measured = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+
+async fn measured() -> Measured {
+    let host = Host::start().await;
+    let token = host.token("acme", ROLES).await;
+    put_alcohol(&host, &token).await;
+    let (request, path) = (question(17), crate::metrics::EVALUATE);
+    let (status, _) = host.send(Method::POST, path, &token, &request).await;
+    assert_eq!(status, 200);
+    let text = get(&host.url).await.text().await.unwrap();
+    let mut measured = Measured::new();
+    // What Prometheus itself says of each host.
+    measured.insert("up".to_owned(), BTreeMap::new());
+    for (name, family) in Scrape::read(&text).families {
+        for (suffix, labels, _) in family.samples {
+            let metric = measured.entry(format!("{name}{suffix}")).or_default();
+            for (label, value) in labels {
+                metric.entry(label).or_default().insert(value);
+            }
+        }
+    }
+    measured
+}
+
+/// The series that an expression selects, and the labels that it groups by.
+#[derive(Default)]
+struct Named {
+    series: Vec<VectorSelector>,
+    groups: Vec<String>,
+}
+
+impl ExprVisitor for Named {
+    type Error = String;
+
+    fn pre_visit(&mut self, expr: &Expr) -> Result<bool, String> {
+        match expr {
+            Expr::VectorSelector(series) => self.series.push(series.clone()),
+            Expr::MatrixSelector(range) => self.series.push(range.vs.clone()),
+            Expr::Aggregate(aggregate) => {
+                let modifier = aggregate.modifier.iter();
+                self.groups
+                    .extend(modifier.flat_map(|modifier| modifier.labels().labels.clone()));
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+/// Fails unless an expression is one, and names only what is measured.
+fn check(expression: &str, measured: &Measured) {
+    let parsed = parse(expression).unwrap_or_else(|cause| panic!("{expression}: {cause}"));
+    let mut named = Named::default();
+    walk_expr(&mut named, &parsed).unwrap();
+    assert!(!named.series.is_empty(), "{expression}");
+    let mut known: BTreeSet<&str> = ADDED.iter().copied().collect();
+    for series in &named.series {
+        let name = series.name.as_deref().unwrap();
+        let labels = measured
+            .get(name)
+            .unwrap_or_else(|| panic!("{expression}: {name} is not measured"));
+        known.extend(labels.keys().map(String::as_str));
+        for matcher in &series.matchers.matchers {
+            if ADDED.contains(&matcher.name.as_str()) {
+                continue;
+            }
+            let values = labels
+                .get(&matcher.name)
+                .unwrap_or_else(|| panic!("{expression}: {name} has no label {}", matcher.name));
+            if matches!(matcher.op, MatchOp::Equal | MatchOp::NotEqual) {
+                assert!(
+                    values.contains(&matcher.value),
+                    "{expression}: {} is one of {values:?}",
+                    matcher.name
+                );
+            }
+        }
+    }
+    for group in &named.groups {
+        assert!(known.contains(group.as_str()), "{expression}: {group}");
+    }
+}
+
+fn member<'y>(yaml: &'y Yaml<'_>, name: &str) -> &'y str {
+    yaml.as_mapping_get(name)
+        .and_then(Yaml::as_str)
+        .unwrap_or_else(|| panic!("{name} is missing: {yaml:?}"))
+}
+
+/// The anchors of the manual's titles.
+fn anchors() -> BTreeSet<String> {
+    let titles = MANUAL.lines().filter(|line| line.starts_with('#'));
+    let titles = titles.map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    titles.map(|title| title.replace(' ', "-")).collect()
+}
+
+#[tokio::test]
+async fn every_alert_names_what_a_host_measures_and_says_what_to_do() {
+    let measured = measured().await;
+    let anchors = anchors();
+    let documents = Yaml::load_from_str(ALERTS).unwrap();
+    let groups = documents[0].as_mapping_get("groups").unwrap();
+    let mut names = BTreeSet::new();
+    for group in groups.as_sequence().unwrap() {
+        for rule in group
+            .as_mapping_get("rules")
+            .unwrap()
+            .as_sequence()
+            .unwrap()
+        {
+            let name = member(rule, "alert");
+            assert!(names.insert(name.to_owned()), "{name} is there twice");
+            check(member(rule, "expr"), &measured);
+            let severity = member(rule.as_mapping_get("labels").unwrap(), "severity");
+            assert!(["page", "ticket"].contains(&severity), "{name}");
+            let annotations = rule.as_mapping_get("annotations").unwrap();
+            for said in ["summary", "description"] {
+                assert!(member(annotations, said).len() > 20, "{name}: {said}");
+            }
+            let runbook = member(annotations, "runbook");
+            let anchor = runbook.strip_prefix("host/README.md#").unwrap();
+            assert!(anchors.contains(anchor), "{name}: {runbook}");
+        }
+    }
+    assert!(names.len() > 10);
+}
+
+#[tokio::test]
+async fn every_panel_of_the_dashboard_names_what_a_host_measures() {
+    let measured = measured().await;
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let (mut ids, mut shown) = (BTreeSet::new(), BTreeSet::new());
+    for panel in dashboard["panels"].as_array().unwrap() {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{panel}");
+        assert!(!panel["title"].as_str().unwrap().is_empty(), "{panel}");
+        let targets = panel["targets"].as_array().into_iter().flatten();
+        for target in targets {
+            let expression = target["expr"].as_str().unwrap();
+            // What Grafana fills in.
+            let expression = expression.replace("$__rate_interval", "5m");
+            check(&expression.replace("$instance", ".+"), &measured);
+            shown.insert(expression);
+        }
+    }
+    assert!(shown.len() > 20);
+}
