@@ -25,6 +25,7 @@ const DOCUMENTS = {
   "host/README.md": { compared: 10, page: /Live · acme\n[^]*There are no rules yet/ },
   "host/benches/README.md": {},
   "host/docs/embedding.md": { compared: 1 },
+  "host/docs/install.md": {},
   "engine/README.md": { compared: 1, skip: !PYTHON && "PYTHON is not set to a Python with wasmtime" },
   "js/README.md": { compared: 1, within: "js" },
 };

@@ -1,6 +1,8 @@
-//! `host/operations/`: the dashboard and the alerts are what Grafana and Prometheus read, and name only what a host measures.
+//! `host/operations/`: the dashboard and the alerts are what Grafana and Prometheus read, and name only what a host measures; the
+//! unit and the image start a host as it takes it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use promql_parser::label::MatchOp;
 use promql_parser::parser::{Expr, VectorSelector, parse};
@@ -11,10 +13,13 @@ use serde_json::Value;
 
 use crate::metrics::{ROLES, get, put_alcohol, question};
 use crate::support::exposition::Scrape;
-use crate::support::host::Host;
+use crate::support::host::{Host, Program};
+use crate::support::wait::output;
 
 const ALERTS: &str = include_str!("../host/operations/alerts.yaml");
 const DASHBOARD: &str = include_str!("../host/operations/grafana.json");
+const UNIT: &str = include_str!("../host/operations/tillgate.service");
+const IMAGE: &str = include_str!("../host/operations/Containerfile");
 const MANUAL: &str = include_str!("../host/README.md");
 
 /// What Prometheus adds to every series.
@@ -166,4 +171,62 @@ async fn every_panel_of_the_dashboard_names_what_a_host_measures() {
         }
     }
     assert!(shown.len() > 20);
+}
+
+/// The lines of a file that begin with a word, without it.
+fn lines_of<'t>(text: &'t str, word: &str) -> Vec<&'t str> {
+    let found: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(word))
+        .collect();
+    assert!(!found.is_empty(), "{word}");
+    found
+}
+
+/// Prints the settings in force for a command line of `serve`, in a folder of its own.
+fn effective(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let mut command = Program::command();
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .arg("--print-config")
+        .envs(environment.iter().copied());
+    let printed = output(&mut command);
+    let told = String::from_utf8(printed.stderr).unwrap();
+    assert_eq!(printed.status.code(), Some(0), "{told}");
+    String::from_utf8(printed.stdout).unwrap()
+}
+
+#[test]
+fn the_unit_starts_a_host_in_the_folder_that_systemd_makes() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tillgate.toml"), "").unwrap();
+    let started = lines_of(UNIT, "ExecStart=/usr/local/bin/tillgate ")[0];
+    let started = started.replace("/etc/tillgate.toml", "tillgate.toml");
+    let arguments: Vec<&str> = started.split(' ').collect();
+    let printed = effective(folder.path(), &arguments, &[]);
+    let state = lines_of(UNIT, "StateDirectory=")[0];
+    let store = format!(r#"store = "embedded:/var/lib/{state}""#);
+    assert!(printed.contains(&store), "{printed}");
+}
+
+#[test]
+fn the_image_has_settings_that_a_host_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let variables = lines_of(IMAGE, "ENV ")[0].split(' ');
+    let variables: Vec<(&str, &str)> = variables
+        .map(|variable| variable.split_once('=').unwrap())
+        .collect();
+    let printed = effective(folder.path(), &["serve"], &variables);
+    let volume = lines_of(IMAGE, "VOLUME ")[0];
+    assert!(
+        printed.contains(&format!(r#"store = "embedded:{volume}""#)),
+        "{printed}"
+    );
+    let port = lines_of(IMAGE, "EXPOSE ")[0];
+    assert!(
+        printed.contains(&format!(r#"listen = "0.0.0.0:{port}""#)),
+        "{printed}"
+    );
+    assert!(IMAGE.contains(r#"CMD ["tillgate", "health"]"#));
 }
