@@ -80,8 +80,8 @@ pub(crate) fn write_number(number: usize, out: &mut Vec<u8>) {
 /// Appends a string as JSON.
 pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     if may_need_escape(text) {
-        // Writing a string to memory cannot fail.
-        let _ = serde_json::to_writer(out, text);
+        // Writing a string cannot fail.
+        out.extend(serde_json::to_vec(text).unwrap_or_default());
     } else {
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
