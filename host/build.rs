@@ -148,10 +148,11 @@ fn flags(root: &Path) -> Result<String, Box<dyn Error>> {
     }
     // Signatures are made once a delivery: small code serves them better than unrolled rounds.
     flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
-    // Speed for what a decision runs through, and not a copy of every small function and loop everywhere else. When the
-    // module outgrows its size, lower the threshold first.
+    // Speed for what a decision runs through, and not a copy of every small function and loop everywhere else, those of the
+    // standard library marked `#[inline]` included. What a decision needs in place says `#[inline(always)]`.
     for llvm in [
         "inline-threshold=50",
+        "inlinehint-threshold=50",
         "unroll-full-max-count=0",
         "unroll-runtime=false",
     ] {

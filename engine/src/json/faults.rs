@@ -88,7 +88,7 @@ impl Faults {
 
     /// The node, if it is an array; a fault if not.
     pub fn array<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
-        if *node.scalar() == Scalar::Array {
+        if matches!(node.scalar(), Scalar::Array) {
             return Some(node);
         }
         self.add(node, "must be an array");

@@ -185,7 +185,7 @@ impl<'a> Document<'a> {
     fn reject_duplicates(&self) -> Result<(), Error> {
         let mut faults = Faults::default();
         for (index, entry) in self.entries.iter().enumerate() {
-            if entry.scalar == Scalar::Object {
+            if matches!(entry.scalar, Scalar::Object) {
                 let object = Node {
                     entries: &self.entries,
                     index,
@@ -267,14 +267,14 @@ impl<'d, 'a> Node<'d, 'a> {
     #[must_use]
     #[inline(always)]
     pub fn is_null(self) -> bool {
-        *self.scalar() == Scalar::Null
+        matches!(self.scalar(), Scalar::Null)
     }
 
     /// Whether it is an object.
     #[must_use]
     #[inline(always)]
     pub fn is_object(self) -> bool {
-        *self.scalar() == Scalar::Object
+        matches!(self.scalar(), Scalar::Object)
     }
 
     /// The elements of an array or the members of an object, in order; empty for any other value.
