@@ -44,6 +44,16 @@ thread_local! {
     };
 }
 
+/// Runs something on the module. It is in use already only where an earlier call did not end, after a trap: then this traps
+/// too, without the code of a panic that says so.
+#[inline(always)]
+fn with_module<R>(run: impl FnOnce(&mut Module) -> R) -> R {
+    MODULE.with(|module| match module.try_borrow_mut() {
+        Ok(mut module) => run(&mut module),
+        Err(_) => std::process::abort(),
+    })
+}
+
 /// The version of the ABI.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_abi_version() -> u32 {
@@ -55,7 +65,7 @@ pub extern "C" fn tillgate_abi_version() -> u32 {
 /// null.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
-    MODULE.with_borrow_mut(|module| {
+    with_module(|module| {
         if let Some(more) = len.checked_sub(module.input.len()) {
             if module.input.try_reserve(more).is_err() {
                 return std::ptr::without_provenance_mut(usize::MAX);
@@ -117,7 +127,7 @@ fn decide(handle: u32, len: usize, many: bool) -> u64 {
 /// license, project), one for each decision (`ALLOW`, `SOFT_DENY`, `HARD_DENY`). The address never changes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_tally() -> *const u32 {
-    MODULE.with_borrow(|module| module.tally.0.as_ptr().cast())
+    with_module(|module| module.tally.0.as_ptr().cast())
 }
 
 /// Rate math, many calls at a time: a request of [`crate::rate::text`], without a line before it.
@@ -153,7 +163,7 @@ pub extern "C" fn tillgate_tests(len: usize) -> u64 {
 /// Releases a handle; an unknown handle is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_release(handle: u32) {
-    MODULE.with_borrow_mut(|module| {
+    with_module(|module| {
         if let Ok(index) = module.search(handle) {
             module.prepared.remove(index);
         }
@@ -214,7 +224,7 @@ fn exchange_by(
     len: usize,
     run: impl FnOnce(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>,
 ) -> u64 {
-    MODULE.with_borrow_mut(|module| {
+    with_module(|module| {
         let input = std::mem::take(&mut module.input);
         let mut output = std::mem::take(&mut module.output);
         output.clear();

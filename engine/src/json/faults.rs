@@ -101,7 +101,10 @@ impl Faults {
             !text.is_empty() && (text.len() <= max || text.chars().nth(max).is_none())
         });
         if text.is_none() {
-            self.add(node, format!("must be a string of 1 to {max} characters"));
+            self.add(
+                node,
+                with_number("must be a string of 1 to ", max, " characters"),
+            );
         }
         text.cloned()
     }
@@ -123,7 +126,20 @@ impl Faults {
         {
             return Some(value);
         }
-        self.add(node, format!("must be an integer from 0 to {max}"));
+        self.add(
+            node,
+            with_number("must be an integer from 0 to ", max.into(), ""),
+        );
         None
     }
+}
+
+/// A message with a number in it. Unlike `format!`, this takes little of the module.
+#[cold]
+#[inline(never)]
+fn with_number(before: &str, number: usize, after: &str) -> String {
+    let mut message = String::from(before);
+    message.push_str(&number.to_string());
+    message.push_str(after);
+    message
 }

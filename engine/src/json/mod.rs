@@ -12,6 +12,7 @@ mod reader;
 mod write;
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use serde::de::DeserializeSeed;
 
@@ -175,7 +176,12 @@ impl<'a> Document<'a> {
             let message = "must have at most 250000 values, in arrays and objects too";
             return Err(Error::new(Code::Invalid, "$", message));
         }
-        read.map_err(|cause| Error::new(Code::Invalid, "$", format!("must be JSON: {cause}")))?;
+        read.map_err(|cause| {
+            let mut message = String::from("must be JSON: ");
+            // Unlike `format!`, this cannot panic, and so the module has no code for that.
+            let _ = write!(message, "{cause}");
+            Error::new(Code::Invalid, "$", message)
+        })?;
         if document.may_have_duplicates && members.is_none() {
             document.reject_duplicates()?;
         }
@@ -368,21 +374,19 @@ fn push_index(path: &mut String, position: usize) {
 }
 
 fn push_member(path: &mut String, key: &str) {
-    let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !key.is_empty()
-        && !key.starts_with(|c: char| c.is_ascii_digit());
-    if plain {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let first = key.bytes().next();
+    if first.is_some_and(|first| !first.is_ascii_digit()) && key.bytes().all(is_plain) {
         path.push('.');
         path.push_str(key);
         return;
     }
     path.push_str("['");
     for c in key.chars().take(64) {
-        match c {
-            '\'' | '\\' => path.extend(['\\', c]),
-            c if c.is_control() => path.push('\u{fffd}'),
-            c => path.push(c),
+        if matches!(c, '\'' | '\\') {
+            path.push('\\');
         }
+        path.push(if c.is_control() { '\u{fffd}' } else { c });
     }
     path.push_str("']");
 }

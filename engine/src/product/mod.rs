@@ -162,7 +162,7 @@ fn other_id(is_listed: &dyn Fn(&str) -> bool) -> String {
     let mut number = 1_usize;
     while is_listed(&id) {
         number += 1;
-        id = format!("item-{number}");
+        id = String::from("item-") + &number.to_string();
     }
     id
 }
