@@ -52,7 +52,7 @@ impl<'c> Decider<'c> {
         let (mut results, mut numbers) = (Vec::new(), Vec::new());
         let begin = out.len();
         push("{\"outcomes\":[", out);
-        for row in list.into_iter().flat_map(Node::children).take(MAX_ROWS) {
+        for row in list.unwrap_or_default().children().take(MAX_ROWS) {
             results.clear();
             let decided = self.decide(row, &mut faults, &mut results);
             if decided.is_some() && faults.is_empty() {

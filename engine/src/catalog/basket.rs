@@ -113,10 +113,10 @@ impl<'a> BasketRequest<'a> {
                 faults.add(list, "must have 1 to 1000 items");
             }
         }
-        let items = list.into_iter().flat_map(Node::children).take(MAX_ITEMS);
-        let items = items
-            .filter_map(|node| read_basket_item(node, &mut faults))
-            .collect();
+        let mut items = Vec::new();
+        for node in list.unwrap_or_default().children().take(MAX_ITEMS) {
+            items.extend(read_basket_item(node, &mut faults));
+        }
         let project_id = root.member("projectId");
         let project_id = project_id.and_then(|id| read_project_id(id, &mut faults));
         let customer = read_context(root, &mut faults);
@@ -135,10 +135,9 @@ fn read_basket_item<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Baske
         .member("conditionIds")
         .and_then(|ids| faults.array(ids));
     let mut condition_ids = Vec::new();
-    for (position, id) in ids.into_iter().flat_map(Node::children).enumerate() {
+    for (position, id) in ids.unwrap_or_default().children().enumerate() {
         if position == MAX_CONDITIONS {
-            ids.into_iter()
-                .for_each(|ids| faults.add(ids, "must have at most 64 ids"));
+            faults.add(ids.unwrap_or_default(), "must have at most 64 ids");
             break;
         }
         match id.text().filter(|text| ConditionId::is_id(text)) {

@@ -58,7 +58,7 @@ impl Catalog {
                 );
             }
             let list = root.member("projects").and_then(|list| faults.array(list));
-            for node in list.into_iter().flat_map(Node::children) {
+            for node in list.unwrap_or_default().children() {
                 let Some(node) = faults.object(node) else {
                     continue;
                 };

@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::condition::{ConditionId, EntityCondition, Scope};
 use crate::draft::Draft;
 use crate::error::Error;
-use crate::json::{Document, Faults, Node};
+use crate::json::{Document, Faults};
 use crate::restriction::{Project, ProjectId, read_project_id};
 
 /// A rule of a catalog.
@@ -36,7 +36,7 @@ pub fn lint(text: &[u8]) -> Result<Vec<Linted>, Error> {
     Catalog::read(&document)?;
     let root = document.root();
     let mut faults = Faults::default();
-    let elements = |key| root.member(key).into_iter().flat_map(Node::children);
+    let elements = |key| root.member(key).unwrap_or_default().children();
     let mut conditions = |key, scope| {
         let conditions = elements(key);
         let conditions =

@@ -90,8 +90,8 @@ pub struct Document<'a> {
     skipped_numbers: Vec<(usize, usize)>,
 }
 
-/// A value in a document.
-#[derive(Clone, Copy, Debug)]
+/// A value in a document. The default is one that is not there: `null`.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Node<'d, 'a> {
     entries: &'d [Entry<'a>],
     index: usize,

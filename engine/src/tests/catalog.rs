@@ -53,7 +53,7 @@ impl<'a> CatalogTests<'a> {
             ("tenant", "id"),
             ("projects", "projectId"),
         ] {
-            for document in node.member(key).into_iter().flat_map(Node::children) {
+            for document in node.member(key).unwrap_or_default().children() {
                 documents.extend(DocumentTests::read(document, id, faults));
             }
         }
