@@ -62,6 +62,8 @@ pub struct Error {
 
 impl Error {
     /// An error with one fault.
+    #[cold]
+    #[inline(never)]
     pub fn new(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,

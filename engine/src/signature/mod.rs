@@ -18,6 +18,8 @@ use hmac::digest::CtOutput;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::swar::find;
+
 /// How far the time of a body signature may be from now by default, in either direction: five minutes.
 pub const TOLERANCE_S: u64 = 300;
 
@@ -170,8 +172,9 @@ const fn check_time(time: u64, now: u64, tolerance_s: u64) -> Result<(), VerifyE
 
 /// The parts of a body signature: its time, as text and in Unix seconds, and its code.
 fn parse_timed_code(header: &str) -> Option<(&str, u64, [u8; 32])> {
-    let (t, rest) = header.strip_prefix("t=")?.split_once(',')?;
-    Some((t, parse_time(t)?, parse_code(rest)?))
+    let rest = header.strip_prefix("t=")?;
+    let (t, rest) = rest.split_at_checked(find(rest.as_bytes(), b',')?)?;
+    Some((t, parse_time(t)?, parse_code(rest.strip_prefix(',')?)?))
 }
 
 /// Parses Unix seconds: only digits, without leading zeros, because one time has one signed text.

@@ -96,7 +96,7 @@ pub fn verify(
     if !signature.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Err(VerifyError::Malformed);
     }
-    let codes = signature.split(' ');
+    let codes = signature.split_ascii_whitespace();
     let mut codes = codes
         .filter_map(|one| parse_code(one.strip_prefix(VERSION)?))
         .peekable();
