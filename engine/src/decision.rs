@@ -161,45 +161,39 @@ impl Outcome<'_> {
 
     /// Appends the result as JSON (`given.md` 2.4, "Entry of `results`").
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        // Few long pieces rather than many short ones: each append has a cost.
-        let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
-        let rule = match self.subject {
+        // Few long pieces rather than many short ones, and single bytes by themselves: each append of a piece has a cost.
+        let rule: &[u8] = match self.subject {
             Subject::Age(id) | Subject::License(id) => {
                 // The id of a condition never needs escaping.
-                push("{\"id\":\"");
-                push(id);
-                push("\",");
+                out.extend_from_slice(b"{\"id\":\"");
+                out.extend_from_slice(id.as_bytes());
+                out.push(b'"');
+                out.push(b',');
                 match self.subject {
-                    Subject::Age(_) => "\"rule\":\"AGE_RESTRICTION\"}",
-                    _ => "\"rule\":\"LICENSE_REQUIREMENT\"}",
+                    Subject::Age(_) => b",\"rule\":\"AGE_RESTRICTION\"}",
+                    _ => b",\"rule\":\"LICENSE_REQUIREMENT\"}",
                 }
             }
             Subject::Restriction(_) => {
-                push("{");
-                "\"rule\":\"PROJECT_RESTRICTION\",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":"
+                out.push(b'{');
+                b",\"rule\":\"PROJECT_RESTRICTION\",\"source\":\"PROJECT_RESTRICTION\",\"restriction\":"
             }
         };
-        match self.reason {
-            None => push("\"allow\":true,\"decision\":\"ALLOW\",\"reason\":null,"),
-            Some(reason) => {
-                push(match reason.decision() {
-                    Decision::Allow => "\"allow\":false,\"decision\":\"ALLOW\",\"reason\":\"",
-                    Decision::SoftDeny => {
-                        "\"allow\":false,\"decision\":\"SOFT_DENY\",\"reason\":\""
-                    }
-                    Decision::HardDeny => {
-                        "\"allow\":false,\"decision\":\"HARD_DENY\",\"reason\":\""
-                    }
-                });
-                push(reason.as_str());
-                push("\",");
-            }
+        let verdict: &[u8] = match self.decision() {
+            Decision::Allow => b"\"allow\":true,\"decision\":\"ALLOW\",\"reason\":null",
+            Decision::SoftDeny => b"\"allow\":false,\"decision\":\"SOFT_DENY\",\"reason\":\"",
+            Decision::HardDeny => b"\"allow\":false,\"decision\":\"HARD_DENY\",\"reason\":\"",
+        };
+        out.extend_from_slice(verdict);
+        if let Some(reason) = self.reason {
+            out.extend_from_slice(reason.as_str().as_bytes());
+            out.push(b'"');
         }
-        push(rule);
+        out.extend_from_slice(rule);
         if let Subject::Restriction(restriction) = self.subject {
             match restriction {
                 Some(target) => write_text(target, out),
-                None => push("null"),
+                None => out.extend_from_slice(b"null"),
             }
             out.push(b'}');
         }
