@@ -10,6 +10,7 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
 mod support {
+    pub mod documented;
     pub mod ecb;
     pub mod exposition;
     pub mod failing_disk;
@@ -47,6 +48,8 @@ mod leftovers;
 mod listen;
 mod memory;
 mod metrics;
+mod openapi;
+mod openapi_answers;
 mod operations;
 mod outbox;
 mod page;

@@ -1,6 +1,7 @@
 //! Quotas: how much a tenant may configure, and how much it does. It is counted in the commits that change it, so that no
 //! two of them pass a quota together, on whichever hosts they are made.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Conditions;
@@ -31,7 +32,7 @@ pub(super) struct Used {
 }
 
 /// How much a tenant has configured, and how much it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Configured {
     /// Its own conditions.

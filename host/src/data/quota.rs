@@ -1,9 +1,10 @@
 //! Quotas: how much there is of something, beside how much there may be.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How much there is of something, and how much there may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Usage {
     /// How much there is.
     pub used: u64,

@@ -5,11 +5,13 @@
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
 mod connection;
+pub mod document;
 mod events;
 mod headers;
 mod problem;
 pub mod reply;
 mod route;
+pub mod schema;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -40,9 +42,10 @@ use self::route::audit::Asked;
 pub use self::route::audit::{Audited, Audits};
 pub use self::route::caller::Authenticate;
 use self::route::caller::caller_of;
+pub use self::route::operation::{Operation, Tag};
 pub use self::route::request::Request;
+pub use self::route::{Described, Describes, Route, Table};
 use self::route::{Measured, values_of};
-pub use self::route::{Route, Table};
 use crate::app::App;
 use crate::data::feed::Staleness;
 use crate::error::Error;

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::new_key::{Jwk, NewKey};
@@ -53,8 +54,9 @@ impl std::fmt::Debug for StoredKey {
 }
 
 /// Where a key is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "SigningKeyStatus")]
 pub enum Phase {
     /// Published, so that verifiers know it before it signs.
     Published,
@@ -65,17 +67,20 @@ pub enum Phase {
 }
 
 /// A key as operators see it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SigningKey")]
 pub struct KeyState {
     /// Its id.
     pub kid: String,
     /// Where it is in its life.
     pub status: Phase,
     /// From when it signs.
+    #[schemars(extend("format" = "date-time"))]
     pub signs_from: String,
     /// When it is removed; unknown until another key follows it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub until: Option<String>,
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::clock::{Clock, Timestamp};
@@ -22,7 +23,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const STORE: &str = "store";
 
 /// Whether a host can decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename = "ReadinessStatus", rename_all = "kebab-case")]
 pub enum Status {
     /// All is well.
     Ready,
@@ -48,7 +50,8 @@ impl Status {
 }
 
 /// How a part is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename = "PartStatus", rename_all = "kebab-case")]
 pub enum State {
     /// It works.
     Up,
@@ -86,21 +89,25 @@ impl Serialize for State {
 }
 
 /// What a check has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ReadinessCheck")]
 pub struct Found {
     /// How the part is.
     #[serde(rename = "status")]
     pub state: State,
     /// Since when.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
     /// Why, in words that tell nothing of the inside.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub why: Option<&'static str>,
 }
 
 /// What does not work as it should, and keeps no host from deciding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ReadinessWarning")]
 pub struct Warning {
     /// Of how many.
     pub count: usize,
@@ -109,12 +116,14 @@ pub struct Warning {
 }
 
 /// The answer of `/readyz`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Readiness")]
 pub struct Report {
     /// Whether this host can decide.
     pub status: Status,
     /// Since when.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
     /// What each check has found.
     pub checks: BTreeMap<&'static str, Found>,

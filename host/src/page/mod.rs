@@ -42,6 +42,9 @@ const SIGN_IN: &str = "<!-- {{sign-in}} -->";
 /// What requests of the files are counted under.
 const FILES: &str = "/{file}";
 
+/// Why the documents of the API do not have the page.
+const FOR_BROWSERS: &str = "the page and its files are for browsers";
+
 const INDEX: &str = include_str!("../../../www/index.html");
 
 /// The page's own files, and the modules of the package.
@@ -63,7 +66,9 @@ fn media_type(path: &str) -> Option<&'static str> {
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<App>>> {
     let mut routes = vec![
-        Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index).giving("text/html"),
+        Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index)
+            .giving("text/html")
+            .undocumented(FOR_BROWSERS),
     ];
     routes.extend(ASSETS.iter().map(|asset| {
         let get =
@@ -77,7 +82,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
         );
         let media_type = asset.media_type.split(';').next().unwrap_or_default();
         // The first request of a file compresses it.
-        route.giving(media_type).counted_as(FILES).heavy()
+        let route = route.giving(media_type).counted_as(FILES).heavy();
+        route.undocumented(FOR_BROWSERS)
     }));
     routes
 }

@@ -1,10 +1,14 @@
 //! All features, and one table of all their routes.
 
+mod asyncapi;
+mod described;
+mod documents;
 mod operations;
 mod usage;
 
 use std::sync::Arc;
 
+use self::documents::Documents;
 use crate::app::App;
 use crate::conditions::Conditions;
 use crate::egress::{Names, SystemNames};
@@ -69,6 +73,8 @@ impl Features {
         ));
         routes.extend(bind(page::routes(), app));
         routes.extend(bind(operations::routes(app), app));
+        let documents = Documents::new(routes.iter().map(Route::to_described));
+        routes.extend(bind(documents::routes(), &documents));
         routes
     }
 

@@ -7,6 +7,7 @@ use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 
+use super::described;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
@@ -32,15 +33,15 @@ pub(super) fn own_routes() -> Vec<Route<Arc<App>>> {
         metrics,
     );
     let mut routes = probes();
-    routes.push(metrics.giving(MEDIA_TYPE));
+    routes.push(metrics.giving(MEDIA_TYPE).described(described::metrics));
     routes
 }
 
 fn probes() -> Vec<Route<Arc<App>>> {
     let (access, takes) = (Access::Public, Takes::Nothing);
     vec![
-        Route::new(Method::GET, "/healthz", access, takes, healthz),
-        Route::new(Method::GET, "/readyz", access, takes, readyz),
+        Route::new(Method::GET, "/healthz", access, takes, healthz).described(described::healthz),
+        Route::new(Method::GET, "/readyz", access, takes, readyz).described(described::readyz),
     ]
 }
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::described;
 use crate::conditions::{Conditions, Configured};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
+use crate::http::schema::schema_of;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::{TENANT_RULE, TenantId};
 use crate::rates::{Rates, RatesUsage};
@@ -18,9 +21,11 @@ use crate::webhooks::{Sending, Webhooks};
 type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>, Arc<Webhooks>);
 
 /// All of it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TenantUsage")]
 struct All<'a> {
+    #[schemars(with = "String")]
     tenant_id: &'a TenantId,
     #[serde(flatten)]
     configured: Configured,
@@ -28,6 +33,7 @@ struct All<'a> {
     provisions: Provisions,
     #[serde(flatten)]
     rates: RatesUsage,
+    /// The event streams that it follows on this host.
     event_streams: Usage,
     #[serde(flatten)]
     sending: Sending,
@@ -37,7 +43,7 @@ struct All<'a> {
 pub(super) fn routes() -> Vec<Route<Features>> {
     let path = "/v1/tenants/{tenantId}/usage";
     let route = Route::new(Method::GET, path, Access::AnyCaller, Takes::Nothing, get);
-    vec![route]
+    vec![route.described(|| described::usage(schema_of::<All<'_>>))]
 }
 
 /// For any client of the tenant, and for the platform's.

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use aws_lc_rs::{hmac, rand};
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -22,7 +23,8 @@ use crate::identity::{DisplayName, TenantId};
 pub const MAX_SECRETS: usize = 5;
 
 /// Whether a client may obtain tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "ClientStatus")]
 pub enum Status {
     /// It has registered itself, and no administrator has authorized or revoked it yet.
     Pending,

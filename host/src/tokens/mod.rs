@@ -70,6 +70,7 @@ pub use self::tenants::Tenant;
 use self::token_cache::TokenCache;
 pub use self::token_error::TokenError;
 use self::trusted::TrustedIssuers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
@@ -129,7 +130,7 @@ const KEYS: RingConfig = RingConfig {
 };
 
 /// How many clients and templates a tenant has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Provisions {
     /// Templates.
     pub templates: Usage,

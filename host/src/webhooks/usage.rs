@@ -1,5 +1,6 @@
 //! Usage: how much of its quotas of webhooks, events and deliveries a tenant uses.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Webhooks;
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::identity::TenantId;
 
 /// How much a tenant sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sending {
     /// Its webhooks, temporary ones included.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::http::{HeaderName, Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
+use super::described;
 use super::{catalog, document, editor, line, part, tagged, written};
 use crate::conditions::{Conditions, Owner, Part, StoredCondition};
 use crate::error::{Error, Result};
@@ -28,14 +29,16 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             Access::With(P::ConditionRead),
             none,
             list_conditions,
-        ),
+        )
+        .described(described::list_conditions),
         Route::new(
             Method::GET,
             CONDITION,
             Access::With(P::ConditionRead),
             none,
             get_condition,
-        ),
+        )
+        .described(described::get_condition),
         Route::changing(
             Method::PUT,
             CONDITION,
@@ -43,7 +46,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             "condition.put",
             put_own,
-        ),
+        )
+        .described(described::put_condition),
         Route::changing(
             Method::DELETE,
             CONDITION,
@@ -51,7 +55,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             "condition.deleted",
             delete_own,
-        ),
+        )
+        .described(described::delete_condition),
         Route::changing(
             Method::PUT,
             GLOBAL_CONDITION,
@@ -59,7 +64,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             "condition.put",
             put_global,
-        ),
+        )
+        .described(described::put_global_condition),
         Route::changing(
             Method::DELETE,
             GLOBAL_CONDITION,
@@ -67,7 +73,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             "condition.deleted",
             delete_global,
-        ),
+        )
+        .described(described::delete_global_condition),
     ]
 }
 

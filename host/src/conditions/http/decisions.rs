@@ -6,6 +6,7 @@ use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
 use super::catalog;
+use super::described;
 use crate::conditions::{About, Conditions, Question};
 use crate::engine::MODULE_SHA256;
 use crate::error::{Error, Result};
@@ -23,6 +24,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             evaluate_condition,
         )
+        .described(described::evaluate_condition)
         .unaudited(READS),
         Route::new(
             Method::POST,
@@ -31,6 +33,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             evaluate_project,
         )
+        .described(described::evaluate_project)
         .unaudited(READS),
         Route::new(
             Method::POST,
@@ -39,6 +42,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             evaluate_basket,
         )
+        .described(described::evaluate_basket)
         .unaudited(READS),
     ]
 }

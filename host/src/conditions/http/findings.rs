@@ -6,6 +6,7 @@ use ::http::{Method, StatusCode};
 
 use super::catalog;
 use super::conditions::{condition_id, no_condition};
+use super::described;
 use super::projects::{no_project, project_id};
 use crate::conditions::Conditions;
 use crate::error::Result;
@@ -21,14 +22,16 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             Access::With(P::ConditionRead),
             Takes::Nothing,
             of_condition,
-        ),
+        )
+        .described(described::condition_findings),
         Route::new(
             Method::GET,
             "/api/v1/projects/{projectId}/findings",
             Access::With(P::ProjectRead),
             Takes::Nothing,
             of_project,
-        ),
+        )
+        .described(described::project_findings),
     ]
 }
 

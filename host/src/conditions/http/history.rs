@@ -6,6 +6,7 @@ use ::http::{Method, StatusCode};
 use tillgate_engine::Fault;
 
 use super::conditions::condition_id;
+use super::described;
 use super::projects::project_id;
 use crate::conditions::{Conditions, PageQuery, Sequence};
 use crate::error::{Error, Result};
@@ -28,6 +29,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             of_condition,
         )
+        .described(described::condition_history)
         .heavy(),
         Route::new(
             Method::GET,
@@ -36,6 +38,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             of_global_condition,
         )
+        .described(described::global_condition_history)
         .heavy(),
         Route::new(
             Method::GET,
@@ -44,6 +47,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             of_project,
         )
+        .described(described::project_history)
         .heavy(),
     ]
 }

@@ -3,15 +3,18 @@
 
 mod conditions;
 mod decisions;
+mod described;
 mod findings;
 mod history;
 mod projects;
+mod schema;
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
 
+pub(crate) use self::schema::catalog_event;
 use super::{
     By, Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text,
 };
@@ -35,7 +38,8 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
             Access::All(&[P::ConditionRead, P::ProjectRead]),
             none,
             get_catalog,
-        ),
+        )
+        .described(described::get_catalog),
         Route::new(
             Method::GET,
             "/api/v1/catalog/changes",
@@ -43,6 +47,7 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             catalog_changes,
         )
+        .described(described::catalog_changes)
         .giving("text/event-stream"),
     ];
     routes.extend(decisions::routes());

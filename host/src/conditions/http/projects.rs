@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_engine::restriction::ProjectId;
 
+use super::described;
 use super::{catalog, document, editor, line, part, tagged, written};
 use crate::app::App;
 use crate::conditions::{Conditions, INLINE, Owner, Part};
@@ -27,21 +28,24 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             Access::With(P::ProjectRead),
             none,
             list_projects,
-        ),
+        )
+        .described(described::list_projects),
         Route::new(
             Method::GET,
             PROJECT,
             Access::With(P::ProjectRead),
             none,
             get_project,
-        ),
+        )
+        .described(described::get_project),
         Route::new(
             Method::GET,
             "/api/v1/projects/{projectId}/restrictions",
             Access::With(P::ProjectRead),
             none,
             get_restrictions,
-        ),
+        )
+        .described(described::get_restrictions),
         Route::changing(
             Method::PUT,
             PROJECT,
@@ -49,7 +53,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             Takes::Json(MAX_PROJECT),
             "project.put",
             put_project,
-        ),
+        )
+        .described(described::put_project),
         Route::changing(
             Method::DELETE,
             PROJECT,
@@ -57,7 +62,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             "project.deleted",
             delete_project,
-        ),
+        )
+        .described(described::delete_project),
     ]
 }
 

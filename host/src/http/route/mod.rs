@@ -4,6 +4,7 @@
 pub(super) mod access;
 pub(super) mod audit;
 pub(super) mod caller;
+pub(super) mod operation;
 pub(super) mod request;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 
 use self::access::{Access, Takes};
 use self::audit::{Audited, Audits};
+use self::operation::Operation;
 use self::request::Request;
 use super::reply::Reply;
 use crate::error::{Error, Result};
@@ -25,6 +27,31 @@ use crate::observe::metrics::{Recorder, Requests};
 
 /// How an error of HTTP itself is written: a status and a sentence.
 type WriteError = fn(StatusCode, &str, Uuid) -> Reply;
+
+/// What the API's documents say of a route.
+#[derive(Clone, Copy, Debug)]
+pub enum Describes {
+    /// Nothing, and nobody has said why: no route may stay so.
+    Nothing,
+    /// Nothing, for this reason.
+    Exempt(&'static str),
+    /// This.
+    With(fn() -> Operation),
+}
+
+/// A route as the API's documents see it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The method.
+    pub method: Method,
+    /// The path, its parameters in braces.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// What is said of it.
+    pub describes: Describes,
+    pub(super) takes: Takes,
+}
 
 type Handler<S> = dyn Fn(S, Request) -> BoxFuture<'static, Result<Audited>> + Send + Sync;
 
@@ -38,6 +65,7 @@ pub struct Route<S = ()> {
     pub access: Access,
     /// What the audit log says of it.
     pub audits: Audits,
+    describes: Describes,
     pub(super) takes: Takes,
     pub(super) gives: &'static str,
     pub(super) write_error: WriteError,
@@ -108,6 +136,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             path,
             access,
             audits,
+            describes: Describes::Nothing,
             takes,
             gives: "application/json",
             write_error: Reply::problem,
@@ -122,6 +151,32 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
     pub const fn unaudited(mut self, reason: &'static str) -> Self {
         self.audits = Audits::Exempt(reason);
         self
+    }
+
+    /// The same route, as the API's documents describe it.
+    #[must_use]
+    pub const fn described(mut self, describe: fn() -> Operation) -> Self {
+        self.describes = Describes::With(describe);
+        self
+    }
+
+    /// The same route, which is no part of the API, for this reason.
+    #[must_use]
+    pub const fn undocumented(mut self, reason: &'static str) -> Self {
+        self.describes = Describes::Exempt(reason);
+        self
+    }
+
+    /// What the API's documents are made from.
+    #[must_use]
+    pub fn to_described(&self) -> Described {
+        Described {
+            method: self.method.clone(),
+            path: self.path,
+            access: self.access,
+            describes: self.describes,
+            takes: self.takes,
+        }
     }
 
     /// The same route, whose errors of HTTP itself are written in another way: for the whole path, whatever the method.
@@ -161,6 +216,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             path: self.path,
             access: self.access,
             audits: self.audits,
+            describes: self.describes,
             takes: self.takes,
             gives: self.gives,
             write_error: self.write_error,

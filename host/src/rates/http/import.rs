@@ -12,6 +12,7 @@ use futures_util::stream;
 use multer::{Constraints, Multipart, SizeLimit};
 use tillgate_engine::rate::RateType;
 
+use super::described;
 use super::query::{Faults, unit_id};
 use super::{edited, editor};
 use crate::error::{Error, Result};
@@ -43,7 +44,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
         Takes::Anything(MAX_DOCUMENT),
         CHANGED,
         import,
-    );
+    )
+    .described(described::import);
     vec![import.heavy()]
 }
 

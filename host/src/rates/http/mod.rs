@@ -2,8 +2,10 @@
 //! in `units.rs`, the topic in `topic.rs`, reference rates in `import.rs`; reading and converting here. Paths and queries
 //! are read in `query.rs`, bodies in `rates/body.rs`.
 
+mod described;
 mod import;
 mod query;
+mod schema;
 mod topic;
 mod units;
 
@@ -16,6 +18,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use self::query::{history_query, unit_of_query};
+pub(crate) use self::schema::topic_event;
 use super::change::progress;
 use super::shop::{used, values};
 use super::{Edited, Editor, Rates, body};
@@ -32,14 +35,16 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let read = Access::With(P::RateRead);
     let mut routes = vec![
-        Route::new(Method::GET, "/api/v1/exchange-rates", read, none, used),
+        Route::new(Method::GET, "/api/v1/exchange-rates", read, none, used)
+            .described(described::used),
         Route::new(
             Method::GET,
             "/api/v1/exchange-rates/history",
             read,
             none,
             history,
-        ),
+        )
+        .described(described::history),
         Route::new(
             Method::POST,
             "/api/v1/exchange-rates/convert",
@@ -47,6 +52,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
             json,
             convert,
         )
+        .described(described::convert)
         .unaudited("a conversion changes nothing"),
         Route::new(
             Method::GET,
@@ -54,7 +60,8 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
             read,
             none,
             change,
-        ),
+        )
+        .described(described::change),
     ];
     routes.extend(units::routes());
     routes.extend(topic::routes());

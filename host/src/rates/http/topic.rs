@@ -6,6 +6,7 @@ use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
 use serde_json::json;
 
+use super::described;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
@@ -25,6 +26,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             Takes::Nothing,
             follow,
         )
+        .described(described::follow)
         .giving("text/event-stream"),
         Route::changing(
             Method::POST,
@@ -33,7 +35,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             Takes::Json(MAX_BODY),
             "rates.sent_again",
             send_initial_state,
-        ),
+        )
+        .described(described::send_initial_state),
     ]
 }
 

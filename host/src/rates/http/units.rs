@@ -6,6 +6,7 @@ use ::http::{Method, StatusCode};
 use serde_json::json;
 use tillgate_engine::rate::RateKey;
 
+use super::described;
 use super::query::{Faults, UnitQuery, rate_key, unit_id, unit_query};
 use super::{edited, editor, tagged, unless_known, with_correlation};
 use crate::data::etag;
@@ -35,8 +36,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     );
     let (read_rate, write_rate) = (Access::With(P::RateRead), Access::With(P::RateWrite));
     vec![
-        Route::new(Method::GET, UNITS, read, none, list_units),
-        Route::new(Method::GET, UNIT, read, none, get_unit),
+        Route::new(Method::GET, UNITS, read, none, list_units).described(described::list_units),
+        Route::new(Method::GET, UNIT, read, none, get_unit).described(described::get_unit),
         Route::changing(
             Method::PUT,
             UNIT,
@@ -45,6 +46,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             "business_unit.put",
             put_unit,
         )
+        .described(described::put_unit)
         .heavy(),
         Route::changing(
             Method::DELETE,
@@ -53,12 +55,20 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             none,
             "business_unit.deleted",
             delete_unit,
-        ),
-        Route::new(Method::GET, RATES, read_rate, none, list_rates),
-        Route::changing(Method::POST, RATES, write_rate, json, CHANGED, change_rates).heavy(),
-        Route::new(Method::GET, RATE, read_rate, none, get_rate),
-        Route::changing(Method::PUT, RATE, write_rate, json, CHANGED, put_rate).heavy(),
-        Route::changing(Method::DELETE, RATE, write_rate, none, CHANGED, delete_rate).heavy(),
+        )
+        .described(described::delete_unit),
+        Route::new(Method::GET, RATES, read_rate, none, list_rates)
+            .described(described::list_rates),
+        Route::changing(Method::POST, RATES, write_rate, json, CHANGED, change_rates)
+            .described(described::change_rates)
+            .heavy(),
+        Route::new(Method::GET, RATE, read_rate, none, get_rate).described(described::get_rate),
+        Route::changing(Method::PUT, RATE, write_rate, json, CHANGED, put_rate)
+            .described(described::put_rate)
+            .heavy(),
+        Route::changing(Method::DELETE, RATE, write_rate, none, CHANGED, delete_rate)
+            .described(described::delete_rate)
+            .heavy(),
     ]
 }
 

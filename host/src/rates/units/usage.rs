@@ -1,6 +1,7 @@
 //! How much of business units and rates a tenant has: one record, written in the same commit as what it counts; and which
 //! units have rates, so that these are found among many that have none.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::json::to_json;
@@ -46,7 +47,7 @@ impl Quotas {
 }
 
 /// How much of each quota a tenant uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RatesUsage {
     /// Its business units.

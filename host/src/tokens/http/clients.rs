@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use serde_json::json;
 
+use super::described::clients as described;
 use super::parameters::{page_of, tenant_of};
 use super::{no_content, read_reply, secret, write_reply};
 use crate::error::{Error, Result};
@@ -30,8 +31,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let update = Access::With(P::ClientsUpdate);
     let delete = Access::With(P::ClientsDelete);
     vec![
-        Route::new(Method::GET, CLIENTS, read, none, list_clients),
-        Route::new(Method::GET, CLIENT, read, none, get_client),
+        Route::new(Method::GET, CLIENTS, read, none, list_clients)
+            .described(described::list_clients),
+        Route::new(Method::GET, CLIENT, read, none, get_client).described(described::get_client),
         Route::changing(
             Method::DELETE,
             CLIENT,
@@ -39,7 +41,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             "client.deleted",
             delete_client,
-        ),
+        )
+        .described(described::delete_client),
         Route::changing(
             Method::PUT,
             AUTHORIZE,
@@ -47,8 +50,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             "client.authorized",
             authorize,
-        ),
-        Route::changing(Method::PUT, REVOKE, update, none, "client.revoked", revoke),
+        )
+        .described(described::authorize),
+        Route::changing(Method::PUT, REVOKE, update, none, "client.revoked", revoke)
+            .described(described::revoke),
         Route::changing(
             Method::POST,
             SECRET,
@@ -56,7 +61,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             "client.secret_renewed",
             renew_secret,
-        ),
+        )
+        .described(described::renew_secret),
         Route::changing(
             Method::PUT,
             ROLES,
@@ -64,7 +70,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             json,
             "client.roles_set",
             put_roles,
-        ),
+        )
+        .described(described::put_roles),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use super::described::platform as described;
 use super::read_reply;
 use crate::error::Result;
 use crate::http::{Access, Audited, Reply, Request, Route, Takes};
@@ -15,7 +16,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let none = Takes::Nothing;
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));
     vec![
-        Route::new(Method::GET, "/v1/keys", read, none, list),
+        Route::new(Method::GET, "/v1/keys", read, none, list).described(described::list_keys),
         Route::changing(
             Method::POST,
             "/v1/keys/rotate",
@@ -23,7 +24,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             "key.rotated",
             rotate_keys,
-        ),
+        )
+        .described(described::rotate_keys),
     ]
 }
 

@@ -2,10 +2,12 @@
 //! administrators in a file for each resource. The domain says who may act on which tenant.
 
 mod clients;
+mod described;
 mod keys;
 mod oauth;
 mod parameters;
 mod roles;
+mod schema;
 mod statements;
 mod templates;
 mod tenants;
@@ -48,21 +50,24 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             public,
             none,
             get_jwks,
-        ),
+        )
+        .described(described::public::get_jwks),
         Route::new(
             Method::GET,
             "/.well-known/oauth-authorization-server",
             public,
             none,
             get_metadata,
-        ),
+        )
+        .described(described::public::get_metadata),
         Route::new(
             Method::GET,
             "/api/v1/caller",
             Access::AnyCaller,
             none,
             get_caller,
-        ),
+        )
+        .described(described::public::get_caller),
         Route::changing(
             Method::POST,
             "/v1/registration",
@@ -70,7 +75,8 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             Takes::Json(MAX_REGISTRATION),
             "client.registered",
             register,
-        ),
+        )
+        .described(described::public::register),
     ];
     routes.extend(tenants::routes());
     routes.extend(templates::routes());

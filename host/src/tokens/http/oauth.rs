@@ -8,6 +8,7 @@ use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::described::public as described;
 use crate::error::{Error, Result};
 use crate::http::{Access, ContentType, Reply, Request, Route, Takes, content_type};
 use crate::tokens::{BasicCredentials, MAX_FORM, TokenError, Tokens};
@@ -25,6 +26,7 @@ pub(super) fn route() -> Route<Arc<Tokens>> {
         body,
         issue_token,
     )
+    .described(described::issue_token)
     .with_errors(http_error)
     .unaudited("a token is issued, and nothing is changed")
 }

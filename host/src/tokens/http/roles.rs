@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::Method;
 
+use super::described::platform as described;
 use super::{no_content, read_reply, write_reply};
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
@@ -21,9 +22,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let read = Access::Either(&[P::RolesWrite, P::ClientsRead, P::TemplatesRead]);
     let write = Access::With(P::RolesWrite);
     vec![
-        Route::new(Method::GET, ROLES, read, none, list_roles),
-        Route::new(Method::GET, ROLE, read, none, get_role),
-        Route::changing(Method::PUT, ROLE, write, json, "role.put", put_role),
+        Route::new(Method::GET, ROLES, read, none, list_roles).described(described::list_roles),
+        Route::new(Method::GET, ROLE, read, none, get_role).described(described::get_role),
+        Route::changing(Method::PUT, ROLE, write, json, "role.put", put_role)
+            .described(described::put_role),
         Route::changing(
             Method::DELETE,
             ROLE,
@@ -31,7 +33,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             "role.deleted",
             delete_role,
-        ),
+        )
+        .described(described::delete_role),
     ]
 }
 

@@ -6,6 +6,7 @@ use ::http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::described::templates as described;
 use super::parameters::{page_of, tenant_of};
 use super::{no_content, read_reply};
 use crate::error::Result;
@@ -32,9 +33,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             json,
             "statement.created",
             post,
-        ),
-        Route::new(Method::GET, STATEMENTS, read, none, list),
-        Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw),
+        )
+        .described(described::create_statement),
+        Route::new(Method::GET, STATEMENTS, read, none, list).described(described::list_statements),
+        Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw)
+            .described(described::withdraw_statement),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use super::described::templates as described;
 use super::parameters::tenant_of;
 use super::{no_content, read_reply, write_reply};
 use crate::error::Result;
@@ -24,7 +25,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let read = Access::With(P::TemplatesRead);
     let delete = Access::With(P::TemplatesDelete);
     vec![
-        Route::new(Method::GET, TEMPLATES, read, none, list_templates),
+        Route::new(Method::GET, TEMPLATES, read, none, list_templates)
+            .described(described::list_templates),
         Route::changing(
             Method::POST,
             TEMPLATES,
@@ -32,8 +34,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             json,
             "template.created",
             post_template,
-        ),
-        Route::new(Method::GET, TEMPLATE, read, none, get_template),
+        )
+        .described(described::create_template),
+        Route::new(Method::GET, TEMPLATE, read, none, get_template)
+            .described(described::get_template),
         Route::changing(
             Method::DELETE,
             TEMPLATE,
@@ -41,7 +45,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             "template.deleted",
             delete_template,
-        ),
+        )
+        .described(described::delete_template),
     ]
 }
 

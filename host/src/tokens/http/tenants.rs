@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::Method;
 
+use super::described::platform as described;
 use super::parameters::tenant_of;
 use super::{read_reply, write_reply};
 use crate::error::Result;
@@ -21,9 +22,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let access = Access::With(P::TenantsWrite);
     vec![
-        Route::new(Method::GET, TENANTS, access, none, list_tenants),
-        Route::new(Method::GET, TENANT, access, none, get_tenant),
-        Route::changing(Method::PUT, TENANT, access, json, "tenant.put", put_tenant),
+        Route::new(Method::GET, TENANTS, access, none, list_tenants)
+            .described(described::list_tenants),
+        Route::new(Method::GET, TENANT, access, none, get_tenant).described(described::get_tenant),
+        Route::changing(Method::PUT, TENANT, access, json, "tenant.put", put_tenant)
+            .described(described::put_tenant),
     ]
 }
 

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -53,8 +54,9 @@ impl Job {
 }
 
 /// Where a delivery is.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
+#[schemars(rename = "DeliveryStatus")]
 pub(in crate::webhooks) enum Status {
     /// Not tried yet.
     Pending,
@@ -136,7 +138,7 @@ pub(in crate::webhooks) struct Failure {
 }
 
 /// What kind of failure it is.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in crate::webhooks) enum FailureKind {
     /// Another status than a receiver answers that has taken it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 
+use super::described::registry as described;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::webhooks::Webhooks;
@@ -14,13 +15,16 @@ use crate::webhooks::delivery::identity_provider::CERTIFICATES_MAX_AGE;
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (public, none) = (Access::Public, Takes::Nothing);
-    vec![Route::new(
-        Method::GET,
-        "/oauth2/v1/certs",
-        public,
-        none,
-        get_certificates,
-    )]
+    vec![
+        Route::new(
+            Method::GET,
+            "/oauth2/v1/certs",
+            public,
+            none,
+            get_certificates,
+        )
+        .described(described::get_certificates),
+    ]
 }
 
 async fn get_certificates(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ::http::{Method, StatusCode};
 
+use super::described::events as described;
 use super::query::{limit, param, required};
 use crate::body::parse_duration;
 use crate::error::{Error, Result};
@@ -34,8 +35,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             "event_consumer.created",
             pull,
         )
-        .heavy(),
-        Route::new(Method::GET, "/api/v1/event-consumers", read, none, list),
+        .heavy()
+        .described(described::pull),
+        Route::new(Method::GET, "/api/v1/event-consumers", read, none, list)
+            .described(described::list_consumers),
         Route::changing(
             Method::DELETE,
             consumer,
@@ -43,7 +46,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             "event_consumer.deleted",
             remove,
-        ),
+        )
+        .described(described::remove_consumer),
     ]
 }
 

@@ -6,6 +6,7 @@ use ::http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::described::deliveries as described;
 use super::query::{limit, param};
 use crate::body::{TIME_RULE, parse_time};
 use crate::error::{Error, Result};
@@ -32,7 +33,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let replay_one = "/api/v1/deliveries/{deliveryId}/replay";
     let replays = "/api/v1/deliveries/replays/{replayId}";
     vec![
-        Route::new(Method::GET, DELIVERIES, read, none, list).heavy(),
+        Route::new(Method::GET, DELIVERIES, read, none, list)
+            .heavy()
+            .described(described::list),
         Route::changing(
             Method::POST,
             "/api/v1/deliveries/replay",
@@ -40,9 +43,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             json,
             "deliveries.replayed",
             replay_all,
-        ),
-        Route::new(Method::GET, replays, read, none, replay_state),
-        Route::new(Method::GET, one, read, none, get),
+        )
+        .described(described::replay_all),
+        Route::new(Method::GET, replays, read, none, replay_state)
+            .described(described::replay_state),
+        Route::new(Method::GET, one, read, none, get).described(described::get),
         Route::changing(
             Method::POST,
             replay_one,
@@ -50,7 +55,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             "delivery.replayed",
             replay,
-        ),
+        )
+        .described(described::replay),
     ]
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use super::described::events as described;
 use crate::error::Result;
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission;
@@ -16,14 +17,17 @@ use crate::webhooks::events::body::publish_request;
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let access = Access::With(Permission::EventPublish);
     let takes = Takes::Json(MAX_BODY);
-    vec![Route::changing(
-        Method::POST,
-        "/api/v1/events",
-        access,
-        takes,
-        "event.published",
-        publish,
-    )]
+    vec![
+        Route::changing(
+            Method::POST,
+            "/api/v1/events",
+            access,
+            takes,
+            "event.published",
+            publish,
+        )
+        .described(described::publish),
+    ]
 }
 
 async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {

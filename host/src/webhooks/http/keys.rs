@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use super::described::registry as described;
 use crate::data::etag;
 use crate::error::Result;
 use crate::http::{Access, Audited, Reply, Request, Route, Takes};
@@ -16,8 +17,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));
     let path = "/v1/webhook-keys/rotate";
     vec![
-        Route::new(Method::GET, "/v1/webhook-keys", read, none, list),
-        Route::changing(Method::POST, path, rotate, none, "key.rotated", rotate_keys),
+        Route::new(Method::GET, "/v1/webhook-keys", read, none, list)
+            .described(described::list_keys),
+        Route::changing(Method::POST, path, rotate, none, "key.rotated", rotate_keys)
+            .described(described::rotate_identity_key),
     ]
 }
 

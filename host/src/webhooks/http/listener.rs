@@ -7,6 +7,7 @@ use ::http::{HeaderValue, Method, StatusCode};
 use futures_util::StreamExt;
 use uuid::Uuid;
 
+use super::described::listener as described;
 use super::{WEBHOOKS, answer_of, webhook_of};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
@@ -34,8 +35,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             json,
             "webhook.created",
             create,
-        ),
-        Route::new(Method::GET, deliveries, access, none, follow).giving("text/event-stream"),
+        )
+        .described(described::create),
+        Route::new(Method::GET, deliveries, access, none, follow)
+            .giving("text/event-stream")
+            .described(described::follow),
         Route::new(
             Method::POST,
             outcome,
@@ -43,6 +47,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             Takes::Json(MAX_REPORT),
             report,
         )
+        .described(described::report)
         .unaudited("the result of an attempt is in the journal, like all results"),
     ]
 }

@@ -5,10 +5,12 @@
 mod certs;
 mod consumers;
 mod deliveries;
+mod described;
 mod events;
 mod keys;
 mod listener;
 mod query;
+mod schema;
 
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
+pub(crate) use self::schema::events::envelope;
 use super::Webhooks;
 use super::delivery::health;
 use super::registry::audit::line;
@@ -54,7 +57,7 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let ping_any = "/api/v1/webhooks/ping";
     let (post, put, delete) = (Method::POST, Method::PUT, Method::DELETE);
     let mut routes = vec![
-        Route::new(Method::GET, WEBHOOKS, read, none, list),
+        Route::new(Method::GET, WEBHOOKS, read, none, list).described(described::registry::list),
         Route::changing(
             post.clone(),
             WEBHOOKS,
@@ -62,7 +65,8 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             json,
             "webhook.created",
             create,
-        ),
+        )
+        .described(described::registry::create),
         Route::new(
             Method::GET,
             "/api/v1/webhooks/health",
@@ -70,7 +74,8 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             health_of_all,
         )
-        .heavy(),
+        .heavy()
+        .described(described::registry::health),
         Route::changing(
             post.clone(),
             ping_any,
@@ -78,10 +83,13 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             json,
             "webhook.tried_out",
             try_out,
-        ),
-        Route::new(Method::GET, WEBHOOK, read, none, get),
-        Route::changing(put, WEBHOOK, write, json, "webhook.put", replace),
-        Route::changing(delete, WEBHOOK, write, none, "webhook.deleted", remove),
+        )
+        .described(described::registry::try_out),
+        Route::new(Method::GET, WEBHOOK, read, none, get).described(described::registry::get),
+        Route::changing(put, WEBHOOK, write, json, "webhook.put", replace)
+            .described(described::registry::replace),
+        Route::changing(delete, WEBHOOK, write, none, "webhook.deleted", remove)
+            .described(described::registry::remove),
         Route::changing(
             post.clone(),
             key,
@@ -89,8 +97,10 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             "webhook.key_rotated",
             rotate_key,
-        ),
-        Route::changing(post, ping_one, write, none, "webhook.pinged", ping),
+        )
+        .described(described::registry::rotate_key),
+        Route::changing(post, ping_one, write, none, "webhook.pinged", ping)
+            .described(described::registry::ping),
     ];
     routes.extend(events::routes());
     routes.extend(consumers::routes());

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -123,7 +124,7 @@ pub(in crate::webhooks) struct Disabled {
 }
 
 /// Why the service disables a webhook.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub(in crate::webhooks) enum DisabledReason {
     /// It has answered 410.

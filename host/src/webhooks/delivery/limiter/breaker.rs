@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::Timestamp;
@@ -39,8 +40,9 @@ enum State {
 }
 
 /// The state, as it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(rename = "CircuitBreakerState")]
 pub(in crate::webhooks) enum BreakerState {
     Closed,
     Open,

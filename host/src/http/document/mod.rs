@@ -1,0 +1,285 @@
+//! The OpenAPI document (3.1), folded from the table of routes that serves: `route/operation.rs` says what a route is for, and
+//! what follows from the route itself is added here: its permission, the size of its body, and the errors of every route like
+//! it. `errors.rs` has those.
+
+mod errors;
+
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use self::errors::{refusals_of, responses};
+use super::route::access::{Access, Takes};
+use super::route::operation::{Answer, Content, Operation, Parameter, Place, Tag};
+use super::route::{Described, Describes};
+
+/// What a document says of the API as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The version of the program.
+    pub version: &'static str,
+    /// What must be known before the first request.
+    pub description: &'static str,
+}
+
+/// The schemes of authentication, by the names that operations have them by.
+const BEARER: &str = "bearer";
+const CLIENT: &str = "client";
+
+/// A generator of schemas whose components stand where the documents have them.
+#[must_use]
+pub fn generator() -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    settings.for_serialize().into_generator()
+}
+
+/// The OpenAPI document of these routes.
+#[must_use]
+pub fn openapi(routes: &[Described], info: Info) -> Value {
+    let mut generator = generator();
+    let mut paths = Map::new();
+    for route in routes {
+        let Describes::With(describe) = route.describes else {
+            continue;
+        };
+        let operation = operation(route, &describe(), &mut generator);
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Some(path) = path.as_object_mut() {
+            path.insert(route.method.as_str().to_ascii_lowercase(), operation);
+        }
+    }
+    let responses = responses(&mut generator);
+    let tags = Tag::ALL.iter().map(|tag| {
+        let (name, description) = tag.texts();
+        json!({ "name": name, "description": description })
+    });
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tillgate",
+            "version": info.version,
+            "description": info.description,
+            "license": { "name": "Apache 2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/", "description": "The host that serves this document" }],
+        "tags": tags.collect::<Vec<_>>(),
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "responses": responses,
+            "headers": headers(),
+            "securitySchemes": {
+                BEARER: {
+                    "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                    "description": "An access token of `POST /oauth2/token`, or of a trusted issuer. An operation names the permissions that its caller must have.",
+                },
+                CLIENT: {
+                    "type": "http", "scheme": "basic",
+                    "description": "A client's id and secret.",
+                },
+            },
+        },
+    })
+}
+
+/// The headers of answers that many operations have.
+fn headers() -> Value {
+    json!({
+        "Correlation-Id": {
+            "description": "The id of this request: the caller's own if it sent a UUID. The log has it too.",
+            "required": true,
+            "schema": { "type": "string", "format": "uuid" },
+        },
+        "ETag": {
+            "description": "The version of what is answered, for `If-Match` and `If-None-Match`.",
+            "schema": { "type": "string" },
+        },
+        "Retry-After": {
+            "description": "After how many seconds to try again.",
+            "required": true,
+            "schema": { "type": "integer", "minimum": 0 },
+        },
+        "WWW-Authenticate": {
+            "description": "How to authenticate (RFC 6750): `Bearer` with `error=\"invalid_token\"` or `error=\"insufficient_scope\"`.",
+            "required": true,
+            "schema": { "type": "string" },
+        },
+    })
+}
+
+fn operation(route: &Described, operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let mut document = Map::new();
+    let mut put = |name: &str, value: Value| document.insert(name.to_owned(), value);
+    put("operationId", json!(operation.id));
+    put("tags", json!([operation.tag.texts().0]));
+    put("summary", json!(operation.summary));
+    if let Some(description) = operation.description {
+        put("description", json!(description));
+    }
+    if operation.is_deprecated {
+        put("deprecated", json!(true));
+    }
+    put("security", security(route.access, operation));
+    let parameters = parameters(operation, generator);
+    if !parameters.is_empty() {
+        put("parameters", Value::Array(parameters));
+    }
+    if let Some(limit) = limit_of(route.takes) {
+        let content = contents(&operation.bodies, generator);
+        let required = !operation.is_body_optional;
+        put(
+            "requestBody",
+            json!({ "required": required, "content": content }),
+        );
+        put("x-max-body-bytes", json!(limit));
+    }
+    put(
+        "responses",
+        Value::Object(answers(route, operation, generator)),
+    );
+    Value::Object(document)
+}
+
+/// The largest body of a route that takes one.
+const fn limit_of(takes: Takes) -> Option<usize> {
+    match takes {
+        Takes::Nothing => None,
+        Takes::Json(limit) | Takes::Anything(limit) => Some(limit),
+    }
+}
+
+/// What a caller must have: alternatives of a scheme and the permissions that it takes.
+fn security(access: Access, operation: &Operation) -> Value {
+    let bearer = |permissions: &[crate::identity::Permission]| {
+        let names: Vec<_> = permissions.iter().map(|one| one.as_str()).collect();
+        json!({ BEARER: names })
+    };
+    match access {
+        Access::Public if operation.takes_client => json!([{ CLIENT: [] }]),
+        Access::Public => json!([]),
+        Access::AnyCaller => json!([bearer(&[])]),
+        Access::With(permission) => json!([bearer(&[permission])]),
+        Access::All(permissions) => json!([bearer(permissions)]),
+        Access::Either(permissions) => permissions
+            .iter()
+            .map(|permission| bearer(&[*permission]))
+            .collect(),
+    }
+}
+
+fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut all: Vec<_> = operation
+        .parameters
+        .iter()
+        .map(|one| parameter(one, generator))
+        .collect();
+    let mut header = |name: &str, description: &str| {
+        all.push(json!({
+            "name": name, "in": "header", "required": false, "description": description,
+            "schema": { "type": "string" },
+        }));
+    };
+    if operation.has_entity_tag {
+        header(
+            "If-None-Match",
+            "Entity tags that the caller has already: the answer is 304 when one of them is this version's.",
+        );
+    }
+    if operation.has_preconditions {
+        header(
+            "If-Match",
+            "Entity tags of which one must be this version's; otherwise nothing is changed, and the answer is 412.",
+        );
+        let creates = operation.answers.iter().any(|answer| answer.status == 201);
+        if creates {
+            header(
+                "If-None-Match",
+                "`*`: it must not exist yet; otherwise nothing is changed, and the answer is 412.",
+            );
+        }
+    }
+    all
+}
+
+fn parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -> Value {
+    let place = match parameter.place {
+        Place::Path => "path",
+        Place::Query => "query",
+        Place::Header => "header",
+    };
+    let mut schema = (parameter.schema)(generator);
+    let example = schema
+        .remove("examples")
+        .and_then(|all| all.get(0).cloned());
+    let mut document = json!({
+        "name": parameter.name, "in": place, "required": parameter.is_required,
+        "description": parameter.description, "schema": schema,
+    });
+    if let (Some(document), Some(example)) = (document.as_object_mut(), example) {
+        document.insert("example".to_owned(), example);
+    }
+    document
+}
+
+fn contents(contents: &[Content], generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let each = contents.iter().map(|content| {
+        let examples = content.examples.iter();
+        let examples =
+            examples.map(|(name, value)| ((*name).to_owned(), json!({ "value": value })));
+        let schema: Schema = (content.schema)(generator);
+        let content_of = json!({ "schema": schema, "examples": examples.collect::<Map<_, _>>() });
+        (content.media_type.to_owned(), content_of)
+    });
+    each.collect()
+}
+
+fn answers(
+    route: &Described,
+    operation: &Operation,
+    generator: &mut SchemaGenerator,
+) -> Map<String, Value> {
+    let mut all = Map::new();
+    for answer in &operation.answers {
+        all.insert(
+            answer.status.to_string(),
+            success(answer, operation, generator),
+        );
+    }
+    if operation.has_entity_tag {
+        all.insert(
+            "304".to_owned(),
+            json!({ "$ref": "#/components/responses/NotModified" }),
+        );
+    }
+    for (status, refusal) in refusals_of(route, operation) {
+        all.entry(status.to_string()).or_insert(refusal);
+    }
+    all
+}
+
+fn success(answer: &Answer, operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+    let mut headers = Map::new();
+    headers.insert(
+        "Correlation-Id".to_owned(),
+        json!({ "$ref": "#/components/headers/Correlation-Id" }),
+    );
+    if operation.has_entity_tag || (operation.has_preconditions && answer.content.is_some()) {
+        headers.insert(
+            "ETag".to_owned(),
+            json!({ "$ref": "#/components/headers/ETag" }),
+        );
+    }
+    for (name, description) in &answer.headers {
+        let header = json!({ "description": description, "schema": { "type": "string" } });
+        headers.insert((*name).to_owned(), header);
+    }
+    let mut document = json!({ "description": answer.description, "headers": headers });
+    if let (Some(content), Some(document)) = (&answer.content, document.as_object_mut()) {
+        let content = contents(std::slice::from_ref(content), generator);
+        document.insert("content".to_owned(), Value::Object(content));
+    }
+    document
+}

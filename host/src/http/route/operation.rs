@@ -1,0 +1,377 @@
+//! What the API's documents say of a route: what it is for, what it is asked with, what it answers, with examples.
+//!
+//! Only what the table of routes does not know stands here. Method, path, permission, size of the body, and the errors that
+//! follow from these are taken from the route itself (`http/document`), so that they cannot differ from what is served.
+
+use serde_json::Value;
+
+use crate::http::schema::SchemaOf;
+
+/// The part of the API that an operation belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// Decisions about items.
+    Decisions,
+    /// Conditions.
+    Conditions,
+    /// Projects.
+    Projects,
+    /// The catalog for deciding elsewhere.
+    Catalog,
+    /// Business units.
+    BusinessUnits,
+    /// Exchange rates.
+    Rates,
+    /// Webhooks.
+    Webhooks,
+    /// Events.
+    Events,
+    /// Deliveries.
+    Deliveries,
+    /// Tokens, and the keys that verify them.
+    Tokens,
+    /// Clients, templates, software statements.
+    Clients,
+    /// Tenants, roles, keys: for those who operate the platform.
+    Platform,
+    /// Probes and metrics.
+    Operations,
+}
+
+impl Tag {
+    /// Every tag, in the order in which the documents list them.
+    pub const ALL: &[Self] = &[
+        Self::Decisions,
+        Self::Conditions,
+        Self::Projects,
+        Self::Catalog,
+        Self::BusinessUnits,
+        Self::Rates,
+        Self::Webhooks,
+        Self::Events,
+        Self::Deliveries,
+        Self::Tokens,
+        Self::Clients,
+        Self::Platform,
+        Self::Operations,
+    ];
+
+    /// Its name, and what belongs to it.
+    #[must_use]
+    pub const fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Decisions => (
+                "decisions",
+                "May this item be sold to this customer, on this project",
+            ),
+            Self::Conditions => (
+                "conditions",
+                "Age restrictions and license requirements, of the platform and of the tenant",
+            ),
+            Self::Projects => ("projects", "Projects, and what may be bought for them"),
+            Self::Catalog => ("catalog", "Everything that is needed to decide elsewhere"),
+            Self::BusinessUnits => (
+                "business-units",
+                "The tenant's tree of companies, groups and shops",
+            ),
+            Self::Rates => (
+                "exchange-rates",
+                "The rates that are set, those that a shop uses, and their changes",
+            ),
+            Self::Webhooks => ("webhooks", "Where events are delivered"),
+            Self::Events => ("events", "Publishing events, and asking for them"),
+            Self::Deliveries => ("deliveries", "What was delivered, and sending it again"),
+            Self::Tokens => (
+                "tokens",
+                "Access tokens, and the keys that verify what this service signs",
+            ),
+            Self::Clients => (
+                "clients",
+                "Clients, their registration templates and software statements",
+            ),
+            Self::Platform => (
+                "platform",
+                "Tenants, roles and keys, for the operators of the platform",
+            ),
+            Self::Operations => (
+                "operations",
+                "Whether a host lives and can decide, and its metrics",
+            ),
+        }
+    }
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Place {
+    Path,
+    Query,
+    Header,
+}
+
+/// A parameter of a request.
+#[derive(Debug)]
+pub(in crate::http) struct Parameter {
+    pub(in crate::http) place: Place,
+    pub(in crate::http) name: &'static str,
+    pub(in crate::http) description: &'static str,
+    pub(in crate::http) is_required: bool,
+    pub(in crate::http) schema: SchemaOf,
+}
+
+/// A body of a media type.
+#[derive(Debug)]
+pub(in crate::http) struct Content {
+    pub(in crate::http) media_type: &'static str,
+    pub(in crate::http) schema: SchemaOf,
+    pub(in crate::http) examples: Vec<(&'static str, Value)>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(in crate::http) struct Answer {
+    pub(in crate::http) status: u16,
+    pub(in crate::http) description: &'static str,
+    pub(in crate::http) content: Option<Content>,
+    /// Names of headers, and what they say.
+    pub(in crate::http) headers: Vec<(&'static str, &'static str)>,
+}
+
+/// What the documents say of a route.
+#[derive(Debug)]
+pub struct Operation {
+    pub(in crate::http) id: &'static str,
+    pub(in crate::http) tag: Tag,
+    pub(in crate::http) summary: &'static str,
+    pub(in crate::http) description: Option<&'static str>,
+    pub(in crate::http) parameters: Vec<Parameter>,
+    /// Alternatives, by media type.
+    pub(in crate::http) bodies: Vec<Content>,
+    pub(in crate::http) is_body_optional: bool,
+    pub(in crate::http) answers: Vec<Answer>,
+    /// Statuses that the route refuses requests with, beside those that follow from the route.
+    pub(in crate::http) refusals: Vec<(u16, &'static str)>,
+    pub(in crate::http) has_entity_tag: bool,
+    pub(in crate::http) has_preconditions: bool,
+    pub(in crate::http) is_deprecated: bool,
+    pub(in crate::http) takes_client: bool,
+}
+
+impl Operation {
+    /// An operation: its name in generated clients (`getCondition`), and what it does in a few words.
+    #[must_use]
+    pub fn new(id: &'static str, tag: Tag, summary: &'static str) -> Self {
+        Self {
+            id,
+            tag,
+            summary,
+            description: None,
+            parameters: Vec::new(),
+            bodies: Vec::new(),
+            is_body_optional: false,
+            answers: Vec::new(),
+            refusals: Vec::new(),
+            has_entity_tag: false,
+            has_preconditions: false,
+            is_deprecated: false,
+            takes_client: false,
+        }
+    }
+
+    /// With more that one must know, in whole sentences.
+    #[must_use]
+    pub const fn says(mut self, description: &'static str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    fn parameter(
+        mut self,
+        place: Place,
+        name: &'static str,
+        description: &'static str,
+        is_required: bool,
+        schema: SchemaOf,
+    ) -> Self {
+        self.parameters.push(Parameter {
+            place,
+            name,
+            description,
+            is_required,
+            schema,
+        });
+        self
+    }
+
+    /// With a parameter of the path.
+    #[must_use]
+    pub fn path(self, name: &'static str, description: &'static str, schema: SchemaOf) -> Self {
+        self.parameter(Place::Path, name, description, true, schema)
+    }
+
+    /// With a parameter of the query that may be left out.
+    #[must_use]
+    pub fn query(self, name: &'static str, description: &'static str, schema: SchemaOf) -> Self {
+        self.parameter(Place::Query, name, description, false, schema)
+    }
+
+    /// With a parameter of the query that must be there.
+    #[must_use]
+    pub fn required_query(
+        self,
+        name: &'static str,
+        description: &'static str,
+        schema: SchemaOf,
+    ) -> Self {
+        self.parameter(Place::Query, name, description, true, schema)
+    }
+
+    /// With a header that may be left out.
+    #[must_use]
+    pub fn header(self, name: &'static str, description: &'static str, schema: SchemaOf) -> Self {
+        self.parameter(Place::Header, name, description, false, schema)
+    }
+
+    /// Taking JSON, with an example.
+    #[must_use]
+    pub fn takes(self, schema: SchemaOf, example: Value) -> Self {
+        self.takes_as("application/json", schema, example)
+    }
+
+    /// Taking another media type, or one more, with an example.
+    #[must_use]
+    pub fn takes_as(mut self, media_type: &'static str, schema: SchemaOf, example: Value) -> Self {
+        self.bodies.push(Content {
+            media_type,
+            schema,
+            examples: vec![("example", example)],
+        });
+        self
+    }
+
+    /// Taking no body as well.
+    #[must_use]
+    pub const fn or_takes_nothing(mut self) -> Self {
+        self.is_body_optional = true;
+        self
+    }
+
+    /// With one more example of the body that was named last.
+    #[must_use]
+    pub fn or_takes(mut self, name: &'static str, example: Value) -> Self {
+        if let Some(body) = self.bodies.last_mut() {
+            body.examples.push((name, example));
+        }
+        self
+    }
+
+    /// Answering JSON with a status, with an example.
+    #[must_use]
+    pub fn answers(
+        self,
+        status: u16,
+        description: &'static str,
+        schema: SchemaOf,
+        example: Value,
+    ) -> Self {
+        self.answers_as("application/json", status, description, schema, example)
+    }
+
+    /// Answering another media type.
+    #[must_use]
+    pub fn answers_as(
+        mut self,
+        media_type: &'static str,
+        status: u16,
+        description: &'static str,
+        schema: SchemaOf,
+        example: Value,
+    ) -> Self {
+        self.answers.push(Answer {
+            status,
+            description,
+            content: Some(Content {
+                media_type,
+                schema,
+                examples: vec![("example", example)],
+            }),
+            headers: Vec::new(),
+        });
+        self
+    }
+
+    /// With one more example of the answer that was named last.
+    #[must_use]
+    pub fn or_answers(mut self, name: &'static str, example: Value) -> Self {
+        let content = self.answers.last_mut();
+        if let Some(content) = content.and_then(|answer| answer.content.as_mut()) {
+            content.examples.push((name, example));
+        }
+        self
+    }
+
+    /// Answering a status without a body.
+    #[must_use]
+    pub fn empty(mut self, status: u16, description: &'static str) -> Self {
+        self.answers.push(Answer {
+            status,
+            description,
+            content: None,
+            headers: Vec::new(),
+        });
+        self
+    }
+
+    /// With a header of the answer that was named last.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, description: &'static str) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.headers.push((name, description));
+        }
+        self
+    }
+
+    /// Resting on memory while the store is unavailable, where the answer that was named last says how old that is.
+    #[must_use]
+    pub fn may_be_stale(self) -> Self {
+        self.with_header(
+            "Tillgate-Stale",
+            "Only while the store is unavailable: the age in seconds of what the answer rests on.",
+        )
+    }
+
+    /// Refusing requests with a status for a reason of its own, in a problem document.
+    #[must_use]
+    pub fn refuses(mut self, status: u16, why: &'static str) -> Self {
+        self.refusals.push((status, why));
+        self
+    }
+
+    /// Answering with an entity tag, and 304 to who has that version already.
+    #[must_use]
+    pub const fn with_entity_tag(mut self) -> Self {
+        self.has_entity_tag = true;
+        self
+    }
+
+    /// Taking `If-Match`, and `If-None-Match: *` where it may create something; 412 when they do not hold.
+    #[must_use]
+    pub const fn with_preconditions(mut self) -> Self {
+        self.has_preconditions = true;
+        self
+    }
+
+    /// Asked with a client's id and secret in place of a token.
+    #[must_use]
+    pub const fn for_clients(mut self) -> Self {
+        self.takes_client = true;
+        self
+    }
+
+    /// Kept for those who use it, and to be removed.
+    #[must_use]
+    pub const fn deprecated(mut self) -> Self {
+        self.is_deprecated = true;
+        self
+    }
+}

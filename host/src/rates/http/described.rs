@@ -1,0 +1,326 @@
+//! What the API's documents say of business units, exchange rates and their topic.
+
+use serde_json::{Value, json};
+
+use super::schema;
+use crate::http::schema::{flag, limit, tenant_id, text, time, uuid};
+use crate::http::{Operation, Tag};
+
+const CORRELATION: &str = "f8a1c9d2-5c1b-4f0e-8d6a-3b2e7c4d5a60";
+const NO_UNIT: &str = "No business unit has this id.";
+const REFUSED: &str = "The change contradicts the tree or what is set, a shop would use more than 20,000 rates, a quota is used up, or a rate would move by more than its tolerance: then `deviations` lists which, and `acceptDeviation=true` makes the change all the same.";
+const WAITING: &str = "Too many changes above shops are waiting to reach them.";
+const DRY_RUN: &str =
+    "Whether to change nothing, and to answer 200 with what the change would publish.";
+
+fn rate() -> Value {
+    json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05 })
+}
+
+fn set_rate() -> Value {
+    json!({
+        "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05,
+        "createdDate": "2026-11-20T17:40:00.000Z", "createdBy": "c2Z3OiBvZmZpY2VAMUBhY21l", "lastModified": "2026-11-20T17:40:00.000Z",
+    })
+}
+
+fn used_rate() -> Value {
+    json!({
+        "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05, "rateValueWithMarkup": 10.77375,
+        "createdDate": "2026-11-20T17:40:00.000Z", "createdBy": "c2Z3OiBvZmZpY2VAMUBhY21l", "setAt": "nordic-retail",
+    })
+}
+
+fn unit() -> Value {
+    json!({ "id": "SE-003", "type": "STORE", "parentId": "nordic-retail", "name": "Uppsala", "markupPercentage": 2.5 })
+}
+
+fn dry_run() -> Value {
+    json!({ "businessUnits": { "total": 40, "affected": 39, "shielded": 1 }, "sample": [{
+        "businessUnitId": "SE-001",
+        "updatedRates": [{
+            "exchangeRateType": "SALES", "sourceCurrencyCode": "SEK", "targetCurrencyCode": "EUR", "rateValue": 11.5,
+            "rateValueWithMarkup": 11.5, "createdDate": "2026-11-20T17:40:00.000Z",
+        }],
+    }] })
+}
+
+fn with_unit_id(operation: Operation) -> Operation {
+    operation.path(
+        "businessUnitId",
+        "The id of the business unit.",
+        schema::unit_id,
+    )
+}
+
+fn with_rate(operation: Operation) -> Operation {
+    with_unit_id(operation)
+        .path(
+            "exchangeRateType",
+            "What the rate is for.",
+            schema::rate_type,
+        )
+        .path(
+            "currencyIdFrom",
+            "The currency that the rate is counted in.",
+            schema::currency,
+        )
+        .path(
+            "currencyIdTo",
+            "The currency that is priced.",
+            schema::currency,
+        )
+}
+
+/// What all changes have in common.
+fn changing(operation: Operation) -> Operation {
+    operation
+        .query("dryRun", DRY_RUN, flag)
+        .query(
+            "acceptDeviation",
+            "Whether rates may move by more than their tolerance.",
+            flag,
+        )
+        .refuses(409, REFUSED)
+        .refuses(429, WAITING)
+}
+
+pub(super) fn list_units() -> Operation {
+    Operation::new("listBusinessUnits", Tag::BusinessUnits, "List the business units of a tenant")
+        .says("All of them up to 16 MiB, by id; with `limit` or `cursor`, a page. A longer list without either is a 400 that names `limit`.")
+        .query("limit", "How many items the page has at most.", limit)
+        .query("cursor", "`next` of the page before.", schema::unit_id)
+        .answers(200, "The units", schema::units, json!([unit()]))
+        .or_answers("a page", json!({ "items": [unit()], "next": "SE-003" }))
+        .with_entity_tag()
+}
+
+pub(super) fn get_unit() -> Operation {
+    with_unit_id(Operation::new(
+        "getBusinessUnit",
+        Tag::BusinessUnits,
+        "Get a business unit",
+    ))
+    .answers(200, "The unit", schema::unit, unit())
+    .with_entity_tag()
+    .refuses(404, NO_UNIT)
+}
+
+pub(super) fn put_unit() -> Operation {
+    let operation = with_unit_id(Operation::new("putBusinessUnit", Tag::BusinessUnits, "Create or replace a business unit"))
+        .says("A COMPANY stands at the top, GROUPs below it, STOREs at the leaves, on at most 32 levels. A unit keeps its type. Another `parentId` moves it, which changes the rates of the shops below it.")
+        .takes(schema::unit_put, json!({ "type": "STORE", "parentId": "nordic-retail", "name": "Uppsala", "markupPercentage": 2.5 }))
+        .or_takes("a company", json!({ "type": "COMPANY", "name": "Nordic Retail", "markups": [{
+            "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "markupPercentage": 1.25,
+        }] }))
+        .answers(200, "It was replaced, or what a dry run says", schema::unit_or_dry_run, unit())
+        .or_answers("a dry run", dry_run())
+        .answers(201, "It was created", schema::unit, unit())
+        .with_preconditions();
+    changing(operation)
+}
+
+pub(super) fn delete_unit() -> Operation {
+    let operation = with_unit_id(Operation::new(
+        "deleteBusinessUnit",
+        Tag::BusinessUnits,
+        "Delete a business unit",
+    ))
+    .says("One that has others below it is a 409.")
+    .answers(200, "What a dry run says", schema::dry_run, dry_run())
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(404, NO_UNIT);
+    changing(operation)
+}
+
+pub(super) fn list_rates() -> Operation {
+    with_unit_id(Operation::new(
+        "listSetRates",
+        Tag::Rates,
+        "List the rates that are set at a business unit",
+    ))
+    .answers(200, "The rates", schema::set_rates, json!([set_rate()]))
+    .with_entity_tag()
+    .refuses(404, NO_UNIT)
+}
+
+pub(super) fn change_rates() -> Operation {
+    let operation = with_unit_id(Operation::new("changeRates", Tag::Rates, "Set and delete many rates at a business unit"))
+        .says("All or none, as one change. `getRateChange` tells how many shops it has reached.")
+        .takes(schema::rates_change, json!({ "set": [rate()] }))
+        .or_takes("one is deleted", json!({ "delete": [{ "exchangeRateType": "SALES", "currencyIdFrom": "NOK", "currencyIdTo": "EUR" }] }))
+        .answers(
+            200,
+            "What was changed, or what a dry run says",
+            schema::changed_or_dry_run,
+            json!({ "correlationId": CORRELATION, "created": 1, "updated": 0, "deleted": 0, "unchanged": 0 }),
+        )
+        .or_answers("a dry run", dry_run())
+        .with_preconditions()
+        .refuses(404, NO_UNIT);
+    changing(operation)
+}
+
+pub(super) fn get_rate() -> Operation {
+    with_rate(Operation::new(
+        "getSetRate",
+        Tag::Rates,
+        "Get a rate that is set at a business unit",
+    ))
+    .answers(200, "The rate", schema::set_rate, set_rate())
+    .with_entity_tag()
+    .refuses(
+        404,
+        "No business unit has this id, or no such rate is set at it.",
+    )
+}
+
+pub(super) fn put_rate() -> Operation {
+    let operation = with_rate(Operation::new(
+        "putRate",
+        Tag::Rates,
+        "Set a rate at a business unit",
+    ))
+    .says("A rate of which the opposite rounds to 0.000000 needs its opposite set too.")
+    .takes(schema::rate_put, json!({ "rateValue": 11.05 }))
+    .answers(
+        200,
+        "It was replaced, or what a dry run says",
+        schema::rate_or_dry_run,
+        set_rate(),
+    )
+    .or_answers("a dry run", dry_run())
+    .answers(201, "It was set", schema::set_rate, set_rate())
+    .with_preconditions()
+    .refuses(404, NO_UNIT);
+    changing(operation)
+}
+
+pub(super) fn delete_rate() -> Operation {
+    let operation = with_rate(Operation::new(
+        "deleteRate",
+        Tag::Rates,
+        "Delete a rate that is set at a business unit",
+    ))
+    .answers(200, "What a dry run says", schema::dry_run, dry_run())
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(
+        404,
+        "No business unit has this id, or no such rate is set at it.",
+    );
+    changing(operation)
+}
+
+pub(super) fn used() -> Operation {
+    Operation::new("listUsedRates", Tag::Rates, "List the rates that a business unit uses")
+        .says("In both directions, by type and currencies. A company or group is answered as a shop directly below it would see it.")
+        .required_query("businessUnit", "The id of the business unit.", schema::unit_id)
+        .answers(200, "The rates", schema::used_rates, json!([used_rate()]))
+        .with_entity_tag()
+        .refuses(404, NO_UNIT)
+}
+
+pub(super) fn history() -> Operation {
+    Operation::new("getRateHistory", Tag::Rates, "Get the values of a rate that a business unit used over time")
+        .says("A page may have fewer values than its `limit`, even none, and still have a `next`.")
+        .required_query("businessUnit", "The id of the business unit.", schema::unit_id)
+        .required_query("exchangeRateType", "What the rate is for.", schema::rate_type)
+        .required_query("currencyIdFrom", "The currency that the rate is counted in.", schema::currency)
+        .required_query("currencyIdTo", "The currency that is priced.", schema::currency)
+        .query("since", "From when on; 400 days ago, unless configured otherwise.", time)
+        .query("limit", "How many items the page has at most.", limit)
+        .query("cursor", "`next` of the page before.", schema::cursor)
+        .answers(
+            200,
+            "The values, the oldest first",
+            schema::values,
+            json!({ "items": [{ "at": "2026-11-20T17:40:00.000Z", "rateValue": 11.05, "rateValueWithMarkup": 11.05, "setAt": "SE-003" }] }),
+        )
+        .refuses(404, NO_UNIT)
+}
+
+pub(super) fn convert() -> Operation {
+    Operation::new("convertAmount", Tag::Rates, "Convert an amount")
+        .says("With the rate that the business unit uses. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
+        .takes(
+            schema::conversion,
+            json!({ "businessUnitId": "SE-003", "exchangeRateType": "SALES", "from": "EUR", "to": "SEK", "amount": 100 }),
+        )
+        .answers(200, "The amount, and the rate that was applied", schema::converted, json!({ "amount": 1105.00, "currency": "SEK", "rate": used_rate() }))
+        .refuses(404, "No business unit has this id, or it uses no such rate.")
+}
+
+pub(super) fn change() -> Operation {
+    Operation::new("getRateChange", Tag::Rates, "Get how many shops a change of rates has reached")
+        .says("Kept as long as messages of the topic.")
+        .path("correlationId", "The `Correlation-Id` of the change.", uuid)
+        .answers(
+            200,
+            "How far it is",
+            schema::change,
+            json!({ "correlationId": CORRELATION, "state": "RUNNING", "businessUnits": { "total": 40, "done": 12, "published": 12 } }),
+        )
+        .refuses(404, "There was no such change, or it is not kept any more.")
+}
+
+pub(super) fn follow() -> Operation {
+    Operation::new("followRates", Tag::Rates, "Follow the changes of the rates that shops use")
+        .says("Server-sent events of the topic `cer.public.event.rates-changed.v1`, without end. `id` is a cursor, `data` is `{ messageId, publishTime, attributes, data }`. An event named `reset` says that messages after the cursor are gone: read the rates again. A comment comes every 15 seconds. `/asyncapi.json` has the messages.")
+        .query("tenantId", "Only messages of this tenant. A tenant's client sees its own in any case.", tenant_id)
+        .query("businessUnitId", "Only messages of this shop.", schema::unit_id)
+        .query("after", "Where to begin: a cursor, `earliest` or `latest`, the default.", schema::topic_cursor)
+        .header("Last-Event-ID", "The same, as browsers send it when they connect again; it takes precedence.", schema::topic_cursor)
+        .answers_as(
+            "text/event-stream",
+            200,
+            "Events without end",
+            text,
+            json!("id: 0\ndata: {\"messageId\":\"…\",\"publishTime\":\"2026-11-20T17:40:00.000000Z\",\"attributes\":{},\"data\":{}}\n\n"),
+        )
+        .refuses(409, "The tenant has as many event streams as it may.")
+}
+
+pub(super) fn send_initial_state() -> Operation {
+    Operation::new("sendInitialState", Tag::Rates, "Have all rates of shops sent again")
+        .says("One message for each shop, with all its rates in `updatedRates`. Without `businessUnitId`, every shop of the tenant; of a company or group, the shops below it.")
+        .takes(schema::initial_state, json!({ "tenantId": "acme", "businessUnitId": "SE-003" }))
+        .answers(200, "The messages will be sent", schema::correlation, json!({ "correlationId": CORRELATION }))
+        .refuses(404, "There is no such tenant or business unit.")
+        .refuses(429, "Too many of the tenant's initial states or changes are waiting.")
+}
+
+pub(super) fn import() -> Operation {
+    let csv = json!("Date, USD, JPY, SEK, \n20 November 2026, 1.0842, 163.45, 11.05, \n");
+    let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
+        .says("The European Central Bank's daily or historical XML or CSV, also zipped: as the body with the rest in the query, or in a form. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
+        .query("businessUnitId", "The unit at which rates are set. In a form, a part.", schema::unit_id)
+        .query("exchangeRateTypes", "The types that are set, separated by commas. In a form, a part.", text)
+        .query("source", "`ECB`. In a form, a part.", schema::source)
+        .query("crosses", "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.", flag)
+        .takes_as("text/csv", schema::document, csv)
+        .takes_as(
+            "application/xml",
+            schema::document,
+            json!("<Cube><Cube time='2026-11-20'><Cube currency='SEK' rate='11.05'/></Cube></Cube>"),
+        )
+        .takes_as("application/zip", schema::document, json!(""))
+        .takes_as(
+            "multipart/form-data",
+            schema::import_form,
+            json!({ "businessUnitId": "nordic-retail", "exchangeRateTypes": "SALES", "source": "ECB", "document": "Date, SEK, \n20 November 2026, 11.05, \n" }),
+        )
+        .answers(
+            200,
+            "What was imported, or what a dry run says",
+            schema::imported,
+            json!({
+                "correlationId": CORRELATION, "date": "2026-11-20", "created": 30, "updated": 0, "unchanged": 0,
+                "stale": [], "skipped": [], "older": false, "filledDays": 1,
+            }),
+        )
+        .or_answers("a dry run", dry_run())
+        .refuses(404, NO_UNIT);
+    changing(operation)
+}

@@ -1,0 +1,126 @@
+//! What the API's documents say of the routes that belong to no feature: probes, metrics, usage.
+
+use schemars::{SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+use crate::http::schema::{SchemaOf, schema_of, tenant_id, text};
+use crate::http::{Operation, Tag};
+use crate::observe::metrics::MEDIA_TYPE;
+use crate::observe::readiness::Report;
+
+const UNCACHED: &str = "`no-store`.";
+
+pub(super) fn healthz() -> Operation {
+    let up = |_: &mut SchemaGenerator| {
+        json_schema!({
+            "type": "object", "required": ["status"], "properties": { "status": { "type": "string", "const": "up" } },
+        })
+    };
+    Operation::new("getHealth", Tag::Operations, "Ask whether the host lives")
+        .says("An orchestrator may restart a host that does not answer. It says nothing of the store.")
+        .answers(200, "It lives", up, json!({ "status": "up" }))
+        .with_header("Cache-Control", UNCACHED)
+}
+
+fn report(status: &str, store: &Value) -> Value {
+    json!({
+        "status": status, "since": "2026-11-20T17:40:00.000Z",
+        "checks": {
+            "keys": { "status": "up", "since": "2026-11-20T17:40:00.000Z" },
+            "module": { "status": "up", "since": "2026-11-20T17:40:00.000Z" },
+            "store": store,
+        },
+    })
+}
+
+pub(super) fn readyz() -> Operation {
+    let up = json!({ "status": "up", "since": "2026-11-20T17:40:00.000Z" });
+    let away =
+        |why: &str| json!({ "status": "away", "since": "2026-11-20T18:00:00.000Z", "why": why });
+    Operation::new(
+        "getReadiness",
+        Tag::Operations,
+        "Ask whether the host can decide",
+    )
+    .says(
+        "While the store is unavailable the host decides from memory: it is `degraded`, and ready.",
+    )
+    .answers(
+        200,
+        "It can decide",
+        schema_of::<Report>,
+        report("ready", &up),
+    )
+    .or_answers(
+        "degraded",
+        report(
+            "degraded",
+            &away("the store does not answer, decisions are made from memory"),
+        ),
+    )
+    .with_header("Cache-Control", UNCACHED)
+    .answers(
+        503,
+        "It cannot decide",
+        schema_of::<Report>,
+        report(
+            "unavailable",
+            &away("the store does not answer, and what is in memory is too old"),
+        ),
+    )
+    .with_header("Cache-Control", UNCACHED)
+}
+
+pub(super) fn metrics() -> Operation {
+    Operation::new("getMetrics", Tag::Operations, "Get the metrics of the host")
+        .answers_as(
+            MEDIA_TYPE,
+            200,
+            "The metrics, in the text format of OpenMetrics 1.0",
+            text,
+            json!("# TYPE tillgate_deliveries counter\n# HELP tillgate_deliveries Deliveries.\n# EOF\n"),
+        )
+        .with_header("Cache-Control", UNCACHED)
+        .refuses(500, "They could not be written, which is a fault on this side.")
+        .refuses(503, "Too many large answers are not read yet. Try again after `Retry-After` seconds.")
+}
+
+/// Usage, whose answer is of this schema.
+pub(super) fn usage(schema: SchemaOf) -> Operation {
+    let all = [
+        "conditions",
+        "projects",
+        "configurationBytes",
+        "historyBytes",
+        "templates",
+        "clients",
+        "businessUnits",
+        "businessUnitBytes",
+        "exchangeRates",
+        "ratePasses",
+        "eventStreams",
+        "webhooks",
+        "eventConsumers",
+        "eventsPerSecond",
+        "waitingDeliveries",
+        "deliveriesPerTarget",
+    ];
+    let mut example: Map<String, Value> = all
+        .into_iter()
+        .map(|name| (name.to_owned(), json!({ "used": 3, "quota": 1000 })))
+        .collect();
+    example.insert("tenantId".to_owned(), json!("acme"));
+    Operation::new(
+        "getUsage",
+        Tag::Platform,
+        "Get how much of its quotas a tenant uses",
+    )
+    .says("For any client of the tenant, and for the platform's.")
+    .path("tenantId", "The id of the tenant.", tenant_id)
+    .answers(
+        200,
+        "How much there is of each, and how much there may be",
+        schema,
+        Value::Object(example),
+    )
+}

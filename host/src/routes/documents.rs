@@ -1,0 +1,129 @@
+//! The documents of the API, made once from the table of routes that serves.
+
+use std::sync::{Arc, OnceLock};
+
+use ::http::header::CACHE_CONTROL;
+use ::http::{HeaderValue, Method, StatusCode};
+use bytes::Bytes;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use super::asyncapi::asyncapi;
+use crate::data::encoded::Encoded;
+use crate::data::etag::{self, Etag};
+use crate::error::Result;
+use crate::http::document::{Info, openapi};
+use crate::http::{Access, Described, Operation, Reply, Request, Route, Tag, Takes};
+
+const OPENAPI: &str = "/openapi.json";
+const ASYNCAPI: &str = "/asyncapi.json";
+
+/// What an integrator must know before the first request.
+const INFO: Info = Info {
+    version: env!("CARGO_PKG_VERSION"),
+    description: "Tillgate decides for tills whether an item may be sold, keeps the exchange rates of every shop, delivers \
+        events to webhooks, and issues the tokens for all of it.\n\nGet a token with `POST /oauth2/token` and send it as \
+        `Authorization: Bearer`; it names the tenant. Errors are problem documents (RFC 9457). JSON is strict: a duplicate \
+        member is an error, an unknown one is ignored. What is changed is stored durably, and in force, when it is answered.",
+};
+
+/// The documents, each made at its first use.
+#[derive(Debug)]
+pub(super) struct Documents {
+    routes: Vec<Described>,
+    openapi: OnceLock<Document>,
+    asyncapi: OnceLock<Document>,
+}
+
+/// A document, ready to go out.
+#[derive(Clone, Debug)]
+struct Document {
+    text: Encoded,
+    etag: Etag,
+}
+
+impl Documents {
+    /// The documents of these routes, and of those of the documents.
+    pub(super) fn new(routes: impl Iterator<Item = Described>) -> Arc<Self> {
+        let own = self::routes();
+        let own = own.iter().map(Route::to_described);
+        Arc::new(Self {
+            routes: routes.chain(own).collect(),
+            openapi: OnceLock::new(),
+            asyncapi: OnceLock::new(),
+        })
+    }
+}
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Documents>>> {
+    let (get, access, takes) = (Method::GET, Access::Public, Takes::Nothing);
+    let openapi = Route::new(get.clone(), OPENAPI, access, takes, get_openapi);
+    let asyncapi = Route::new(get, ASYNCAPI, access, takes, get_asyncapi);
+    // The first request of a document makes it.
+    vec![
+        openapi.heavy().described(describe_openapi),
+        asyncapi.heavy().described(describe_asyncapi),
+    ]
+}
+
+fn describe_openapi() -> Operation {
+    Operation::new("getOpenApi", Tag::Operations, "Get this document")
+        .says("OpenAPI 3.1, made from the table of routes that this host serves.")
+        .answers(
+            200,
+            "The document",
+            object,
+            json!({ "openapi": "3.1.0", "info": { "title": "Tillgate", "version": INFO.version }, "paths": {} }),
+        )
+        .with_entity_tag()
+}
+
+fn describe_asyncapi() -> Operation {
+    let summary = "Get the document of what is sent without a request";
+    Operation::new("getAsyncApi", Tag::Operations, summary)
+        .says("AsyncAPI 3.0: the topic of rates, the changes of the catalog, and deliveries to webhooks.")
+        .answers(
+            200,
+            "The document",
+            object,
+            json!({ "asyncapi": "3.0.0", "info": { "title": "Tillgate", "version": INFO.version }, "channels": {} }),
+        )
+        .with_entity_tag()
+}
+
+fn object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object" })
+}
+
+async fn get_openapi(documents: Arc<Documents>, request: Request) -> Result<Reply> {
+    let make = || Document::of(&openapi(&documents.routes, INFO));
+    Ok(documents.openapi.get_or_init(make).answer(&request))
+}
+
+async fn get_asyncapi(documents: Arc<Documents>, request: Request) -> Result<Reply> {
+    let make = || Document::of(&asyncapi(INFO));
+    Ok(documents.asyncapi.get_or_init(make).answer(&request))
+}
+
+impl Document {
+    fn of(document: &Value) -> Self {
+        let text = Bytes::from(document.to_string());
+        Self {
+            etag: etag::of_text(&text),
+            text: text.into(),
+        }
+    }
+
+    /// The document, which other programs may keep as long as they ask whether it is the same.
+    fn answer(&self, request: &Request) -> Reply {
+        let reply = match request.has(&self.etag) {
+            true => Reply::empty(StatusCode::NOT_MODIFIED),
+            false => Reply::encoded(self.text.clone()),
+        };
+        let revalidate = HeaderValue::from_static("no-cache");
+        reply
+            .tagged(self.etag.clone())
+            .with(CACHE_CONTROL, revalidate)
+    }
+}

@@ -1,0 +1,117 @@
+//! What the API's documents say of registration templates and software statements.
+
+use serde_json::{Value, json};
+
+use super::super::schema::{clients as schema, name};
+use super::{ENTITY_TAG, with_limit, with_owner, with_tenant};
+use crate::http::schema::uuid;
+use crate::http::{Operation, Tag};
+
+const UNKNOWN: &str = "There is no such template.";
+const JTI: &str = "6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3";
+
+fn of_template(id: &'static str, summary: &'static str) -> Operation {
+    with_owner(Operation::new(id, Tag::Clients, summary))
+        .path("softwareId", "The id of the software.", name)
+        .path("softwareVersion", "The version of the software.", name)
+        .refuses(404, UNKNOWN)
+}
+
+fn example() -> Value {
+    json!({
+        "softwareId": "till", "softwareVersion": "1", "name": "A till",
+        "claimsSchema": { "required": ["iso_cc", "workstation_id"] }, "roles": [{ "roleId": "ecs.evaluator" }],
+    })
+}
+
+pub(in crate::tokens::http) fn list_templates() -> Operation {
+    with_owner(Operation::new(
+        "listTemplates",
+        Tag::Clients,
+        "List the registration templates",
+    ))
+    .answers(
+        200,
+        "The templates, by software",
+        schema::templates,
+        json!([example()]),
+    )
+    .with_entity_tag()
+}
+
+pub(in crate::tokens::http) fn create_template() -> Operation {
+    with_owner(Operation::new("createTemplate", Tag::Clients, "Create a registration template"))
+        .says("Clients of the software register with it: their claims must match its schema, and they get its roles. The caller must be able to grant every permission of these. The template of a platform's administrator creates the tenant if there is none.")
+        .takes(schema::new_template, example())
+        .answers(201, "It was created", schema::template, example())
+        .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
+        .refuses(409, "There is a template for this software already, or the tenant has as many as it may.")
+}
+
+pub(in crate::tokens::http) fn get_template() -> Operation {
+    of_template("getTemplate", "Get a registration template")
+        .answers(200, "The template", schema::template, example())
+        .with_entity_tag()
+}
+
+pub(in crate::tokens::http) fn delete_template() -> Operation {
+    of_template("deleteTemplate", "Delete a registration template")
+        .says("Clients that have registered with it stay.")
+        .empty(204, "It was deleted")
+        .with_preconditions()
+}
+
+pub(in crate::tokens::http) fn create_statement() -> Operation {
+    with_tenant(Operation::new(
+        "createSoftwareStatement",
+        Tag::Clients,
+        "Create a software statement",
+    ))
+    .says("Any number of clients can register with it until it expires or is withdrawn. Its claims are those of each of them. With `autoApprove` they are authorized at once, so its text must be kept secret; the caller must then be able to grant every permission that the template gives.")
+    .takes(
+        schema::new_statement,
+        json!({
+            "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false, "claims": { "iso_cc": "SE" },
+            "autoApprove": true, "expiresIn": "2 days",
+        }),
+    )
+    .answers(
+        201,
+        "It was created",
+        schema::statement_text,
+        json!({ "softwareStatement": "eyJhbGciOiJSUzI1NiJ9.eyJqdGkiOiIifQ.c2lnbmF0dXJl" }),
+    )
+}
+
+pub(in crate::tokens::http) fn list_statements() -> Operation {
+    let operation = with_tenant(Operation::new(
+        "listSoftwareStatements",
+        Tag::Clients,
+        "List the software statements of a tenant",
+    ))
+    .query("cursor", "`next` of the page before.", uuid);
+    with_limit(operation)
+        .answers(
+            200,
+            "Those that are valid, by id",
+            schema::statements,
+            json!({ "items": [{
+                "autoApprove": true, "claims": { "iso_cc": "SE" }, "expiresAt": "2026-11-22T17:40:00.000Z",
+                "issuedAt": "2026-11-20T17:40:00.000Z", "jti": JTI, "softwareId": "till", "softwareVersion": "1",
+                "usingGlobalTemplate": false,
+            }] }),
+        )
+        .with_entity_tag()
+}
+
+pub(in crate::tokens::http) fn withdraw_statement() -> Operation {
+    with_tenant(Operation::new(
+        "withdrawSoftwareStatement",
+        Tag::Clients,
+        "Withdraw a software statement",
+    ))
+    .says("No client registers with it from then on. Those that have registered stay.")
+    .path("jti", "The id of the statement.", uuid)
+    .empty(204, "It was withdrawn")
+    .refuses(404, "The tenant has no such statement that is valid.")
+}

@@ -1,0 +1,138 @@
+//! The schemas of clients, registration templates and software statements.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::{claims, client_id, name, page, roles_of, secret, status};
+use crate::http::schema::{component, duration, tenant_id, time, title, uuid};
+
+/// A client's new secret.
+pub(in crate::tokens::http) fn credentials(generator: &mut SchemaGenerator) -> Schema {
+    let id = client_id(generator);
+    component(generator, "ClientCredentials", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["clientId", "clientSecret"],
+            "properties": { "clientId": id, "clientSecret": secret() },
+        })
+    })
+}
+
+/// A client.
+pub(in crate::tokens::http) fn client(generator: &mut SchemaGenerator) -> Schema {
+    let (id, name, tenant) = (client_id(generator), name(generator), tenant_id(generator));
+    let (claims, status, registered) = (claims(generator), status(generator), time(generator));
+    component(generator, "Client", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["clientId", "tenantId", "softwareId", "softwareVersion", "claims", "roles", "status", "registeredAt"],
+            "properties": {
+                "clientId": id, "tenantId": tenant, "softwareId": name.clone(), "softwareVersion": name.clone(),
+                "claims": claims, "roles": roles_of(&name), "status": status, "registeredAt": registered,
+            },
+        })
+    })
+}
+
+/// A page of clients.
+pub(in crate::tokens::http) fn clients(generator: &mut SchemaGenerator) -> Schema {
+    let client = client(generator);
+    component(generator, "Clients", |_| page(&client))
+}
+
+/// The roles that a client is to have.
+pub(in crate::tokens::http) fn client_roles(generator: &mut SchemaGenerator) -> Schema {
+    let name = name(generator);
+    component(
+        generator,
+        "ClientRoles",
+        |_| json_schema!({ "type": "object", "required": ["roles"], "properties": { "roles": roles_of(&name) } }),
+    )
+}
+
+fn template_members(generator: &mut SchemaGenerator) -> Schema {
+    let name = name(generator);
+    json_schema!({
+        "softwareId": name.clone(), "softwareVersion": name.clone(), "name": title(100),
+        "claimsSchema": {
+            "type": ["object", "boolean"],
+            "description": "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.",
+        },
+        "roles": roles_of(&name),
+    })
+}
+
+/// The body that creates a template.
+pub(in crate::tokens::http) fn new_template(generator: &mut SchemaGenerator) -> Schema {
+    let members = template_members(generator);
+    component(generator, "NewTemplate", |_| {
+        json_schema!({
+            "type": "object", "required": ["softwareId", "softwareVersion", "name", "claimsSchema"], "properties": members,
+        })
+    })
+}
+
+/// A template.
+pub(in crate::tokens::http) fn template(generator: &mut SchemaGenerator) -> Schema {
+    let members = template_members(generator);
+    component(generator, "Template", |_| {
+        json_schema!({
+            "type": "object", "required": ["softwareId", "softwareVersion", "name", "claimsSchema", "roles"], "properties": members,
+        })
+    })
+}
+
+/// Templates.
+pub(in crate::tokens::http) fn templates(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": template(generator) })
+}
+
+/// The body that creates a software statement.
+pub(in crate::tokens::http) fn new_statement(generator: &mut SchemaGenerator) -> Schema {
+    let (name, claims, duration) = (name(generator), claims(generator), duration(generator));
+    component(generator, "NewSoftwareStatement", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["softwareId", "softwareVersion", "usingGlobalTemplate"],
+            "properties": {
+                "softwareId": name.clone(), "softwareVersion": name,
+                "usingGlobalTemplate": { "type": "boolean" },
+                "claims": claims,
+                "autoApprove": { "type": "boolean", "default": false, "description": "Whether clients that register with it are authorized at once." },
+                "expiresIn": { "description": "How long it is valid: more than 0s, at most 365 days.", "default": "7 days", "allOf": [duration] },
+            },
+        })
+    })
+}
+
+/// A software statement, as it is answered once.
+pub(in crate::tokens::http) fn statement_text(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "SoftwareStatementText", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["softwareStatement"],
+            "properties": { "softwareStatement": { "type": "string", "description": "A JWT. It is shown here and never again." } },
+        })
+    })
+}
+
+/// A page of software statements.
+pub(in crate::tokens::http) fn statements(generator: &mut SchemaGenerator) -> Schema {
+    let (name, claims, time, id) = (
+        name(generator),
+        claims(generator),
+        time(generator),
+        uuid(generator),
+    );
+    let statement = component(generator, "SoftwareStatement", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["jti", "softwareId", "softwareVersion", "usingGlobalTemplate", "claims", "autoApprove", "issuedAt", "expiresAt"],
+            "properties": {
+                "jti": id, "softwareId": name.clone(), "softwareVersion": name,
+                "usingGlobalTemplate": { "type": "boolean" }, "claims": claims, "autoApprove": { "type": "boolean" },
+                "issuedAt": time.clone(), "expiresAt": time,
+            },
+        })
+    });
+    component(generator, "SoftwareStatements", |_| page(&statement))
+}

@@ -1,0 +1,75 @@
+//! The schemas of the token service's bodies and parameters, for the documents of the API, a file for each group of routes.
+//! They are by hand, as the readers of bodies (`tokens/body.rs`, `tokens/form.rs`) are; tests hold them to what is answered.
+
+pub(super) mod clients;
+pub(super) mod platform;
+pub(super) mod public;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::http::schema::{NO_CONTROLS, component, schema_of};
+use crate::tokens::client::Status;
+
+/// The name of a software, a version or a role.
+pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["office"],
+    })
+}
+
+/// Whose templates they are: a tenant's, or the global ones.
+pub(super) fn owner(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["acme"],
+    })
+}
+
+/// The id of a client.
+pub(super) fn client_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$", "examples": ["c2Z3OiBvZmZpY2VAMUBhY21lCnRpZDogYWNtZQo"],
+    })
+}
+
+fn roles_of(name: &Schema) -> Schema {
+    json_schema!({
+        "type": "array", "maxItems": 50,
+        "description": "Roles that exist, each once.",
+        "items": { "type": "object", "required": ["roleId"], "properties": { "roleId": name } },
+    })
+}
+
+fn page(of: &Schema) -> Schema {
+    json_schema!({
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "items": { "type": "array", "items": of, "description": "They may be fewer than asked for, even none, and more may follow all the same." },
+            "next": { "type": "string", "description": "The `cursor` of the next page; absent on the last one." },
+        },
+    })
+}
+
+/// The claims of a client.
+fn claims(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Claims", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "What a client says of itself. A number keeps the digits that it is written with.",
+            "maxProperties": 100,
+            "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
+            "additionalProperties": {
+                "type": ["string", "number", "boolean"], "minLength": 1, "maxLength": 64, "pattern": NO_CONTROLS,
+            },
+        })
+    })
+}
+
+fn secret() -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "It is shown here and never again." })
+}
+
+/// The status of a client.
+pub(super) fn status(generator: &mut SchemaGenerator) -> Schema {
+    schema_of::<Status>(generator)
+}

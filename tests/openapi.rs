@@ -1,0 +1,202 @@
+//! The OpenAPI document: every route is in it or says why not, whole, with examples that fit their schemas.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use tillgate::http::{Access, Describes, Route};
+
+use crate::support::host::Host;
+
+/// Why routes are not in the document.
+const EXEMPT: &[&str] = &["the page and its files are for browsers"];
+
+async fn host() -> (Host, Vec<Route>, Value) {
+    let host = Host::start().await;
+    let routes = host.features.routes(&host.app);
+    let (status, document) = host.get("/openapi.json", "").await;
+    assert_eq!(status, 200);
+    (host, routes, document)
+}
+
+/// Each operation of a document, with its method and path.
+fn operations(document: &Value) -> impl Iterator<Item = (String, &Map<String, Value>)> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths.flat_map(|(path, methods)| {
+        let methods = methods.as_object().unwrap().iter();
+        methods.map(move |(method, operation)| {
+            let name = format!("{} {path}", method.to_ascii_uppercase());
+            (name, operation.as_object().unwrap())
+        })
+    })
+}
+
+/// What a reference of the document is of.
+fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    match value["$ref"].as_str() {
+        Some(reference) => document
+            .pointer(reference.trim_start_matches('#'))
+            .unwrap_or_else(|| panic!("{reference} is not there")),
+        None => value,
+    }
+}
+
+/// What is wrong with an example by its schema, in the document.
+fn faults(document: &Value, schema: &Value, example: &Value) -> Vec<String> {
+    let schema = json!({ "allOf": [schema], "components": document["components"] });
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let faults = validator.iter_errors(example);
+    faults
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_described_or_says_why_not() {
+    let (_host, routes, document) = host().await;
+    let described: BTreeSet<_> = operations(&document).map(|(name, _)| name).collect();
+    let mut served = BTreeSet::new();
+    for route in &routes {
+        let name = format!("{} {}", route.method, route.path);
+        match route.to_described().describes {
+            Describes::With(_) => {
+                served.insert(name);
+            }
+            Describes::Exempt(why) => assert!(EXEMPT.contains(&why), "{name}: {why}"),
+            Describes::Nothing => panic!("{name} is not described"),
+        }
+    }
+    assert_eq!(described, served);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operation_says_who_may_call_it_and_what_it_is_asked_and_answers() {
+    let (_host, routes, document) = host().await;
+    let (mut ids, tags) = (BTreeSet::new(), document["tags"].as_array().unwrap());
+    for (name, operation) in operations(&document) {
+        let route = routes
+            .iter()
+            .find(|route| format!("{} {}", route.method, route.path) == name)
+            .unwrap();
+        let id = operation["operationId"].as_str().unwrap();
+        assert!(ids.insert(id.to_owned()), "{name}: {id} is taken");
+        let tag = &operation["tags"][0];
+        assert!(tags.iter().any(|one| one["name"] == *tag), "{name}: {tag}");
+        let summary = operation["summary"].as_str().unwrap();
+        assert!(
+            !summary.is_empty() && !summary.ends_with('.'),
+            "{name}: {summary}"
+        );
+        let security = operation["security"].as_array().unwrap();
+        let is_public = matches!(route.access, Access::Public);
+        assert_eq!(
+            security.iter().all(|one| one.get("bearer").is_none()),
+            is_public,
+            "{name}"
+        );
+        let parameters = operation
+            .get("parameters")
+            .map_or(&[][..], |all| all.as_array().unwrap());
+        let in_path = parameters.iter().filter(|one| one["in"] == "path");
+        let in_path: BTreeSet<_> = in_path.map(|one| one["name"].as_str().unwrap()).collect();
+        let braced = route.path.split('{').skip(1);
+        let braced: BTreeSet<_> = braced.map(|rest| rest.split('}').next().unwrap()).collect();
+        assert_eq!(in_path, braced, "{name}");
+        for parameter in parameters {
+            assert!(
+                !parameter["description"].as_str().unwrap().is_empty(),
+                "{name}"
+            );
+            if let Some(example) = parameter.get("example") {
+                assert_eq!(
+                    faults(&document, &parameter["schema"], example),
+                    [""; 0],
+                    "{name}"
+                );
+            }
+        }
+        let answers = operation["responses"].as_object().unwrap();
+        assert!(
+            answers.keys().any(|status| status.starts_with('2')),
+            "{name}"
+        );
+        if let Some(body) = operation.get("requestBody") {
+            assert!(
+                !body["content"].as_object().unwrap().is_empty(),
+                "{name} says what it takes"
+            );
+            assert!(
+                operation["x-max-body-bytes"].as_u64().unwrap() > 0,
+                "{name}"
+            );
+        }
+        if !is_public {
+            for status in ["401", "403", "406", "500", "503"] {
+                assert!(
+                    answers.contains_key(status),
+                    "{name} says what {status} means"
+                );
+            }
+        }
+        for (status, answer) in answers {
+            let answer = resolved(&document, answer);
+            assert!(
+                !answer["description"].as_str().unwrap().is_empty(),
+                "{name}: {status}"
+            );
+            assert!(
+                answer["headers"].get("Correlation-Id").is_some(),
+                "{name}: {status}"
+            );
+            let is_problem = status.parse::<u16>().unwrap() >= 400;
+            if is_problem && answer["content"].get("application/json").is_none() {
+                let problem = &answer["content"]["application/problem+json"];
+                assert!(
+                    problem.is_object(),
+                    "{name}: {status} has a problem document"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_body_has_an_example_that_fits_its_schema() {
+    let (_host, _, document) = host().await;
+    let mut looked_at = 0;
+    for (name, operation) in operations(&document) {
+        let answers = operation["responses"].as_object().unwrap().values();
+        let bodies = answers.map(|answer| resolved(&document, answer));
+        for body in bodies.chain(operation.get("requestBody")) {
+            let Some(contents) = body.get("content") else {
+                continue;
+            };
+            for (media_type, content) in contents.as_object().unwrap() {
+                let examples = content["examples"].as_object().unwrap();
+                assert!(
+                    !examples.is_empty(),
+                    "{name} has an example of {media_type}"
+                );
+                for (title, example) in examples {
+                    let faults = faults(&document, &content["schema"], &example["value"]);
+                    assert!(
+                        faults.is_empty(),
+                        "{name}, {media_type}, {title}: {faults:#?}"
+                    );
+                    looked_at += 1;
+                }
+            }
+        }
+    }
+    assert!(looked_at > 100, "{looked_at}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_is_the_same_for_everyone_and_is_not_sent_twice() {
+    let host = Host::start().await;
+    let url = format!("{}/openapi.json", host.url);
+    let first = host.http.get(&url).send().await.unwrap();
+    let tag = first.headers()["etag"].clone();
+    assert_eq!(first.headers()["content-type"], "application/json");
+    let again = host.http.get(&url).header("if-none-match", tag);
+    assert_eq!(again.send().await.unwrap().status(), 304);
+}
