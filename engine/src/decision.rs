@@ -65,7 +65,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Self; 9] = [
+    /// Every reason.
+    pub const ALL: [Self; 9] = [
         Self::AgeMissing,
         Self::Underage,
         Self::LicensesMissing,

@@ -71,7 +71,7 @@ pub fn title(max: usize) -> Schema {
 pub fn duration(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
-        "pattern": format!(r"^\s*([0-9]+(\.[0-9]+)?\s*({UNITS})\s*)+$"),
+        "pattern": format!(r"^\s*(0|([0-9]+(\.[0-9]+)?\s*({UNITS})\s*)+)$"),
         "description": "Numbers and units, such as `0s`, `30m`, `24h` or `2 days`: at most 15 digits.",
     })
 }

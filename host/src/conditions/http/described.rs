@@ -40,7 +40,7 @@ fn restrictions_example() -> Value {
 }
 
 fn project_example() -> Value {
-    json!({ "id": PROJECT, "name": "School, new building", "restrictions": restrictions_example() })
+    json!({ "projectId": PROJECT, "name": "School, new building", "restrictions": restrictions_example() })
 }
 
 pub(super) fn evaluate_condition() -> Operation {

@@ -4,12 +4,17 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
+use tillgate_engine::decision::Reason;
+
 use crate::http::schema::component;
+
+/// The ids of conditions. In a path, `.` and `..` are none.
+const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
 
 /// The id of a condition.
 pub(super) fn condition_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,64}$", "not": { "enum": [".", ".."] },
+        "type": "string", "pattern": CONDITION_ID, "not": { "enum": [".", ".."] },
         "examples": ["alcohol"],
     })
 }
@@ -105,7 +110,7 @@ pub(super) fn project_request(generator: &mut SchemaGenerator) -> Schema {
 
 /// A request to decide about a basket.
 pub(super) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
-    let (context, condition_id) = (context(generator), condition_id(generator));
+    let context = context(generator);
     let project_id = project_id(generator);
     component(generator, "BasketRequest", |_| {
         json_schema!({
@@ -118,7 +123,7 @@ pub(super) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
                         "type": "object", "required": ["id"],
                         "properties": {
                             "id": item_id(),
-                            "conditionIds": { "type": "array", "maxItems": 64, "items": condition_id },
+                            "conditionIds": { "type": "array", "maxItems": 64, "items": { "type": "string", "pattern": CONDITION_ID } },
                             "additionalProperties": properties(),
                         },
                     },
@@ -229,6 +234,7 @@ pub(super) fn basket_decision(generator: &mut SchemaGenerator) -> Schema {
 
 /// Tests beside a rule.
 fn tests(generator: &mut SchemaGenerator, request: Schema, name: &'static str) -> Schema {
+    let reasons = Reason::ALL.map(Reason::as_str);
     component(generator, name, |_| {
         json_schema!({
             "type": "array", "maxItems": 200,
@@ -242,7 +248,7 @@ fn tests(generator: &mut SchemaGenerator, request: Schema, name: &'static str) -
                         "type": "object", "required": ["decision"], "additionalProperties": false,
                         "properties": {
                             "decision": { "type": "string", "enum": ["ALLOW", "SOFT_DENY", "HARD_DENY", "NOT_FOUND"] },
-                            "reasons": { "type": "array", "items": { "type": "string" } },
+                            "reasons": { "type": "array", "items": { "type": "string", "enum": reasons } },
                         },
                     },
                 },
@@ -416,9 +422,9 @@ pub(super) fn project(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Project", |_| {
         json_schema!({
             "type": "object",
-            "required": ["id", "restrictions"],
+            "required": ["projectId", "restrictions"],
             "properties": {
-                "id": id, "name": { "type": "string" }, "restrictions": restrictions, "tests": tests,
+                "projectId": id, "name": { "type": "string" }, "restrictions": restrictions, "tests": tests,
             },
         })
     })

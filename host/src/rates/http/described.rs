@@ -89,7 +89,7 @@ pub(super) fn list_units() -> Operation {
     Operation::new("listBusinessUnits", Tag::BusinessUnits, "List the business units of a tenant")
         .says("All of them up to 16 MiB, by id; with `limit` or `cursor`, a page. A longer list without either is a 400 that names `limit`.")
         .query("limit", "How many items the page has at most.", limit)
-        .query("cursor", "`next` of the page before.", schema::unit_id)
+        .query("cursor", "`next` of the page before.", schema::unit_cursor)
         .answers(200, "The units", schema::units, json!([unit()]))
         .or_answers("a page", json!({ "items": [unit()], "next": "SE-003" }))
         .with_entity_tag()
@@ -121,17 +121,17 @@ pub(super) fn put_unit() -> Operation {
 }
 
 pub(super) fn delete_unit() -> Operation {
-    let operation = with_unit_id(Operation::new(
+    let operation = Operation::new(
         "deleteBusinessUnit",
         Tag::BusinessUnits,
         "Delete a business unit",
-    ))
-    .says("One that has others below it is a 409.")
-    .answers(200, "What a dry run says", schema::dry_run, dry_run())
-    .empty(204, "It was deleted")
-    .with_preconditions()
-    .refuses(404, NO_UNIT);
-    changing(operation)
+    );
+    with_unit_id(operation)
+        .empty(204, "It was deleted")
+        .with_preconditions()
+        .refuses(404, NO_UNIT)
+        .refuses(409, "The unit has others below it.")
+        .refuses(429, WAITING)
 }
 
 pub(super) fn list_rates() -> Operation {

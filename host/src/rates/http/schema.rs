@@ -13,6 +13,11 @@ pub(super) fn unit_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
 }
 
+/// Where a page of units begins.
+pub(super) fn unit_cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID })
+}
+
 /// What a rate is for.
 pub(super) fn rate_type(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
