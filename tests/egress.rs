@@ -91,7 +91,7 @@ async fn an_answer_arrives_whole() {
     for destinations in [Destinations::Any, Destinations::Loopback] {
         for host in [address.to_string(), format!("localhost:{}", address.port())] {
             let answer = get(limits(destinations.clone()), &format!("http://{host}/")).await;
-            let Answer { status, body } = answer.unwrap();
+            let Answer { status, body, .. } = answer.unwrap();
             assert_eq!((status, &*body), (StatusCode::OK, b"hello".as_slice()));
         }
     }
@@ -224,7 +224,7 @@ async fn what_is_no_stream_is_read_as_an_answer() {
         ),
     ];
     for (behaviour, expected, text) in answers {
-        let Ok(Opened::Answer(Answer { status, body })) = open(behaviour, EVENTS).await else {
+        let Ok(Opened::Answer(Answer { status, body, .. })) = open(behaviour, EVENTS).await else {
             panic!("an answer with {expected}");
         };
         assert_eq!((status.as_u16(), &*body), (expected, text.as_bytes()));

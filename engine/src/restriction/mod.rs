@@ -120,11 +120,6 @@ pub struct Project<'a> {
     pub restrictions: Vec<Restriction<'a>>,
 }
 
-impl Project<'_> {
-    /// The members of a PUT's body that are read.
-    pub const MEMBERS: &'static [&'static str] = &["projectId", "name", "restrictions", "tests"];
-}
-
 impl<'a> Project<'a> {
     /// Reads the body of a PUT: `restrictions` and an optional `name`, which has no control characters. `projectId` may be
     /// given if it matches the path, so that the body of a GET can be sent back. Collects faults.

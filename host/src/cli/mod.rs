@@ -8,6 +8,7 @@ mod copy;
 mod credentials;
 mod demo;
 mod evaluate;
+mod files;
 mod health;
 mod import_rates;
 mod input;
@@ -130,6 +131,41 @@ Examples:
   tillgate listen --forward-to http://localhost:3000/hook --event-type projects.events.v1 --json"
     )]
     Listen(listen::Listen),
+    /// Write what a tenant has configured on a running host to a folder, a file for each resource
+    #[command(
+        after_help = "Kinds that the credentials may not read are left out, and named on stderr. Secrets of webhooks are not written, but where
+they are to be: in the environment.
+
+Examples:
+  tillgate export rules
+  tillgate export rules --replace --only conditions,projects"
+    )]
+    Export(files::Export),
+    /// Compare a folder of files with a running host
+    #[command(
+        after_help = "A kind whose folder is not there is out of scope; one whose folder is empty is to have none. What others have made and no
+file has is listed, and is no difference.
+
+Exit codes: 0 the same, 2 something differs, 3 a file is malformed, 1 anything else that has failed.
+
+Examples:
+  tillgate diff rules
+  tillgate diff rules --json"
+    )]
+    Diff(files::Diff),
+    /// Make a running host what a folder of files says
+    #[command(
+        after_help = "Tests beside rules run first, here. Then the whole plan is made and printed; a write takes effect only where the host still
+has what the plan was made from. Nothing is deleted without --prune, and then only what earlier runs with the same
+--managed-by have made. If it is interrupted, run the same command again and it does the rest.
+
+Exit codes: 0 the host is as the files say, 3 a file is malformed, 4 tests fail, 1 anything else that has failed.
+
+Examples:
+  tillgate apply rules --dry-run
+  tillgate apply rules --prune --managed-by acme-rules"
+    )]
+    Apply(files::Apply),
     /// Look for what is wrong with the rules of a catalog in a file
     #[command(
         after_help = "Exit codes: 0 nothing is found, 3 the file is not a catalog, 4 rules have findings, 1 the file cannot be read.
@@ -224,12 +260,13 @@ const LONG_VERSION: &str = concat!(
 /// The exit code of an import that has left rates out.
 const LEFT_OUT: u8 = 3;
 
-/// The exit codes for a file that is not what it must be, and for one in which something is found, or not found.
+/// The exit codes for files that are not what they must be, and for those in which something is found, or not found.
 const MALFORMED: u8 = 3;
 const FOUND: u8 = 4;
 
-/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 an import that has left
-/// rates out or a malformed catalog, 4 rules that have findings, tests that fail, or a condition that is not in force.
+/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments or files that differ from a
+/// host, 3 an import that has left rates out or a malformed catalog or file, 4 rules that have findings, tests that fail, or
+/// a condition that is not in force.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut success = ExitCode::SUCCESS;
@@ -250,6 +287,9 @@ pub fn main() -> ExitCode {
         }),
         Command::Tail(arguments) => run(tail::run(arguments)),
         Command::Listen(arguments) => run(listen::run(arguments)),
+        Command::Export(arguments) => run(files::export(arguments)),
+        Command::Diff(arguments) => run(files::diff(arguments)).map(|code| success = code),
+        Command::Apply(arguments) => run(files::apply(arguments)).map(|code| success = code),
         Command::Lint(arguments) => lint::run(&arguments).map(|verdict| {
             success = match verdict {
                 lint::Verdict::Clean => ExitCode::SUCCESS,

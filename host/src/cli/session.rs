@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytes::Bytes;
 use clap::Args;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
@@ -98,6 +99,17 @@ pub(super) struct Answer {
     body: Json,
 }
 
+/// What a write requires of what is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Requires<'a> {
+    /// Nothing.
+    Nothing,
+    /// That there is nothing.
+    Absence,
+    /// That it has this entity tag.
+    Version(&'a HeaderValue),
+}
+
 /// A JSON document: its value, and its text, in which numbers are exact.
 pub(super) struct Json {
     pub(super) value: Value,
@@ -110,21 +122,42 @@ impl Answer {
         self.status == StatusCode::NOT_FOUND
     }
 
+    /// Whether what is there is not what the request required.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.status == StatusCode::PRECONDITION_FAILED
+    }
+
+    /// The answer, unless another attempt may be answered otherwise.
+    pub(super) fn unless_temporary(self) -> Result<Self, Failure> {
+        match self.is_temporary() {
+            true => Err(self.failure()),
+            false => Ok(self),
+        }
+    }
+
+    fn is_temporary(&self) -> bool {
+        self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS
+    }
+
     /// The body of a successful answer.
     pub(super) fn body(self) -> Result<Json, Failure> {
         if self.status.is_success() {
             return Ok(self.body);
         }
-        let reason = self.body.reason();
-        Err(match self.status {
+        Err(self.failure())
+    }
+
+    fn failure(&self) -> Failure {
+        let (status, reason) = (self.status, self.body.reason());
+        match status {
             StatusCode::FORBIDDEN => {
                 Failure::Final(format!("these credentials may not do this: {reason}"))
             }
-            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+            _ if self.is_temporary() => {
                 Failure::Temporary(format!("the host answered {status}: {reason}"))
             }
-            status => Failure::Final(format!("the host answered {status}: {reason}")),
-        })
+            _ => Failure::Final(format!("the host answered {status}: {reason}")),
+        }
     }
 }
 
@@ -147,9 +180,14 @@ impl Json {
 impl Session {
     /// Gets a token.
     pub(super) async fn open(options: &HostOptions) -> Result<Self, String> {
+        Self::open_within(options, LIMITS).await
+    }
+
+    /// The same, for requests within other limits.
+    pub(super) async fn open_within(options: &HostOptions, limits: Limits) -> Result<Self, String> {
         let credentials = Credentials::read(&options.credentials)?;
         let mut session = Self {
-            http: Client::new(LIMITS).map_err(|cause| cause.to_string())?,
+            http: Client::new(limits).map_err(|cause| cause.to_string())?,
             base: base(options.url.as_deref(), &credentials)?,
             credentials,
             file: options.credentials.clone(),
@@ -193,6 +231,51 @@ impl Session {
     /// The body of a successful answer to a GET.
     pub(super) async fn get(&self, path: &str) -> Result<Json, Failure> {
         self.call(Method::GET, path).await?.body()
+    }
+
+    /// The body of a successful answer to a GET, as it came, and its entity tag; `None` when there is no such resource.
+    pub(super) async fn read(
+        &self,
+        path: &str,
+    ) -> Result<Option<(Bytes, Option<HeaderValue>)>, Failure> {
+        let request = self.request(Method::GET, path)?;
+        let answer = self.http.send(request).await;
+        let answer = answer.map_err(|cause| no_answer(&self.base, &cause))?;
+        match answer.status {
+            status if status.is_success() => {
+                let etag = answer.headers.get(ETAG).cloned();
+                Ok(Some((answer.body, etag)))
+            }
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => Answer::from(answer).body().map(|_| None),
+        }
+    }
+
+    /// Sends a document, or nothing, where what is there is as it is required.
+    pub(super) async fn write(
+        &self,
+        method: Method,
+        path: &str,
+        requires: Requires<'_>,
+        document: Option<Vec<u8>>,
+    ) -> Result<Answer, Failure> {
+        let mut request = self.request(method, path)?;
+        request = match requires {
+            Requires::Nothing => request,
+            Requires::Absence => request.header(IF_NONE_MATCH, "*"),
+            Requires::Version(etag) => request.header(IF_MATCH, etag),
+        };
+        if let Some(document) = document {
+            request = request
+                .header(CONTENT_TYPE, "application/json")
+                .body(document);
+        }
+        send(&self.http, &self.base, request).await
+    }
+
+    /// The address of the host, as it may be shown.
+    pub(super) fn shown(&self) -> String {
+        shown(&self.base)
     }
 
     /// The body of a successful answer to a POST of a document.

@@ -9,7 +9,8 @@ use tillgate_engine::condition::Scope;
 use tillgate_engine::restriction::ProjectId;
 use tokio::sync::watch;
 
-use super::stored::{StoredCondition, StoredProject, Text};
+use super::stored::{StoredCondition, StoredProject};
+use super::text::Text;
 use crate::clock::Clock;
 use crate::data::feed::{Changed, Subscriber, Subscription};
 use crate::data::records::Records;

@@ -15,7 +15,8 @@ use tillgate_engine::restriction::ProjectId;
 
 use super::cache::Content;
 use super::document::{array, document, lists};
-use super::stored::{StoredCondition, StoredProject, Text};
+use super::stored::{StoredCondition, StoredProject};
+use super::text::Text;
 use crate::data::encoded::Encoded;
 use crate::data::etag::{self, Etag};
 use crate::engine::{Document, MODULE_SHA256};
@@ -33,6 +34,7 @@ pub struct TenantCatalog {
     conditions: OnceLock<Document>,
     version: OnceLock<(Arc<str>, Etag)>,
     version_with_tests: OnceLock<Etag>,
+    version_of_lists: OnceLock<Etag>,
     list: OnceLock<Encoded>,
     projects: OnceLock<Encoded>,
     whole: OnceLock<Encoded>,
@@ -64,6 +66,7 @@ impl TenantCatalog {
             conditions: OnceLock::new(),
             version: OnceLock::new(),
             version_with_tests: OnceLock::new(),
+            version_of_lists: OnceLock::new(),
             list: OnceLock::new(),
             projects: OnceLock::new(),
             whole: OnceLock::new(),
@@ -88,14 +91,17 @@ impl TenantCatalog {
         &self.version().0
     }
 
-    /// The entity tag of a part. That of the catalog is its digest; without any tests, so are the others.
+    /// The entity tag of a part. That of the catalog is its digest; without any tests and labels, so are the others.
     #[must_use]
     pub fn etag(&self, part: Part) -> &Etag {
         match part {
             Part::Whole => &self.version().1,
-            Part::Conditions | Part::Projects | Part::WithTests => self
-                .version_with_tests
+            Part::Conditions | Part::Projects => self
+                .version_of_lists
                 .get_or_init(|| etag::of_digest(&self.hash(Text::etag))),
+            Part::WithTests => self
+                .version_with_tests
+                .get_or_init(|| etag::of_digest(&self.hash(Text::tested_etag))),
         }
     }
 
@@ -243,7 +249,7 @@ impl TenantCatalog {
             }
             Part::Projects => self.projects_as(|text| text.pieces()),
             Part::Whole => self.catalog_as(|text| [text.rule().clone()]),
-            Part::WithTests => self.catalog_as(|text| text.pieces()),
+            Part::WithTests => self.catalog_as(|text| text.tested_pieces()),
         }
     }
 

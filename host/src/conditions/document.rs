@@ -2,8 +2,10 @@
 //! once.
 
 use bytes::Bytes;
+use serde::Serialize;
 
 use crate::engine::Document;
+use crate::error::{Error, Result};
 
 /// A document of conditions: `{"global":[..],"tenant":[..]}`.
 pub(super) fn document(global: Vec<Bytes>, tenant: Vec<Bytes>) -> Document {
@@ -39,4 +41,12 @@ where
     }
     pieces.push(Bytes::from_static(b"]"));
     pieces
+}
+
+/// A value as JSON.
+///
+/// # Errors
+/// [`Error::Bug`] for one that has no JSON form.
+pub(super) fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))
 }

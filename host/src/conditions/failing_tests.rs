@@ -10,7 +10,8 @@ use tillgate_engine::condition::ConditionId;
 
 use super::Conditions;
 use super::cache::condition_key;
-use super::stored::{StoredCondition, Text};
+use super::stored::StoredCondition;
+use super::text::Text;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -88,7 +89,7 @@ fn failing(app: &App, beside: Beside<'_>, text: &Text) -> Result<Vec<Failed>> {
         Beside::Project => b"{\"project\":",
     };
     let mut request = vec![Bytes::copy_from_slice(name)];
-    request.extend(text.pieces());
+    request.extend(text.tested_pieces());
     if let Beside::Condition(Some(other)) = beside {
         request.extend([Bytes::from_static(b",\"other\":"), other.rule().clone()]);
     }

@@ -16,6 +16,7 @@ mod memory;
 mod plan;
 mod stored;
 mod tenants;
+mod text;
 mod usage;
 mod write;
 
@@ -32,8 +33,9 @@ pub use self::failing_tests::OnFailingTests;
 pub use self::history::{By, PageQuery, Sequence};
 use self::plan::Plan;
 pub use self::plan::{About, Question};
-pub use self::stored::{StoredCondition, StoredProject, Text};
+pub use self::stored::{StoredCondition, StoredProject};
 pub use self::tenants::Tenant;
+pub use self::text::Text;
 pub use self::usage::Configured;
 pub use self::write::{Editor, Owner, Put};
 use crate::app::App;

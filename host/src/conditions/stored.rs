@@ -1,119 +1,25 @@
-//! A condition or project as it is stored and answered, as the module decides with it, and its tests.
+//! A condition or project as it is stored and answered, as the module decides with it, its tests, and who manages it.
 //!
-//! Tests decide nothing: what the module prepares, and what the catalog has, is the document without them (`conditions.md`,
+//! Neither decides anything: what the module prepares, and what the catalog has, is the document without them (`conditions.md`,
 //! "Beyond an answer"). Both have a version, so that after a change of tests alone nothing is prepared or fetched again.
+//! `text.rs` has where they are in the text.
 
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde::Serialize;
 use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
-use tillgate_engine::json::{self, Faults};
-use tillgate_engine::restriction::{Project, ProjectId};
-use tillgate_engine::tests::{self, Tests};
+use tillgate_engine::json::{self, Faults, Node};
+use tillgate_engine::restriction::ProjectId;
+use tillgate_engine::tests;
 
-use super::document::{array, document};
-use crate::data::etag::{self, Etag};
+use super::document::{array, document, to_json};
+use super::text::Text;
+use crate::data::managed_by::{MEMBER, ManagedBy};
 use crate::engine::Document;
 use crate::error::{Error, Result};
 
-/// The JSON of a condition or project.
-#[derive(Debug)]
-pub struct Text {
-    /// Without its tests.
-    rule: Bytes,
-    /// Its tests, a JSON array; `None` without any.
-    tests: Option<Bytes>,
-    rule_etag: Etag,
-    etag: Etag,
-}
-
-impl Text {
-    /// What is stored.
-    pub(super) fn new(json: Bytes) -> Self {
-        let etag = etag::of_text(&json);
-        match tests::split(&json) {
-            None => Self {
-                rule: json,
-                tests: None,
-                rule_etag: etag.clone(),
-                etag,
-            },
-            // Copied, so that neither keeps the other in memory.
-            Some((rule, tests)) => {
-                let rule = [rule, b"}"].concat();
-                Self {
-                    rule_etag: etag::of_text(&rule),
-                    rule: rule.into(),
-                    tests: Some(Bytes::copy_from_slice(tests)),
-                    etag,
-                }
-            }
-        }
-    }
-
-    /// What is put, as it will be stored.
-    fn of(document: &impl Serialize, tests: &Tests<'_>) -> Result<Self> {
-        let mut json = to_json(document)?;
-        tests.append_to(&mut json);
-        Ok(Self::new(json.into()))
-    }
-
-    /// Its entity tag.
-    #[must_use]
-    pub const fn etag(&self) -> &Etag {
-        &self.etag
-    }
-
-    /// The entity tag of what is left without its tests.
-    pub(super) const fn rule_etag(&self) -> &Etag {
-        &self.rule_etag
-    }
-
-    /// Without its tests: what the module decides with.
-    pub(super) const fn rule(&self) -> &Bytes {
-        &self.rule
-    }
-
-    /// Whether it has tests.
-    pub(super) const fn has_tests(&self) -> bool {
-        self.tests.is_some()
-    }
-
-    /// As it is stored and answered.
-    #[must_use]
-    pub fn json(&self) -> Bytes {
-        match self.tests {
-            None => self.rule.clone(),
-            Some(_) => {
-                let mut json = Vec::with_capacity(self.size());
-                self.pieces()
-                    .for_each(|piece| json.extend_from_slice(&piece));
-                json.into()
-            }
-        }
-    }
-
-    /// The same in pieces.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
-        let pieces = match &self.tests {
-            None => [Some(self.rule.clone()), None, None, None],
-            Some(tests) => [
-                Some(self.rule.slice(..self.rule.len().saturating_sub(1))),
-                Some(Bytes::from_static(b",\"tests\":")),
-                Some(tests.clone()),
-                Some(Bytes::from_static(b"}")),
-            ],
-        };
-        pieces.into_iter().flatten()
-    }
-
-    /// The bytes of it.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.pieces().map(|piece| piece.len()).sum()
-    }
-}
+/// The members of a project's PUT that are read.
+const PROJECT_MEMBERS: &[&str] = &["projectId", "name", "restrictions", "tests", MEMBER];
 
 /// A condition, and how it is answered.
 #[derive(Debug)]
@@ -133,8 +39,9 @@ impl StoredCondition {
     /// [`Error::Invalid`] naming every fault of the body.
     pub(super) fn from_put(id: ConditionId, scope: Scope, body: &[u8]) -> Result<Self> {
         let document = json::Document::parse(body)?;
-        let (condition, tests) = tests::condition_from_put(id, scope, &document)?;
-        let text = Text::of(&condition, &tests)?;
+        let read = tests::condition_from_put(id, scope, &document);
+        let ((condition, tests), managed_by) = with_label(read, document.root())?;
+        let text = Text::of(&condition, managed_by.as_ref(), &tests)?;
         Ok(Self::with_text(condition, text))
     }
 
@@ -195,9 +102,11 @@ impl StoredProject {
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body.
     pub(super) fn from_put(id: ProjectId, body: &[u8]) -> Result<Self> {
-        let document = json::Document::parse_members(body, Project::MEMBERS)?;
-        let (project, tests) = tests::project_from_put(id, &document)?;
-        Text::of(&project, &tests).map(|text| Self::with_text(id, text))
+        let document = json::Document::parse_members(body, PROJECT_MEMBERS)?;
+        let read = tests::project_from_put(id, &document);
+        let ((project, tests), managed_by) = with_label(read, document.root())?;
+        let text = Text::of(&project, managed_by.as_ref(), &tests)?;
+        Ok(Self::with_text(id, text))
     }
 
     /// The project of a record.
@@ -229,6 +138,19 @@ impl StoredProject {
     }
 }
 
-fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))
+/// What was read of a body, and who manages it; or the faults of both.
+fn with_label<T>(
+    read: Result<T, tillgate_engine::Error>,
+    body: Node<'_, '_>,
+) -> Result<(T, Option<ManagedBy>)> {
+    let mut faults = Faults::default();
+    let label = ManagedBy::read(body, &mut faults).flatten();
+    match (read, faults.none_or_error()) {
+        (Ok(read), Ok(())) => Ok((read, label)),
+        (Ok(_), Err(error)) | (Err(error), Ok(())) => Err(error.into()),
+        (Err(mut error), Err(of_label)) => {
+            error.faults.extend(of_label.faults);
+            Err(error.into())
+        }
+    }
 }

@@ -66,6 +66,8 @@ pub struct Client {
 pub struct Answer {
     /// The status.
     pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
 }
@@ -255,8 +257,11 @@ impl Client {
             }
             body.extend_from_slice(&chunk);
         }
-        let body = body.into();
-        Ok(Answer { status, body })
+        Ok(Answer {
+            status,
+            headers: std::mem::take(response.headers_mut()),
+            body: body.into(),
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use super::shop::used::Conversion;
 use super::units::set_rates::NewRate;
 use super::units::unit::{ID_RULE, PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 use crate::body::{self, optional, or_fault, parsed, read, required, tenant};
+use crate::data::managed_by::ManagedBy;
 use crate::error::Result;
 use crate::identity::TenantId;
 
@@ -23,7 +24,7 @@ const MAX_PAIRS: usize = 1_000;
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
 
-/// Reads `{ type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances? }`.
+/// Reads `{ type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy? }`.
 pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
     read(body, |root, faults| {
         let unit_type = required(root, "type", faults, |node, faults| {
@@ -58,6 +59,7 @@ pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
         let tolerances = optional(root, "tolerances", faults, |list, faults| {
             pairs(list, &TOLERANCES, faults)
         });
+        let managed_by = ManagedBy::read(root, faults);
         Some(UnitSettings {
             unit_type: unit_type?,
             parent_id: parent?,
@@ -66,6 +68,7 @@ pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
             markups: markups?.unwrap_or_default(),
             tolerance_percentage: tolerance?,
             tolerances: tolerances?.unwrap_or_default(),
+            managed_by: managed_by?,
         })
     })
 }
@@ -128,10 +131,17 @@ fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     Some(percentage.value().to_string())
 }
 
-/// Reads `{ rateValue }`.
-pub(super) fn rate(body: &[u8]) -> Result<Rate> {
+/// Reads `{ rateValue, managedBy? }` as the rate of a key.
+pub(super) fn rate(body: &[u8], key: RateKey) -> Result<NewRate> {
     read(body, |root, faults| {
-        required_number(root, "rateValue", Rate::parse, faults)
+        let rate = required_number(root, "rateValue", Rate::parse, faults);
+        let managed_by = ManagedBy::read(root, faults);
+        Some(NewRate {
+            key,
+            rate: rate?,
+            reference: None,
+            managed_by: managed_by?,
+        })
     })
 }
 
@@ -143,10 +153,12 @@ pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
             objects(list, faults, |node, faults| {
                 let key = rate_key(node, faults);
                 let rate = required_number(node, "rateValue", Rate::parse, faults);
+                let managed_by = ManagedBy::read(node, faults);
                 let value = NewRate {
                     key: distinct(node, key?, &mut seen, faults),
                     rate: rate?,
                     reference: None,
+                    managed_by: managed_by?,
                 };
                 let path = node.path();
                 Some(Placed { value, path })

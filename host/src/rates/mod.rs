@@ -27,7 +27,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::future::Either;
-use tillgate_engine::rate::{Rate, RateKey};
+use tillgate_engine::rate::RateKey;
 
 pub use self::change::dry_run::DryRun;
 pub use self::change::edit::Edited;
@@ -43,7 +43,8 @@ use self::reference::{import, schedule};
 use self::topic::{Cursor, Filter, Hubs, Item};
 use self::units::reading::{ReadCache, Reading};
 use self::units::reference_dates;
-use self::units::set_rates::NewRate;
+pub use self::units::set_rates::NewRate;
+pub(crate) use self::units::unit::ID_RULE;
 pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 pub use self::units::usage::RatesUsage;
 use self::units::usage::{Counts, Quotas};
@@ -99,7 +100,7 @@ impl Rates {
     }
 
     /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?,
-    /// tolerancePercentage?, tolerances? }`.
+    /// tolerancePercentage?, tolerances?, managedBy? }`.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it cannot stand there; [`Error::Outdated`] when a precondition does not hold;
@@ -140,7 +141,7 @@ impl Rates {
     }
 
     /// Sets one rate at a unit. Answers its JSON: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,
-    /// createdBy?, lastModified?, reference? }`.
+    /// createdBy?, lastModified?, reference?, managedBy? }`.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Invalid`], [`Error::ConflictList`] when it would move by more than it may,
@@ -149,18 +150,12 @@ impl Rates {
         &self,
         editor: Editor<'_>,
         id: &UnitId,
-        key: RateKey,
-        rate: Rate,
+        new: &NewRate,
         preconditions: &Preconditions,
     ) -> Result<Edited<(Written, Bytes)>> {
-        let new = NewRate {
-            key,
-            rate,
-            reference: None,
-        };
         let edit = self.edits(editor);
         edit.edit(id, |before, at| {
-            plan::put_rate(before, &new, preconditions, editor.by, at)
+            plan::put_rate(before, new, preconditions, editor.by, at)
         })
         .await
     }
@@ -268,6 +263,14 @@ impl Rates {
             editor,
         }
     }
+}
+
+/// Checks the body of a business unit's PUT.
+///
+/// # Errors
+/// [`Error::Invalid`] with every fault.
+pub(crate) fn check_unit(document: &[u8]) -> Result<()> {
+    body::unit(document).map(drop)
 }
 
 /// Has the runner do the jobs of a queue, for as long as the application is there.

@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
+use tillgate_engine::Fault;
 use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::rate::Percentage;
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
-use super::{NewStatement, NewTemplate, Registration};
+use super::{NewRole, NewStatement, NewTemplate, Registration};
 use crate::body::{self, or_fault, parsed, read, required, text_that};
+use crate::data::managed_by::ManagedBy;
 use crate::data::tenant::TenantSettings;
 use crate::error::{Error, Result};
 use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
@@ -101,21 +103,43 @@ fn claims(node: Node<'_, '_>, faults: &mut Faults) -> Option<Claims> {
     Some(claims)
 }
 
-/// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }] }`.
+/// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }], managedBy? }`.
 pub(super) fn template(body: &[u8]) -> Result<NewTemplate> {
-    let (software, name, roles) = read(body, |root, faults| {
+    let (software, name, roles, managed_by) = read(body, |root, faults| {
         let software = software(root, faults);
         let name = required(root, "name", faults, title);
         faults.required(root, "claimsSchema");
         let roles = optional(root, "roles", faults, role_ids);
-        Some((software?, name?, roles?.unwrap_or_default()))
+        let managed_by = ManagedBy::read(root, faults);
+        Some((software?, name?, roles?.unwrap_or_default(), managed_by?))
     })?;
     Ok(NewTemplate {
         software,
         name,
         claims_schema: raw_schema(body)?,
         roles,
+        managed_by,
     })
+}
+
+/// Reads the same as the template of a software.
+pub(super) fn template_of(body: &[u8], id: &str, version: &str) -> Result<NewTemplate> {
+    let new = template(body)?;
+    let members = [
+        ("$.softwareId", new.software.id == id),
+        ("$.softwareVersion", new.software.version == version),
+    ];
+    let other = members.into_iter().filter(|(_, is_same)| !is_same);
+    let faults: Vec<Fault> = other
+        .map(|(path, _)| Fault {
+            path: path.to_owned(),
+            message: "must be that of the path".into(),
+        })
+        .collect();
+    match faults.is_empty() {
+        true => Ok(new),
+        false => Err(Error::Invalid(faults)),
+    }
 }
 
 /// The schema as it was sent.
@@ -164,11 +188,16 @@ fn role_ids(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
     Some(roles)
 }
 
-/// Reads `{ permissions: [name] }`. Any well-formed permission may be named: one that no route here requires has no effect
-/// (`tokens.md`, "Permissions").
-pub(super) fn role(body: &[u8]) -> Result<BTreeSet<String>> {
+/// Reads `{ permissions: [name], managedBy? }`. Any well-formed permission may be named: one that no route here requires has
+/// no effect (`tokens.md`, "Permissions").
+pub(super) fn role(body: &[u8]) -> Result<NewRole> {
     read(body, |root, faults| {
-        required(root, "permissions", faults, permissions)
+        let permissions = required(root, "permissions", faults, permissions);
+        let managed_by = ManagedBy::read(root, faults);
+        Some(NewRole {
+            permissions: permissions?,
+            managed_by: managed_by?,
+        })
     })
 }
 

@@ -16,6 +16,7 @@ use super::client::{Client, Status};
 use super::{CLIENT, ROLE, client_key};
 use crate::clock::{Clock, Timestamp};
 use crate::data::feed::{Changed, Subscriber, Subscription};
+use crate::data::managed_by::ManagedBy;
 use crate::data::records::{PAGE, Records, decode_entry};
 use crate::error::Result;
 use crate::identity::{Caller, OPERATOR, Permission, Permissions, TenantId, built_in};
@@ -24,9 +25,13 @@ use crate::store::Entry;
 
 /// A role that is not built in, as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct StoredRole {
     /// The names of its permissions, including those that no route here requires.
     pub(super) permissions: Vec<String>,
+    /// Which program manages it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) managed_by: Option<ManagedBy>,
 }
 
 impl StoredRole {

@@ -9,6 +9,7 @@ use super::registry::StoredRole;
 use super::{ROLE, Tokens};
 use crate::data::etag::{self, Preconditions, Written};
 use crate::data::feed::Subscriber;
+use crate::data::managed_by::ManagedBy;
 use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
@@ -20,6 +21,17 @@ pub struct Role {
     role_id: String,
     pub(super) permissions: Vec<String>,
     built_in: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<ManagedBy>,
+}
+
+/// What a request says of a role.
+#[derive(Clone, Debug)]
+pub struct NewRole {
+    /// The names of its permissions.
+    pub permissions: BTreeSet<String>,
+    /// Which program manages it.
+    pub managed_by: Option<ManagedBy>,
 }
 
 impl Role {
@@ -29,6 +41,7 @@ impl Role {
             role_id: id.to_owned(),
             permissions: permissions.map(str::to_owned).collect(),
             built_in: true,
+            managed_by: None,
         })
     }
 
@@ -37,6 +50,7 @@ impl Role {
             role_id: id.to_owned(),
             permissions: stored.permissions.clone(),
             built_in: false,
+            managed_by: stored.managed_by.clone(),
         }
     }
 }
@@ -71,12 +85,13 @@ impl Tokens {
         &self,
         caller: &Caller,
         role: &str,
-        permissions: BTreeSet<String>,
+        new: NewRole,
         preconditions: &Preconditions,
     ) -> Result<(Written, Role)> {
         Self::check_write(caller, role)?;
         let stored = StoredRole {
-            permissions: permissions.into_iter().collect(),
+            permissions: new.permissions.into_iter().collect(),
+            managed_by: new.managed_by,
         };
         caller.require_grantable(stored.permissions())?;
         let key = format!("{ROLE}{role}");

@@ -7,7 +7,8 @@ use super::client_id::Software;
 use super::counts::{self, Counts};
 use super::schema::Schema;
 use super::{Tokens, tenants};
-use crate::data::etag::{self, Preconditions};
+use crate::data::etag::{self, Preconditions, Written};
+use crate::data::managed_by::ManagedBy;
 use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::{Caller, NO_TENANT, TenantId};
@@ -23,6 +24,8 @@ pub struct NewTemplate {
     pub claims_schema: Box<RawValue>,
     /// The roles that a client gets.
     pub roles: Vec<String>,
+    /// Which program manages it.
+    pub managed_by: Option<ManagedBy>,
 }
 
 /// A template as it is stored and answered.
@@ -34,6 +37,8 @@ pub struct Template {
     name: String,
     pub(super) claims_schema: Box<RawValue>,
     roles: Vec<RoleRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    managed_by: Option<ManagedBy>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -63,6 +68,7 @@ impl From<NewTemplate> for Template {
             name: new.name,
             claims_schema: new.claims_schema,
             roles,
+            managed_by: new.managed_by,
         }
     }
 }
@@ -88,6 +94,42 @@ impl Tokens {
         tenant: Option<&TenantId>,
         new: NewTemplate,
     ) -> Result<Template> {
+        let is_new = |stored: Option<&Template>| match stored {
+            None => Ok(()),
+            Some(_) => Err(Error::Conflict(
+                "a template for this software already exists".to_owned(),
+            )),
+        };
+        let (_, template) = self.write_template(caller, tenant, new, is_new).await?;
+        Ok(template)
+    }
+
+    /// Creates or replaces a template of a tenant, or a global one; clients that registered with it stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for its schema or roles, [`Error::Denied`], [`Error::Outdated`].
+    pub async fn put_template(
+        &self,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+        new: NewTemplate,
+        preconditions: &Preconditions,
+    ) -> Result<(Written, Template)> {
+        let check = |stored: Option<&Template>| {
+            let etag = stored.map(etag::of_json).transpose()?;
+            preconditions.check(etag.as_ref())
+        };
+        self.write_template(caller, tenant, new, check).await
+    }
+
+    /// Writes a template where what is stored may be replaced.
+    async fn write_template(
+        &self,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+        new: NewTemplate,
+        check: impl Fn(Option<&Template>) -> Result<()>,
+    ) -> Result<(Written, Template)> {
         caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
         self.check_grant(caller, tenant, &new.roles)?;
         let text = new.claims_schema.get().to_owned();
@@ -97,24 +139,34 @@ impl Tokens {
         let plan = async || {
             let mut change = Change::default();
             let read: Option<Versioned<Template>> = self.records.get(&key).await?;
-            if read.is_some() {
-                let detail = "a template for this software already exists";
-                return Err(Error::Conflict(detail.to_owned()));
-            }
-            if let Some(tenant) = tenant {
-                self.ensure_tenant(&mut change, caller, tenant).await?;
-            }
-            let counts = counts::plan(&self.records, &mut change, tenant, Counts::TEMPLATE).await?;
-            if tenant.is_some() && counts.templates > self.limits.templates {
-                let quota = usize::try_from(self.limits.templates).unwrap_or_default();
-                return Err(Error::quota("templates", quota));
+            check(read.as_ref().map(|read| &read.record))?;
+            if read.is_none() {
+                self.count_template(&mut change, caller, tenant).await?;
             }
             change.expect(&key, read.as_ref());
             change.put(&key, &template)?;
-            Ok((change, ()))
+            Ok((change, Written::new(read.is_some())))
         };
-        self.records.change(plan).await?;
-        Ok(template)
+        let written = self.records.change(plan).await?;
+        Ok((written, template))
+    }
+
+    /// Adds to a change that there is one more template.
+    async fn count_template(
+        &self,
+        change: &mut Change,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+    ) -> Result<()> {
+        if let Some(tenant) = tenant {
+            self.ensure_tenant(change, caller, tenant).await?;
+        }
+        let counts = counts::plan(&self.records, change, tenant, Counts::TEMPLATE).await?;
+        if tenant.is_some() && counts.templates > self.limits.templates {
+            let quota = usize::try_from(self.limits.templates).unwrap_or_default();
+            return Err(Error::quota("templates", quota));
+        }
+        Ok(())
     }
 
     /// The templates of a tenant, or the global ones, by software.

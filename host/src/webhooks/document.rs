@@ -8,6 +8,14 @@ use super::registry::body;
 use crate::error::Result;
 use crate::identity::TenantId;
 
+/// Checks the document of a webhook. Whether the host allows a URL of `http` is for the host to say.
+///
+/// # Errors
+/// [`Error::Invalid`](crate::error::Error::Invalid) with every fault.
+pub(crate) fn check_settings(document: &[u8]) -> Result<()> {
+    body::webhook(document, true).map(drop)
+}
+
 impl Webhooks {
     /// Creates a webhook from its document; answers its id.
     ///

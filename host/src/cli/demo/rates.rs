@@ -15,7 +15,7 @@ use crate::data::etag::Preconditions;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::rates::reference::{Document, DocumentType};
-use crate::rates::{Editor, Import, Rates, UnitId, UnitSettings, UnitType};
+use crate::rates::{Editor, Import, NewRate, Rates, UnitId, UnitSettings, UnitType};
 
 const COMPANY: &str = "nordic-retail";
 
@@ -165,10 +165,9 @@ impl Demo<'_> {
             pair,
         };
         let rate = Rate::parse(value).map_err(|_| malformed(value))?;
-        let (id, anything) = (unit_id(unit)?, Preconditions::default());
-        let put = self
-            .rates
-            .put_rate(self.editor(), &id, key, rate, &anything);
+        let (id, new) = (unit_id(unit)?, NewRate::new(key, rate));
+        let anything = Preconditions::default();
+        let put = self.rates.put_rate(self.editor(), &id, &new, &anything);
         put.await.map(drop)
     }
 }

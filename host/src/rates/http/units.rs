@@ -160,9 +160,9 @@ async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
-    let rate = body::rate(&request.body)?;
+    let rate = body::rate(&request.body, key)?;
     let preconditions = request.preconditions();
-    let put = rates.put_rate(editor(&request)?, &id, key, rate, &preconditions);
+    let put = rates.put_rate(editor(&request)?, &id, &rate, &preconditions);
     edited(put.await?, |(written, json)| {
         let etag = etag::of_text(&json);
         Ok(Reply::json(status_of(written), json).tagged(etag))

@@ -264,6 +264,7 @@ fn new_rates(
             },
             rate: *rate,
             reference: Some(reference.clone()),
+            managed_by: None,
         })
     };
     Ok(rate_types.iter().flat_map(of_type).collect())

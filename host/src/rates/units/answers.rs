@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// How many units are read at once: one of a thousand markups has 100 KB.
 const READ_AT_ONCE: usize = 50;
 
-/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances? }`.
+/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy? }`.
 pub(in crate::rates) fn unit_json(id: &UnitId, settings: &UnitSettings) -> Result<Bytes> {
     to_json(&UnitAnswer::new(id, settings)?)
 }
@@ -24,7 +24,7 @@ pub(in crate::rates) fn set_list(rates: &SetRates) -> Result<RateList> {
 }
 
 /// A rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate, createdBy?,
-/// lastModified?, reference? }`.
+/// lastModified?, reference?, managedBy? }`.
 pub(in crate::rates) fn rate_json(key: RateKey, rate: &SetRate) -> Result<Bytes> {
     to_json(&rate.text(key).answered())
 }

@@ -2,9 +2,9 @@
 //!
 //! | where | decimals | currencies | members beside type, currencies and value |
 //! |---|---|---|---|
-//! | set at a unit, in the store | text | `currencyIdFrom`, `currencyIdTo` | dates, `createdBy`, `reference` |
+//! | set at a unit, in the store | text | `currencyIdFrom`, `currencyIdTo` | dates, `createdBy`, `reference`, `managedBy` |
 //! | used, from and to the module | text | the same | with markup, dates, `createdBy`, `setAt`, `asOf` |
-//! | answered | numbers | the same | the same, `reference` or how old it is |
+//! | answered | numbers | the same | the same, `reference` and `managedBy` or how old it is |
 //! | in a message (`given.md`, 2.5) | numbers | `sourceCurrencyCode`, `targetCurrencyCode` | with markup, dates, `createdBy` |
 
 use std::borrow::Cow;
@@ -16,6 +16,7 @@ use tillgate_engine::rate::RateKey;
 use super::calendar::STALE_DAYS;
 use super::json::exact;
 use super::rate_key;
+use crate::data::managed_by::{MEMBER, ManagedBy};
 use crate::error::{Error, Result};
 
 /// Where an imported rate comes from.
@@ -60,6 +61,9 @@ pub(in crate::rates) struct RateText<'a> {
     /// The document that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) reference: Option<Cow<'a, Reference>>,
+    /// Which program manages it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) managed_by: Option<Cow<'a, ManagedBy>>,
     /// Of a rate that is used: the day of the document that it was imported from.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) as_of: Option<&'a str>,
@@ -82,6 +86,7 @@ impl<'a> RateText<'a> {
             last_modified: None,
             set_at: None,
             reference: None,
+            managed_by: None,
             as_of: None,
             age_in_business_days: None,
         }
@@ -173,6 +178,9 @@ impl Serialize for RateNumbers<'_, '_> {
         }
         if let Some(reference) = rate.reference.as_ref().filter(|_| is_answer) {
             members.serialize_entry("reference", reference)?;
+        }
+        if let Some(managed_by) = rate.managed_by.as_ref().filter(|_| is_answer) {
+            members.serialize_entry(MEMBER, managed_by)?;
         }
         if let Some(age) = rate.age_in_business_days.filter(|_| is_answer) {
             members.serialize_entry("ageInBusinessDays", &age)?;

@@ -12,6 +12,7 @@ use tillgate_engine::rate::{Rate, RateKey, RateType};
 
 use super::json::to_json;
 use super::rate_text::{RateText, Reference};
+use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
 
 /// The record of no rates.
@@ -30,6 +31,8 @@ pub(in crate::rates) struct SetRate {
     pub(in crate::rates) last_modified: Option<String>,
     /// The document that it was imported from.
     pub(in crate::rates) reference: Option<Reference>,
+    /// Which program manages it.
+    pub(in crate::rates) managed_by: Option<ManagedBy>,
 }
 
 impl SetRate {
@@ -40,6 +43,7 @@ impl SetRate {
             created_by: self.created_by.as_deref().map(Cow::Borrowed),
             last_modified: self.last_modified.as_deref(),
             reference: self.reference.as_ref().map(Cow::Borrowed),
+            managed_by: self.managed_by.as_ref().map(Cow::Borrowed),
             ..RateText::new(key, &self.value)
         }
     }
@@ -54,6 +58,7 @@ impl SetRate {
             created_by: rate.created_by.map(Cow::into_owned),
             last_modified: rate.last_modified.map(str::to_owned),
             reference: rate.reference.map(Cow::into_owned),
+            managed_by: rate.managed_by.map(Cow::into_owned),
         };
         Ok((key, read))
     }
@@ -65,10 +70,24 @@ pub(in crate::rates) struct SetRates(BTreeMap<RateKey, SetRate>);
 
 /// What is to be set at a unit.
 #[derive(Clone, Debug)]
-pub(in crate::rates) struct NewRate {
+pub struct NewRate {
     pub(in crate::rates) key: RateKey,
     pub(in crate::rates) rate: Rate,
     pub(in crate::rates) reference: Option<Reference>,
+    pub(in crate::rates) managed_by: Option<ManagedBy>,
+}
+
+impl NewRate {
+    /// One that is set by hand.
+    #[must_use]
+    pub const fn new(key: RateKey, rate: Rate) -> Self {
+        Self {
+            key,
+            rate,
+            reference: None,
+            managed_by: None,
+        }
+    }
 }
 
 /// What setting a rate did.
@@ -96,19 +115,19 @@ impl SetRates {
         self.0.is_empty()
     }
 
-    /// Sets a rate. One that has the value already stays as it is, but for the document that it comes from.
+    /// Sets a rate. One that has the value already stays as it is, but for where it comes from and who manages it.
     pub(in crate::rates) fn set(&mut self, new: &NewRate, by: &str, at: &str) -> SetResult {
         let value = new.rate.value().to_string();
         match self.0.get_mut(&new.key) {
-            Some(rate) if rate.value == value => {
-                rate.reference.clone_from(&new.reference);
-                SetResult::Unchanged
-            }
             Some(rate) => {
+                rate.reference.clone_from(&new.reference);
+                rate.managed_by.clone_from(&new.managed_by);
+                if rate.value == value {
+                    return SetResult::Unchanged;
+                }
                 rate.value = value;
                 rate.created_by = Some(by.to_owned());
                 rate.last_modified = Some(at.to_owned());
-                rate.reference.clone_from(&new.reference);
                 SetResult::Updated
             }
             None => {
@@ -118,6 +137,7 @@ impl SetRates {
                     created_by: Some(by.to_owned()),
                     last_modified: Some(at.to_owned()),
                     reference: new.reference.clone(),
+                    managed_by: new.managed_by.clone(),
                 };
                 self.0.insert(new.key, rate);
                 SetResult::Created

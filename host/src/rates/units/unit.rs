@@ -10,13 +10,14 @@ use tillgate_engine::rate::RateKey;
 
 use super::json::{exact, number};
 use super::rate_key;
+use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
 
 /// The most levels of a tree, the company and the store included.
 pub(in crate::rates) const MAX_DEPTH: usize = 32;
 
 /// What the id of a business unit must be, for messages.
-pub(in crate::rates) const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
+pub(crate) const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
 
 const UNITS: &str = "unit/";
 const RATES: &str = "unit-rates/";
@@ -139,6 +140,9 @@ pub struct UnitSettings {
     /// The tolerances of single pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerances: Vec<PairTolerance>,
+    /// Which program manages it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
 }
 
 impl UnitSettings {
@@ -153,6 +157,7 @@ impl UnitSettings {
             markups: Vec::new(),
             tolerance_percentage: None,
             tolerances: Vec::new(),
+            managed_by: None,
         }
     }
 
@@ -197,6 +202,8 @@ pub(in crate::rates) struct UnitAnswer<'a> {
     tolerance_percentage: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tolerances: Vec<ToleranceAnswer<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'a ManagedBy>,
 }
 
 #[derive(Serialize)]
@@ -238,6 +245,7 @@ impl<'a> UnitAnswer<'a> {
             markups: markups.collect(),
             tolerance_percentage: tolerance.map(exact).transpose()?,
             tolerances: tolerances.collect(),
+            managed_by: settings.managed_by.as_ref(),
         })
     }
 }

@@ -56,9 +56,9 @@ async fn get_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, id) = (request.caller()?, role_of(&request)?);
-    let permissions = body::role(&request.body)?;
+    let new = body::role(&request.body)?;
     let preconditions = request.preconditions();
-    let put = tokens.put_role(caller, id, permissions, &preconditions);
+    let put = tokens.put_role(caller, id, new, &preconditions);
     let (written, role) = put.await?;
     let line = Line {
         role: Some(id.to_owned()),

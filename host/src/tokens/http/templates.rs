@@ -8,6 +8,7 @@ use super::described::templates as described;
 use super::parameters::tenant_of;
 use super::{no_content, read_reply, write_reply};
 use crate::error::Result;
+use crate::http::reply::status_of;
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::{NO_TENANT, Permission as P, TenantId};
 use crate::observe::audit::Line;
@@ -24,6 +25,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let create = Access::With(P::TemplatesCreate);
     let read = Access::With(P::TemplatesRead);
     let delete = Access::With(P::TemplatesDelete);
+    let replace = Access::All(&[P::TemplatesCreate, P::TemplatesDelete]);
     vec![
         Route::new(Method::GET, TEMPLATES, read, none, list_templates)
             .described(described::list_templates),
@@ -38,6 +40,14 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
         .described(described::create_template),
         Route::new(Method::GET, TEMPLATE, read, none, get_template)
             .described(described::get_template),
+        Route::changing(
+            Method::PUT,
+            TEMPLATE,
+            replace,
+            json,
+            "template.put",
+            put_template,
+        ),
         Route::changing(
             Method::DELETE,
             TEMPLATE,
@@ -91,6 +101,17 @@ async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let software = software_of(&request)?;
     let template = tokens.template(caller, owner.as_ref(), &software).await?;
     read_reply(&request, &template)
+}
+
+async fn put_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
+    let (caller, owner) = (request.caller()?, owner_of(&request)?);
+    let new = body::template_of(&request.body, request.param(1)?, request.param(2)?)?;
+    let software = new.software.clone();
+    let preconditions = request.preconditions();
+    let put = tokens.put_template(caller, owner.as_ref(), new, &preconditions);
+    let (written, template) = put.await?;
+    let reply = write_reply(status_of(written), &template)?;
+    Ok(reply.audited(line(owner, &software)))
 }
 
 async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

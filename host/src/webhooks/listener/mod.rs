@@ -70,6 +70,7 @@ impl Webhooks {
             signature_header: None,
             max_per_second: None,
             enabled: true,
+            managed_by: None,
         };
         let (records, id) = (self.records(tenant), Uuid::new_v4());
         let plan = async || {

@@ -11,6 +11,7 @@ use super::event_type::{ALL, TYPE_RULE, fault_of_type};
 use super::filter::Filter;
 use super::webhook::{Authentication, Secret, Settings};
 use crate::body::{self, optional, or_fault, parsed, read, required, text, uuid};
+use crate::data::managed_by::ManagedBy;
 use crate::error::Result;
 
 const MAX_NAME: usize = 256;
@@ -104,6 +105,7 @@ pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<New
         let rate = optional(root, "maxPerSecond", faults, max_per_second);
         let enabled = optional(root, "enabled", faults, |node, faults| faults.boolean(node));
         let id = optional(root, "id", faults, uuid);
+        let managed_by = ManagedBy::read(root, faults);
         let (authentication, keeps_password) = authentication?;
         Some(NewWebhook {
             settings: Settings {
@@ -117,6 +119,7 @@ pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<New
                 signature_header: header?,
                 max_per_second: rate?,
                 enabled: enabled?.unwrap_or(true),
+                managed_by: managed_by?,
             },
             key: key?,
             keeps_password,

@@ -13,6 +13,7 @@ use super::filter::Filter;
 use super::slot::Slot;
 use crate::clock::Timestamp;
 use crate::data::etag::{self, Etag};
+use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
 
 /// The records of a tenant's webhooks.
@@ -76,6 +77,9 @@ pub(in crate::webhooks) struct Settings {
     pub max_per_second: Option<u32>,
     /// Whether events are sent.
     pub enabled: bool,
+    /// Which program manages it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
 }
 
 /// How a delivery proves where it comes from (`given.md`, 5.2).
@@ -182,6 +186,7 @@ impl Webhook {
                 .map(|disabled| disabled.at.to_millis_text()),
             created_at: self.created_at.to_millis_text(),
             last_modified: self.last_modified.to_millis_text(),
+            managed_by: settings.managed_by.as_ref(),
         }
     }
 }
@@ -245,6 +250,8 @@ pub(in crate::webhooks) struct Answer<'a> {
     disabled_at: Option<String>,
     created_at: String,
     last_modified: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'a ManagedBy>,
 }
 
 #[derive(Debug, Serialize)]

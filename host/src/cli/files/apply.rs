@@ -1,0 +1,256 @@
+//! Makes a plan: one write for each resource, which takes effect only where what is there is what the plan was made from.
+//!
+//! A write that was lost on its way is made again: had it taken effect, the version would be another, and what is there what
+//! the file says. Only a webhook cannot be created twice without harm, so that is not repeated; nor need it be, for when
+//! `apply` runs again it finds the webhook by its name. The first failure ends it: what was done stays, and the next run
+//! does the rest.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::{StreamExt, stream};
+use reqwest::Method;
+use reqwest::header::HeaderValue;
+
+use super::document::Named;
+use super::host::{AT_ONCE, Host};
+use super::kind::Kind;
+use super::order::Rank;
+use super::plan::{Action, Step};
+use super::secrets::Revealed;
+use crate::cli::progress::ProgressLine;
+use crate::cli::session::Requires;
+
+/// How a plan is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner<'a> {
+    pub(super) me: &'a str,
+    pub(super) accept_deviation: bool,
+    pub(super) accept_failing_tests: bool,
+}
+
+/// The secrets that steps send, by the name of the webhook.
+pub(super) type SecretsOf = BTreeMap<String, Revealed>;
+
+/// Fetches the secrets that the steps of a plan send.
+///
+/// # Errors
+/// Which are missing: a line each.
+pub(super) fn secrets_of(steps: &[(Rank, Step<'_>)]) -> Result<SecretsOf, Vec<String>> {
+    let (mut secrets, mut missing) = (SecretsOf::new(), Vec::new());
+    for (_, step) in steps {
+        if let (Kind::Webhooks, Some(file)) = (step.kind, step.file)
+            && step.action != Action::Adopt
+        {
+            match file.says.secrets.reveal() {
+                Ok(revealed) => drop(secrets.insert(step.id.clone(), revealed)),
+                Err(cause) => missing.push(format!("{}: {cause}", file.name)),
+            }
+        }
+    }
+    match missing.is_empty() {
+        true => Ok(secrets),
+        false => Err(missing),
+    }
+}
+
+/// Makes a plan.
+///
+/// # Errors
+/// What has failed, and how much was done.
+pub(super) async fn apply(
+    host: &Host,
+    steps: &[(Rank, Step<'_>)],
+    secrets: &SecretsOf,
+    manner: Manner<'_>,
+) -> Result<(), String> {
+    let (mut progress, mut done, mut failures) = (ProgressLine::new(), 0, Vec::new());
+    let has_failed = AtomicBool::new(false);
+    for rank in steps.chunk_by(|(a, _), (b, _)| a == b) {
+        let made = rank.iter().map(|(_, step)| {
+            let has_failed = &has_failed;
+            async move {
+                if has_failed.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let made = make(host, step, secrets, manner).await;
+                has_failed.fetch_or(made.is_err(), Ordering::Relaxed);
+                Some(made.map_err(|cause| format!("{}: {cause}", place(step))))
+            }
+        });
+        let mut made = stream::iter(made).buffer_unordered(AT_ONCE);
+        while let Some(made) = made.next().await {
+            match made {
+                Some(Ok(())) => done += 1,
+                Some(Err(failure)) => failures.push(failure),
+                None => {}
+            }
+            progress.print(|| format!("{done} of {} written", steps.len()));
+        }
+        if !failures.is_empty() {
+            break;
+        }
+    }
+    progress.end();
+    if failures.is_empty() {
+        return Ok(());
+    }
+    failures.sort_unstable();
+    let all = steps.len();
+    failures.push(format!(
+        "{done} of {all} were written: run it again once this is mended, and it does the rest"
+    ));
+    Err(failures.join("\n"))
+}
+
+/// Where what has failed stands: its file, or what it is called.
+fn place(step: &Step<'_>) -> String {
+    match step.file {
+        Some(file) => file.name.clone(),
+        None => Named(step.kind, &step.id).to_string(),
+    }
+}
+
+async fn make(
+    host: &Host,
+    step: &Step<'_>,
+    secrets: &SecretsOf,
+    manner: Manner<'_>,
+) -> Result<(), String> {
+    match (step.kind, step.action, step.file) {
+        (Kind::Rates, ..) => change_rates(host, step, manner).await,
+        (_, Action::Delete, _) => delete(host, step).await,
+        (_, _, Some(file)) => {
+            let mut json = file.says.document.json.clone();
+            if step.kind == Kind::Webhooks
+                && let Some(secrets) = secrets.get(&step.id)
+            {
+                secrets.add_to(&mut json);
+            }
+            label(&mut json, manner.me);
+            put(host, step, &json, manner).await
+        }
+        (_, _, None) => Ok(()),
+    }
+}
+
+/// Adds who manages it.
+fn label(json: &mut Vec<u8>, me: &str) {
+    if json.pop() == Some(b'}') {
+        json.extend_from_slice(format!(r#","managedBy":"{me}"}}"#).as_bytes());
+    }
+}
+
+async fn put(host: &Host, step: &Step<'_>, json: &[u8], manner: Manner<'_>) -> Result<(), String> {
+    let query = match step.kind {
+        kind if kind.has_tests() && manner.accept_failing_tests => "?failingTests=accept",
+        Kind::BusinessUnits if manner.accept_deviation => "?acceptDeviation=true",
+        _ => "",
+    };
+    let path = match &step.present {
+        Some(present) => present.path.clone(),
+        None => host.path(step.kind, &step.id, None),
+    };
+    let path = format!("{path}{query}");
+    let etag = step
+        .present
+        .as_ref()
+        .map(|present| version(present.etag.as_ref()));
+    let (method, requires) = match (step.kind, etag.transpose()?) {
+        (_, Some(etag)) => (Method::PUT, Requires::Version(etag)),
+        (Kind::Webhooks, None) => (Method::POST, Requires::Nothing),
+        (_, None) => (Method::PUT, Requires::Absence),
+    };
+    let repeats = method == Method::PUT;
+    let (answer, is_repeated) = host
+        .write((&method, &path), requires, Some(json), repeats)
+        .await;
+    let answer = answer?;
+    if !answer.is_outdated() {
+        answer.body()?;
+        return Ok(());
+    }
+    match is_repeated && is_as_planned(host, step).await? {
+        true => Ok(()),
+        false => Err(outdated()),
+    }
+}
+
+/// Whether a resource is what its file says.
+async fn is_as_planned(host: &Host, step: &Step<'_>) -> Result<bool, String> {
+    let there = host
+        .again(step.kind, &step.id, step.present.as_ref())
+        .await?;
+    let says = step.file.map(|file| &file.says.document.json);
+    Ok(there.as_ref().map(|present| &present.document.json) == says)
+}
+
+async fn delete(host: &Host, step: &Step<'_>) -> Result<(), String> {
+    let Some(present) = &step.present else {
+        return Ok(());
+    };
+    let requires = Requires::Version(version(present.etag.as_ref())?);
+    let request = (&Method::DELETE, present.path.as_str());
+    let answer = host.write(request, requires, None, true).await.0?;
+    if answer.is_outdated() {
+        return Err(outdated());
+    }
+    if !answer.is_missing() {
+        answer.body()?;
+    }
+    Ok(())
+}
+
+/// Changes the rates of a unit, in one write unless there are very many.
+async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Result<(), String> {
+    let path = host.path(Kind::Rates, &step.id, None);
+    let query = if manner.accept_deviation {
+        "?acceptDeviation=true"
+    } else {
+        ""
+    };
+    let path = format!("{path}{query}");
+    let mut etag = match &step.present {
+        Some(present) => present.etag.clone(),
+        // The unit has just been created, with no rates.
+        None => host
+            .rates_of(&step.id)
+            .await?
+            .filter(|present| present.rates.is_empty())
+            .and_then(|present| present.etag),
+    };
+    for (index, body) in step.rates.bodies(manner.me).iter().enumerate() {
+        if index > 0 {
+            etag = host
+                .rates_of(&step.id)
+                .await?
+                .and_then(|present| present.etag);
+        }
+        let requires = Requires::Version(version(etag.as_ref())?);
+        let (answer, is_repeated) = host
+            .write((&Method::POST, &path), requires, Some(body), true)
+            .await;
+        let answer = answer?;
+        if !answer.is_outdated() {
+            answer.body()?;
+            continue;
+        }
+        let is_done = match host.rates_of(&step.id).await? {
+            Some(present) => step.rates.is_made(&present.rates, manner.me),
+            None => false,
+        };
+        if !(is_repeated && is_done) {
+            return Err(outdated());
+        }
+        return Ok(());
+    }
+    Ok(())
+}
+
+fn version(etag: Option<&HeaderValue>) -> Result<&HeaderValue, String> {
+    etag.ok_or_else(outdated)
+}
+
+fn outdated() -> String {
+    "was changed by someone else since the plan was made".to_owned()
+}

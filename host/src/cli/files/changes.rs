@@ -1,0 +1,192 @@
+//! What differs between two documents of one form, by JSON path.
+//!
+//! Lists of plain values, such as the items of a project, are compared as what was added and removed; other lists by place,
+//! without what they begin and end with alike.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tillgate_engine::json::{Document, Node, Scalar};
+
+use super::unit_rates::{RatesChange, names};
+
+/// The most differences of a resource that are kept.
+const MAX: usize = 1_000;
+
+/// One difference: a value that was, one that is to be, or both. They are JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Difference {
+    pub(super) path: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "raw")]
+    pub(super) before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "raw")]
+    pub(super) after: Option<String>,
+}
+
+/// The differences of a resource, and how many there are besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Differences {
+    pub(super) all: Vec<Difference>,
+    pub(super) more: usize,
+}
+
+fn raw<S: serde::Serializer>(json: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    let raw = json
+        .clone()
+        .and_then(|json| RawValue::from_string(json).ok());
+    raw.serialize(to)
+}
+
+impl Differences {
+    /// What differs between two documents.
+    pub(super) fn between(before: &[u8], after: &[u8]) -> Self {
+        let mut differences = Self::default();
+        let parse = |json| Document::parse_up_to(json, usize::MAX);
+        if let (Ok(before), Ok(after)) = (parse(before), parse(after)) {
+            differences.compare(before.root(), after.root(), "$");
+        }
+        differences
+    }
+
+    /// What a change of rates changes.
+    pub(super) fn of_rates(change: &RatesChange) -> Self {
+        let mut differences = Self::default();
+        let path = |key| names(key).join(" ");
+        for (key, value, before) in &change.set {
+            differences.add(path(*key), before.clone(), Some(value.clone()));
+        }
+        for (key, value) in &change.delete {
+            differences.add(path(*key), Some(value.clone()), None);
+        }
+        differences
+    }
+
+    /// Adds one that is not JSON.
+    pub(super) fn note(&mut self, path: &str, before: &str, after: &str) {
+        let quoted = |text: &str| serde_json::to_string(text).ok();
+        self.add(path.to_owned(), quoted(before), quoted(after));
+    }
+
+    fn add(&mut self, path: String, before: Option<String>, after: Option<String>) {
+        if self.all.len() == MAX {
+            self.more += 1;
+            return;
+        }
+        self.all.push(Difference {
+            path,
+            before,
+            after,
+        });
+    }
+
+    fn compare(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
+        match (before.scalar(), after.scalar()) {
+            (Scalar::Object, Scalar::Object) => self.compare_objects(before, after, path),
+            (Scalar::Array, Scalar::Array) if is_plain(before) && is_plain(after) => {
+                self.compare_values(before, after, path);
+            }
+            (Scalar::Array, Scalar::Array) => self.compare_lists(before, after, path),
+            _ => {
+                let (before, after) = (json(before), json(after));
+                if before != after {
+                    self.add(path.to_owned(), Some(before), Some(after));
+                }
+            }
+        }
+    }
+
+    fn compare_objects(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
+        let parent = |name: &str| match path_of(name) {
+            Some(plain) => format!("{path}.{plain}"),
+            None => format!("{path}[{}]", serde_json::Value::from(name)),
+        };
+        for member in before.children() {
+            let path = parent(member.key());
+            match after.member(member.key()) {
+                Some(after) => self.compare(member, after, &path),
+                None => self.add(path, Some(json(member)), None),
+            }
+        }
+        for member in after.children() {
+            if before.member(member.key()).is_none() {
+                self.add(parent(member.key()), None, Some(json(member)));
+            }
+        }
+    }
+
+    /// Lists of plain values.
+    fn compare_values(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
+        let (before, after) = (jsons(before), jsons(after));
+        if before == after {
+            return;
+        }
+        let mut counts: BTreeMap<&str, isize> = BTreeMap::new();
+        for value in &after {
+            *counts.entry(value).or_default() += 1;
+        }
+        for value in &before {
+            *counts.entry(value).or_default() -= 1;
+        }
+        if counts.values().all(|count| *count == 0) {
+            self.note(path, "in this order", "in another order");
+            return;
+        }
+        for value in &before {
+            if let Some(count @ ..0) = counts.get_mut(value.as_str()) {
+                *count += 1;
+                self.add(path.to_owned(), Some(value.clone()), None);
+            }
+        }
+        for value in &after {
+            if let Some(count @ 1..) = counts.get_mut(value.as_str()) {
+                *count -= 1;
+                self.add(path.to_owned(), None, Some(value.clone()));
+            }
+        }
+    }
+
+    /// Lists of objects and lists.
+    fn compare_lists(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
+        let (old, new) = (jsons(before), jsons(after));
+        let alike = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
+            pairs.take_while(|(old, new)| old == new).count()
+        };
+        let begin = alike(&mut old.iter().zip(&new));
+        let most = old.len().min(new.len()) - begin;
+        let end = alike(&mut old.iter().rev().zip(new.iter().rev())).min(most);
+        let (old_end, new_end) = (old.len() - end, new.len() - end);
+        for index in begin..old_end.max(new_end) {
+            let path = format!("{path}[{index}]");
+            let old = before.children().nth(index).filter(|_| index < old_end);
+            let new = after.children().nth(index).filter(|_| index < new_end);
+            match (old, new) {
+                (Some(old), Some(new)) => self.compare(old, new, &path),
+                (old, new) => self.add(path, old.map(json), new.map(json)),
+            }
+        }
+    }
+}
+
+/// A name that stands in a path as it is.
+fn path_of(name: &str) -> Option<&str> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let begins = !name.starts_with(|c: char| c.is_ascii_digit());
+    (!name.is_empty() && begins && name.bytes().all(is_plain)).then_some(name)
+}
+
+/// Whether a list has no objects and lists in it.
+fn is_plain(list: Node<'_, '_>) -> bool {
+    let nests = |node: Node<'_, '_>| matches!(node.scalar(), Scalar::Array | Scalar::Object);
+    !list.children().any(nests)
+}
+
+fn jsons(list: Node<'_, '_>) -> Vec<String> {
+    list.children().map(json).collect()
+}
+
+fn json(node: Node<'_, '_>) -> String {
+    let mut json = Vec::new();
+    node.write(&mut json);
+    String::from_utf8(json).unwrap_or_default()
+}

@@ -1,0 +1,194 @@
+//! A resource as a document in its one form, read from a file or from the host's answer.
+//!
+//! The host's own readers check a file: what they refuse here they would refuse there, but here nothing is written yet.
+
+use std::fmt;
+
+use tillgate_engine::Fault;
+use tillgate_engine::condition::{ConditionId, Scope};
+use tillgate_engine::json::{self, Faults, Node};
+use tillgate_engine::restriction::ProjectId;
+use tillgate_engine::tests;
+
+use super::kind::Kind;
+use super::secrets::{Secrets, read_secrets};
+use super::shape::write_object;
+use super::unit_rates::UnitRates;
+use crate::error::Error;
+use crate::identity::{NAME_RULE, is_name};
+use crate::rates::{self, UnitId};
+use crate::{tokens, webhooks};
+
+/// A resource: what it is called among those of its kind, and its JSON in the one form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Document {
+    pub(super) id: String,
+    pub(super) json: Vec<u8>,
+}
+
+/// What a file says.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    pub(super) document: Document,
+    /// Of a webhook.
+    pub(super) secrets: Secrets,
+    /// Of a business unit's rates.
+    pub(super) rates: UnitRates,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Every fault, by its JSON path.
+pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+    let parsed = json::Document::parse(text).map_err(|error| error.faults)?;
+    let mut faults = Faults::default();
+    let root = faults.object(parsed.root());
+    let Some(root) = root else {
+        return Err(faults_of(faults));
+    };
+    let mut json = Vec::new();
+    write_object(root, kind.members(), &[], &mut faults, &mut json);
+    let id = name_of(kind, root, &mut faults);
+    let secrets = match kind {
+        Kind::Webhooks => read_secrets(root, &mut faults),
+        _ => Secrets::default(),
+    };
+    let rates = match kind {
+        Kind::Rates => UnitRates::of_file(root, &mut faults),
+        _ => UnitRates::default(),
+    };
+    let mut all = faults_of(faults);
+    if let Some(id) = &id
+        && let Err(error) = check(kind, id, &json)
+    {
+        let known: Vec<String> = all.iter().map(|fault| fault.path.clone()).collect();
+        all.extend(error.into_iter().filter(|one| !known.contains(&one.path)));
+    }
+    if let (Kind::Rates, Some(id)) = (kind, &id) {
+        json = rates.to_json(id);
+    }
+    match id {
+        Some(id) if all.is_empty() => Ok(Read {
+            document: Document { id, json },
+            secrets,
+            rates,
+        }),
+        _ => Err(all),
+    }
+}
+
+/// Reads the host's answer.
+///
+/// # Errors
+/// A sentence that names a member that this program does not know.
+pub(super) fn of_answer(kind: Kind, root: Node<'_, '_>) -> Result<Document, String> {
+    let mut faults = Faults::default();
+    let mut json = Vec::new();
+    let ignored = kind.of_the_host();
+    write_object(root, kind.members(), ignored, &mut faults, &mut json);
+    let id = name_of(kind, root, &mut faults);
+    match (id, faults_of(faults).first()) {
+        (Some(id), None) => Ok(Document { id, json }),
+        (_, fault) => {
+            let place = fault.map_or("$", |fault| fault.path.as_str());
+            let noun = kind.noun();
+            Err(format!(
+                "the host answers a {noun} that this version of the program does not understand, at {place}: use the \
+                 program that the host runs"
+            ))
+        }
+    }
+}
+
+/// What a resource is called: the texts of the members that name it.
+fn name_of(kind: Kind, root: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let parts = kind.names().iter().map(|member| {
+        let node = faults.required(root, member)?;
+        let text = node.text().map(|text| text.as_ref());
+        let found = text.and_then(|text| spelled(kind, text));
+        if found.is_none() {
+            faults.add(node, rule(kind));
+        }
+        found
+    });
+    let parts: Vec<Option<String>> = parts.collect();
+    let parts: Option<Vec<String>> = parts.into_iter().collect();
+    parts.map(|parts| parts.join("/"))
+}
+
+/// A part of a name, if it may be one.
+fn spelled(kind: Kind, text: &str) -> Option<String> {
+    let may_be = match kind {
+        Kind::Roles | Kind::GlobalTemplates | Kind::Templates => is_name(text),
+        Kind::GlobalConditions | Kind::Conditions => ConditionId::is_id(text),
+        Kind::Projects => return Some(ProjectId::new(text)?.to_string()),
+        Kind::BusinessUnits | Kind::Rates => UnitId::new(text).is_some(),
+        Kind::Webhooks => !text.is_empty(),
+    };
+    may_be.then(|| text.to_owned())
+}
+
+const fn rule(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Roles | Kind::GlobalTemplates | Kind::Templates => NAME_RULE,
+        Kind::GlobalConditions | Kind::Conditions => ConditionId::RULE,
+        Kind::Projects => ProjectId::RULE,
+        Kind::BusinessUnits | Kind::Rates => rates::ID_RULE,
+        Kind::Webhooks => "must be a string of 1 to 256 characters",
+    }
+}
+
+/// What the host's reader of a kind says of a document.
+fn check(kind: Kind, id: &str, json: &[u8]) -> Result<(), Vec<Fault>> {
+    let of_rule = |scope| {
+        let document = json::Document::parse(json)?;
+        let id = ConditionId::new(id).ok_or_else(|| Error::invalid("$.id", ConditionId::RULE))?;
+        tests::condition_from_put(id, scope, &document)?;
+        Ok(())
+    };
+    let checked = match kind {
+        Kind::Roles => tokens::check_role(id, json),
+        Kind::GlobalTemplates | Kind::Templates => tokens::check_template(json),
+        Kind::GlobalConditions => of_rule(Scope::Global),
+        Kind::Conditions => of_rule(Scope::Tenant),
+        Kind::Projects => check_project(id, json),
+        Kind::BusinessUnits => rates::check_unit(json),
+        // `unit_rates.rs` has read them.
+        Kind::Rates => Ok(()),
+        Kind::Webhooks => webhooks::check_settings(json),
+    };
+    checked.map_err(|error| match error {
+        Error::Invalid(faults) => faults,
+        other => vec![Fault {
+            path: "$".to_owned(),
+            message: other.to_string().into(),
+        }],
+    })
+}
+
+fn check_project(id: &str, json: &[u8]) -> Result<(), Error> {
+    let document = json::Document::parse(json)?;
+    let id = ProjectId::new(id);
+    let id = id.ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))?;
+    tests::project_from_put(id, &document)?;
+    Ok(())
+}
+
+fn faults_of(faults: Faults) -> Vec<Fault> {
+    faults
+        .none_or_error()
+        .err()
+        .map_or_else(Vec::new, |error| error.faults)
+}
+
+/// Documents in words: `condition alcohol`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a>(pub(super) Kind, pub(super) &'a str);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0.folder(), self.1)
+    }
+}

@@ -1,0 +1,277 @@
+//! What a host has: all of a kind, read whole, and single resources with their versions, when a plan is bound to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use reqwest::header::HeaderValue;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tillgate_engine::json::{self, Node};
+
+use super::document::{Document, of_answer};
+use super::host::{AT_ONCE, Host};
+use super::kind::Kind;
+use super::unit_rates::HostRates;
+use crate::cli::session::segment;
+
+/// A resource of the host.
+#[derive(Clone, Debug)]
+pub(super) struct Present {
+    pub(super) document: Document,
+    pub(super) managed_by: Option<String>,
+    /// The path of its PUT and DELETE.
+    pub(super) path: String,
+    /// Its version, where it was read by itself.
+    pub(super) etag: Option<HeaderValue>,
+    /// Of a unit's rates.
+    pub(super) rates: HostRates,
+    /// Of a webhook.
+    pub(super) has_shared_key: bool,
+}
+
+/// What the host has of the kinds in scope, by what each resource is called.
+#[derive(Debug, Default)]
+pub(super) struct Existing {
+    pub(super) all: BTreeMap<Kind, BTreeMap<String, Present>>,
+    /// The ids of global conditions, which no tenant may use.
+    pub(super) global_conditions: BTreeSet<String>,
+    /// The names that several webhooks have, and their ids.
+    pub(super) same_names: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Page<'j> {
+    #[serde(borrow)]
+    items: Vec<&'j RawValue>,
+    next: Option<String>,
+}
+
+impl Host {
+    /// Reads what there is of these kinds.
+    pub(super) async fn existing(
+        &self,
+        kinds: impl IntoIterator<Item = Kind>,
+    ) -> Result<Existing, String> {
+        let mut existing = Existing::default();
+        for kind in kinds {
+            let of_kind = match kind {
+                Kind::Rates => self.rates(&existing).await?,
+                _ => self.list(kind, &mut existing).await?,
+            };
+            existing.all.insert(kind, of_kind);
+        }
+        Ok(existing)
+    }
+
+    async fn list(
+        &self,
+        kind: Kind,
+        existing: &mut Existing,
+    ) -> Result<BTreeMap<String, Present>, String> {
+        let mut all = BTreeMap::new();
+        for text in self.texts(kind).await? {
+            self.add_listed(kind, &text, existing, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// The JSON of all of a kind: a text for each list or page.
+    async fn texts(&self, kind: Kind) -> Result<Vec<Bytes>, String> {
+        let list = match kind {
+            Kind::Roles => "/v1/roles".to_owned(),
+            Kind::GlobalTemplates => "/v1/tenants/_/templates".to_owned(),
+            Kind::Templates => format!("/v1/tenants/{}/templates", segment(&self.tenant)),
+            Kind::GlobalConditions | Kind::Conditions => "/api/v1/entity-conditions".to_owned(),
+            Kind::Projects => "/api/v1/projects".to_owned(),
+            Kind::BusinessUnits | Kind::Rates => "/api/v1/business-units?limit=1000".to_owned(),
+            Kind::Webhooks => "/api/v1/webhooks".to_owned(),
+        };
+        let mut texts = Vec::new();
+        let mut next = Some(String::new());
+        while let Some(cursor) = next {
+            let text = self.get(&format!("{list}{cursor}")).await?.0;
+            next = match kind {
+                Kind::BusinessUnits | Kind::Rates => {
+                    let page: Page<'_> = serde_json::from_slice(&text).map_err(no_list)?;
+                    page.next.map(|next| format!("&cursor={}", segment(&next)))
+                }
+                _ => None,
+            };
+            texts.push(text);
+        }
+        Ok(texts)
+    }
+
+    fn add_listed(
+        &self,
+        kind: Kind,
+        text: &[u8],
+        existing: &mut Existing,
+        all: &mut BTreeMap<String, Present>,
+    ) -> Result<(), String> {
+        for element in elements(text)? {
+            let parsed = parse(element.get().as_bytes())?;
+            let root = parsed.root();
+            let is_global = text_of(root, "scope") == Some("GLOBAL");
+            if is_global && let Some(id) = text_of(root, "id") {
+                existing.global_conditions.insert(id.to_owned());
+            }
+            let is_out = match kind {
+                Kind::Roles => is_true(root, "builtIn"),
+                Kind::GlobalConditions => !is_global,
+                Kind::Conditions => is_global,
+                // Those of `tillgate listen` go by themselves.
+                Kind::Webhooks => is_true(root, "temporary"),
+                _ => false,
+            };
+            if is_out {
+                continue;
+            }
+            let present = self.present(kind, root, None)?;
+            let (id, path) = (present.document.id.clone(), present.path.clone());
+            if let Some(other) = all.insert(id.clone(), present) {
+                let same = existing
+                    .same_names
+                    .entry(id)
+                    .or_insert_with(|| vec![last(&other.path)]);
+                same.push(last(&path));
+            }
+        }
+        Ok(())
+    }
+
+    /// A resource as the host answers it.
+    fn present(
+        &self,
+        kind: Kind,
+        root: Node<'_, '_>,
+        etag: Option<HeaderValue>,
+    ) -> Result<Present, String> {
+        let mut document = of_answer(kind, root)?;
+        if kind == Kind::Webhooks && root.member("disabledReason").is_some() {
+            enable(&mut document.json);
+        }
+        Ok(Present {
+            path: self.path(kind, &document.id, text_of(root, "id")),
+            document,
+            managed_by: text_of(root, "managedBy").map(str::to_owned),
+            etag,
+            rates: HostRates::default(),
+            has_shared_key: is_true(root, "hasSharedKey"),
+        })
+    }
+
+    /// The rates of all units: those of `existing`, if they were read before.
+    async fn rates(&self, existing: &Existing) -> Result<BTreeMap<String, Present>, String> {
+        let units: Vec<String> = match existing.all.get(&Kind::BusinessUnits) {
+            Some(units) => units.keys().cloned().collect(),
+            None => self.unit_ids().await?,
+        };
+        let read = units.into_iter().map(|unit| async move {
+            let present = self.rates_of(&unit).await?;
+            Ok::<_, String>(present.map(|present| (unit, present)))
+        });
+        let read: Vec<_> = stream::iter(read).buffered(AT_ONCE).try_collect().await?;
+        Ok(read.into_iter().flatten().collect())
+    }
+
+    /// The ids of all business units.
+    pub(super) async fn unit_ids(&self) -> Result<Vec<String>, String> {
+        let mut units = Vec::new();
+        for text in self.texts(Kind::BusinessUnits).await? {
+            for element in elements(&text)? {
+                let parsed = parse(element.get().as_bytes())?;
+                units.extend(text_of(parsed.root(), "id").map(str::to_owned));
+            }
+        }
+        Ok(units)
+    }
+
+    /// The rates that are set at a unit; `None` where there is no such unit.
+    pub(super) async fn rates_of(&self, unit: &str) -> Result<Option<Present>, String> {
+        let path = self.path(Kind::Rates, unit, None);
+        let Some((text, etag)) = self.find(&path).await? else {
+            return Ok(None);
+        };
+        let rates = HostRates::of_answer(&text)?;
+        let document = Document {
+            id: unit.to_owned(),
+            json: rates.set_by_hand().to_json(unit),
+        };
+        Ok(Some(Present {
+            document,
+            managed_by: None,
+            path,
+            etag,
+            rates,
+            has_shared_key: false,
+        }))
+    }
+
+    /// A resource as it is now, with its version; `None` when it is gone. A webhook must have been there before.
+    pub(super) async fn again(
+        &self,
+        kind: Kind,
+        id: &str,
+        before: Option<&Present>,
+    ) -> Result<Option<Present>, String> {
+        let path = match (kind, before) {
+            (Kind::GlobalConditions, _) => self.path(Kind::Conditions, id, None),
+            (_, Some(present)) => present.path.clone(),
+            (_, None) => self.path(kind, id, None),
+        };
+        let Some((text, etag)) = self.find(&path).await? else {
+            return Ok(None);
+        };
+        let parsed = parse(&text)?;
+        let is_global = text_of(parsed.root(), "scope") == Some("GLOBAL");
+        if kind == Kind::Conditions && is_global || kind == Kind::GlobalConditions && !is_global {
+            return Ok(None);
+        }
+        self.present(kind, parsed.root(), etag).map(Some)
+    }
+}
+
+/// The elements of a list, or of a page.
+fn elements(text: &[u8]) -> Result<Vec<&RawValue>, String> {
+    match text.first() {
+        Some(b'{') => {
+            let page: Page<'_> = serde_json::from_slice(text).map_err(no_list)?;
+            Ok(page.items)
+        }
+        _ => serde_json::from_slice(text).map_err(no_list),
+    }
+}
+
+fn no_list(cause: serde_json::Error) -> String {
+    format!("the host answers no list: {cause}")
+}
+
+fn parse(text: &[u8]) -> Result<json::Document<'_>, String> {
+    let parsed = json::Document::parse_up_to(text, usize::MAX);
+    parsed.map_err(|_| "the host answers what is no JSON".to_owned())
+}
+
+fn text_of<'d>(root: Node<'d, '_>, member: &str) -> Option<&'d str> {
+    root.member(member)?.text().map(|text| text.as_ref())
+}
+
+fn is_true(root: Node<'_, '_>, member: &str) -> bool {
+    let scalar = root.member(member).map(|node| node.scalar().clone());
+    scalar == Some(json::Scalar::Bool(true))
+}
+
+/// The last segment of a path.
+fn last(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Has a webhook that the service has disabled be enabled, as its owner has set it.
+fn enable(json: &mut Vec<u8>) {
+    const DISABLED: &[u8] = b"\"enabled\":false}";
+    if json.ends_with(DISABLED) {
+        json.truncate(json.len() - DISABLED.len());
+        json.extend_from_slice(b"\"enabled\":true}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Reading the folder: a folder for each kind, a file for each resource. Every fault of every file is named.
+//!
+//! A kind whose folder is not there is out of scope; one whose folder is empty is to have none. What one resource is called
+//! stands in its file, so files may have any names. What is not understood is an error and never left out: a misspelled name
+//! would otherwise take resources out of scope without a sign. Only what begins with a dot is left out, such as `.gitkeep`.
+
+use std::collections::BTreeMap;
+use std::fs::{DirEntry, File as OpenFile, FileType};
+use std::io::Read as _;
+use std::path::Path;
+
+use super::document::{self, Read};
+use super::kind::Kind;
+
+/// The most files, and the most bytes of all.
+const MAX_FILES: usize = 300_000;
+const MAX_BYTES: u64 = 1 << 30;
+
+/// The most faults that are named.
+const MAX_FAULTS: usize = 100;
+
+/// A file of a resource.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    /// Its path within the folder: `conditions/alcohol.json`.
+    pub(super) name: String,
+    pub(super) says: Read,
+}
+
+/// The files of the kinds that are in scope, by what each resource is called.
+pub(super) type Files = BTreeMap<Kind, BTreeMap<String, File>>;
+
+/// Why there are no files.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The folder cannot be read.
+    Unreadable(String),
+    /// What is in it is not what it must be: a line each.
+    Malformed(Vec<String>),
+}
+
+/// Reads a folder.
+///
+/// # Errors
+/// Every fault.
+pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
+    let mut reader = Reader::default();
+    let mut files = Files::new();
+    for (name, entry_type) in entries(folder).map_err(Refusal::Unreadable)? {
+        let kind = Kind::of_folder(&name);
+        match kind {
+            _ if name.starts_with('.') => {}
+            Some(kind) if entry_type.is_dir() => {
+                let of_kind = reader.read_kind(kind, &folder.join(&name));
+                files.insert(kind, of_kind.map_err(Refusal::Unreadable)?);
+            }
+            Some(_) => reader.fault(&name, "must be a folder, and no link to one"),
+            None if entry_type.is_dir() => {
+                reader.fault(
+                    &name,
+                    &format!("is no folder that is known here: {}", known()),
+                );
+            }
+            None if has_extension(&name) => {
+                reader.fault(
+                    &name,
+                    &format!("must be in the folder of its kind: {}", known()),
+                );
+            }
+            // Such as a README.
+            None => {}
+        }
+    }
+    if !reader.faults.is_empty() {
+        return Err(Refusal::Malformed(reader.faults));
+    }
+    if files.is_empty() {
+        let shown = folder.display();
+        return Err(Refusal::Unreadable(format!(
+            "{shown} has none of the folders {}",
+            known()
+        )));
+    }
+    Ok(files)
+}
+
+/// The names of all folders.
+fn known() -> String {
+    let names = Kind::ALL.map(Kind::folder);
+    names.join(", ")
+}
+
+/// The entries of a folder, by name.
+fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
+    let unreadable =
+        |cause: std::io::Error| format!("{} cannot be read: {cause}", folder.display());
+    let named = |entry: DirEntry| {
+        let name = entry.file_name();
+        let name = name.into_string().map_err(|name| {
+            format!(
+                "{} has a file whose name is not UTF-8: {name:?}",
+                folder.display()
+            )
+        })?;
+        let entry_type = entry.file_type().map_err(unreadable)?;
+        Ok((name, entry_type))
+    };
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    entries
+        .map(|entry| named(entry.map_err(unreadable)?))
+        .collect()
+}
+
+fn has_extension(name: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|extension| extension == "json")
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    faults: Vec<String>,
+    count: usize,
+    bytes: u64,
+}
+
+impl Reader {
+    fn fault(&mut self, name: &str, what: &str) {
+        match self.faults.len() {
+            MAX_FAULTS => self
+                .faults
+                .push("there are more faults than are listed".to_owned()),
+            0..MAX_FAULTS => self.faults.push(format!("{name}: {what}")),
+            _ => {}
+        }
+    }
+
+    fn read_kind(&mut self, kind: Kind, folder: &Path) -> Result<BTreeMap<String, File>, String> {
+        let mut files: BTreeMap<String, File> = BTreeMap::new();
+        let mut folded: BTreeMap<String, String> = BTreeMap::new();
+        for (name, entry_type) in entries(folder)? {
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = format!("{kind}/{name}");
+            if let Some(other) = folded.insert(name.to_lowercase(), name.clone()) {
+                let what = format!(
+                    "differs from {kind}/{other} by case alone: where case does not count, one replaces the other"
+                );
+                self.fault(&path, &what);
+            } else if !entry_type.is_file() {
+                self.fault(&path, "must be a file, and no link to one");
+            } else if !has_extension(&name) {
+                self.fault(&path, "must have a name that ends in .json");
+            } else if let Some(says) = self.read_file(kind, &path, &folder.join(&name))? {
+                let id = says.document.id.clone();
+                let file = File { name: path, says };
+                if let Some(other) = files.insert(id.clone(), file) {
+                    let noun = kind.noun();
+                    let what = format!(
+                        "is another file of the {noun} {id}, which is in {}",
+                        other.name
+                    );
+                    let path = format!("{kind}/{name}");
+                    self.fault(&path, &what);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    fn read_file(&mut self, kind: Kind, name: &str, path: &Path) -> Result<Option<Read>, String> {
+        let unreadable =
+            |cause: std::io::Error| format!("{} cannot be read: {cause}", path.display());
+        let (mut text, most) = (Vec::new(), kind.max_file());
+        let file = OpenFile::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        if length <= most {
+            file.take(most + 1)
+                .read_to_end(&mut text)
+                .map_err(unreadable)?;
+        }
+        let length = length.max(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        if length > most {
+            self.fault(name, &format!("is larger than {} MiB", most >> 20));
+            return Ok(None);
+        }
+        (self.count, self.bytes) = (self.count + 1, self.bytes + length);
+        if self.count > MAX_FILES || self.bytes > MAX_BYTES {
+            return Err("the folder has more than 300,000 files, or more than 1 GiB".to_owned());
+        }
+        match document::of_file(kind, &text) {
+            Ok(says) => Ok(Some(says)),
+            Err(faults) => {
+                for fault in faults {
+                    self.fault(name, &fault.to_string());
+                }
+                Ok(None)
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is kept in files: nine kinds of resources, each in a folder of its own, in the order in which they are written.
+
+use std::fmt;
+
+use clap::ValueEnum;
+
+use super::members;
+use super::shape::Member;
+use crate::identity::Permission as P;
+use crate::identity::Permissions;
+
+/// A kind of resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+pub(super) enum Kind {
+    /// Roles that are not built in, the platform's.
+    Roles,
+    /// Registration templates for every tenant, the platform's.
+    GlobalTemplates,
+    /// The tenant's registration templates.
+    Templates,
+    /// Global conditions, the platform's.
+    GlobalConditions,
+    /// The tenant's own conditions.
+    Conditions,
+    /// The tenant's projects.
+    Projects,
+    /// Its companies, groups and shops.
+    BusinessUnits,
+    /// The rates that are set at them by hand: all of a unit in one file.
+    Rates,
+    /// Its webhooks.
+    Webhooks,
+}
+
+impl Kind {
+    /// Every kind, in the order in which they are written: what others refer to comes first.
+    pub(super) const ALL: [Self; 9] = [
+        Self::Roles,
+        Self::GlobalTemplates,
+        Self::Templates,
+        Self::GlobalConditions,
+        Self::Conditions,
+        Self::Projects,
+        Self::BusinessUnits,
+        Self::Rates,
+        Self::Webhooks,
+    ];
+
+    /// The name of its folder.
+    pub(super) const fn folder(self) -> &'static str {
+        match self {
+            Self::Roles => "roles",
+            Self::GlobalTemplates => "global-templates",
+            Self::Templates => "templates",
+            Self::GlobalConditions => "global-conditions",
+            Self::Conditions => "conditions",
+            Self::Projects => "projects",
+            Self::BusinessUnits => "business-units",
+            Self::Rates => "rates",
+            Self::Webhooks => "webhooks",
+        }
+    }
+
+    /// The kind of a folder.
+    pub(super) fn of_folder(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.folder() == name)
+    }
+
+    /// What one of them is called.
+    pub(super) const fn noun(self) -> &'static str {
+        match self {
+            Self::Roles => "role",
+            Self::GlobalTemplates => "global template",
+            Self::Templates => "template",
+            Self::GlobalConditions => "global condition",
+            Self::Conditions => "condition",
+            Self::Projects => "project",
+            Self::BusinessUnits => "business unit",
+            Self::Rates => "list of rates",
+            Self::Webhooks => "webhook",
+        }
+    }
+
+    /// The members that name one of them.
+    pub(super) const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Roles => &["roleId"],
+            Self::GlobalTemplates | Self::Templates => &["softwareId", "softwareVersion"],
+            Self::GlobalConditions | Self::Conditions | Self::BusinessUnits => &["id"],
+            Self::Projects => &["projectId"],
+            Self::Rates => &["businessUnitId"],
+            Self::Webhooks => &["name"],
+        }
+    }
+
+    /// The most bytes of a file: what the host takes, and room for white space.
+    pub(super) const fn max_file(self) -> u64 {
+        match self {
+            Self::Projects => 64 << 20,
+            _ => 4 << 20,
+        }
+    }
+
+    /// The permissions that reading them takes. What is the platform's is read by those who may write it.
+    pub(super) const fn reading(self) -> &'static [P] {
+        match self {
+            Self::Roles => &[P::RolesWrite],
+            Self::GlobalTemplates => &[P::TemplatesRead, P::RolesWrite],
+            Self::Templates => &[P::TemplatesRead],
+            Self::GlobalConditions => &[P::ConditionRead, P::GlobalConditionWrite],
+            Self::Conditions => &[P::ConditionRead],
+            Self::Projects => &[P::ProjectRead],
+            Self::BusinessUnits => &[P::BusinessUnitRead],
+            Self::Rates => &[P::BusinessUnitRead, P::RateRead],
+            Self::Webhooks => &[P::WebhookRead],
+        }
+    }
+
+    /// The permissions that creating and changing them takes.
+    pub(super) const fn writing(self) -> &'static [P] {
+        match self {
+            Self::Roles => &[P::RolesWrite],
+            Self::GlobalTemplates | Self::Templates => &[P::TemplatesCreate, P::TemplatesDelete],
+            Self::GlobalConditions => &[P::GlobalConditionWrite],
+            Self::Conditions => &[P::ConditionWrite],
+            Self::Projects => &[P::ProjectWrite],
+            Self::BusinessUnits => &[P::BusinessUnitWrite],
+            Self::Rates => &[P::RateWrite],
+            Self::Webhooks => &[P::WebhookWrite],
+        }
+    }
+
+    /// The permissions that deleting them takes. Rates go with their unit, so they are looked at before.
+    pub(super) const fn deleting(self) -> &'static [P] {
+        match self {
+            Self::Conditions => &[P::ConditionDelete],
+            Self::BusinessUnits => &[P::BusinessUnitWrite, P::RateRead],
+            _ => self.writing(),
+        }
+    }
+
+    /// Whether only the platform's own clients may write them, whatever their permissions.
+    pub(super) const fn is_the_platforms(self) -> bool {
+        matches!(
+            self,
+            Self::Roles | Self::GlobalTemplates | Self::GlobalConditions
+        )
+    }
+
+    /// Whether its rules may have tests.
+    pub(super) const fn has_tests(self) -> bool {
+        matches!(
+            self,
+            Self::GlobalConditions | Self::Conditions | Self::Projects
+        )
+    }
+
+    /// The members of a file.
+    pub(super) const fn members(self) -> &'static [Member] {
+        match self {
+            Self::Roles => members::ROLE,
+            Self::GlobalTemplates | Self::Templates => members::TEMPLATE,
+            Self::GlobalConditions | Self::Conditions => members::CONDITION,
+            Self::Projects => members::PROJECT,
+            Self::BusinessUnits => members::UNIT,
+            Self::Rates => members::RATES,
+            Self::Webhooks => members::WEBHOOK,
+        }
+    }
+
+    /// The further members of the host's answer, which are its own.
+    pub(super) const fn of_the_host(self) -> &'static [&'static str] {
+        match self {
+            Self::Roles => &["builtIn", "managedBy"],
+            Self::GlobalConditions | Self::Conditions => &["scope", "managedBy"],
+            Self::GlobalTemplates | Self::Templates | Self::Projects | Self::BusinessUnits => {
+                &["managedBy"]
+            }
+            Self::Rates => &[],
+            Self::Webhooks => &[
+                "id",
+                "hasSharedKey",
+                "previousSharedKeyEndsAt",
+                "disabledReason",
+                "disabledAt",
+                "createdAt",
+                "lastModified",
+                "managedBy",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.folder())
+    }
+}
+
+/// The first of some permissions that is missing.
+pub(super) fn missing(needed: &[P], held: Permissions) -> Option<P> {
+    needed.iter().copied().find(|one| !held.contains(*one))
+}

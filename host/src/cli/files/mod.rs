@@ -1,0 +1,275 @@
+//! `tillgate export`, `diff` and `apply`: what a tenant has configured, as files in version control.
+//!
+//! From files to the host, in this order: `folder.rs` reads the files (`kind.rs`, `members.rs` and `shape.rs` say what they may have,
+//! `document.rs` checks them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
+//! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `print.rs`
+//! prints it, `apply.rs` makes it. From the host to files: `export.rs`.
+
+mod apply;
+mod bind;
+mod changes;
+mod checks;
+mod document;
+mod existing;
+mod export;
+mod file_name;
+mod folder;
+mod host;
+mod kind;
+mod members;
+mod order;
+mod plan;
+mod pretty;
+mod print;
+mod rule_tests;
+mod secrets;
+mod shape;
+mod tree;
+mod unit_rates;
+mod webhook;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use self::apply::Manner;
+pub(super) use self::export::{Export, run as export};
+use self::folder::{Files, Refusal};
+use self::host::Host;
+use self::kind::missing;
+use self::order::Rank;
+use self::plan::{Options, Plan, Step};
+use self::print::{About, Counts, DONE};
+use super::output::{print, tell};
+use super::session::HostOptions;
+use super::{FOUND, MALFORMED};
+use crate::data::managed_by::ManagedBy;
+use crate::identity::NAME_RULE;
+
+/// The exit code of `diff` where something differs.
+const DIFFERS: u8 = 2;
+
+#[derive(Args, Debug)]
+pub(super) struct Diff {
+    #[command(flatten)]
+    compared: Compared,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Apply {
+    #[command(flatten)]
+    compared: Compared,
+    /// Write nothing, and print what would be written
+    #[arg(long)]
+    dry_run: bool,
+    /// Delete what earlier runs under the same name have made and no file has any more
+    #[arg(long)]
+    prune: bool,
+    /// Manage what files have from now on, also what others have made
+    #[arg(long)]
+    adopt: bool,
+    /// Send the secrets of all webhooks that name theirs: no difference of a secret can be seen
+    #[arg(long)]
+    secrets: bool,
+    /// Set rates that move by more than their tolerance too
+    #[arg(long)]
+    accept_deviation: bool,
+    /// Write rules whose tests fail too
+    #[arg(long)]
+    accept_failing_tests: bool,
+}
+
+#[derive(Args, Debug)]
+struct Compared {
+    #[command(flatten)]
+    options: HostOptions,
+    /// Folder with the files, as `tillgate export` writes them
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Name under which resources are managed: one for each folder that is applied to a tenant
+    #[arg(long, value_name = "NAME", default_value = "tillgate-apply", value_parser = name)]
+    managed_by: ManagedBy,
+}
+
+fn name(text: &str) -> Result<ManagedBy, String> {
+    ManagedBy::new(text).ok_or_else(|| NAME_RULE.to_owned())
+}
+
+/// A plan that can be made, and what it was made from.
+struct Ready<'f> {
+    host: Host,
+    steps: Vec<(Rank, Step<'f>)>,
+    /// What stays.
+    rest: Plan<'f>,
+    files: usize,
+}
+
+/// Compares files with a host.
+pub(super) async fn diff(arguments: Diff) -> Result<ExitCode, String> {
+    let Compared {
+        options,
+        folder,
+        managed_by,
+    } = arguments.compared;
+    let files = match read(&folder)? {
+        Ok(files) => files,
+        Err(code) => return Ok(code),
+    };
+    let planned = Options {
+        me: managed_by.as_str(),
+        prune: true,
+        adopt: false,
+        secrets: false,
+        only_shown: true,
+    };
+    let ready = plan(&options, &files, planned, Permitted::Reading).await?;
+    ready.print(&options, planned.me, false)?;
+    Ok(match ready.steps.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(DIFFERS),
+    })
+}
+
+/// Makes a host what the files say.
+pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
+    let Compared {
+        options,
+        folder,
+        managed_by,
+    } = arguments.compared;
+    let files = match read(&folder)? {
+        Ok(files) => files,
+        Err(code) => return Ok(code),
+    };
+    let failing = rule_tests::failing(&files);
+    if !failing.is_empty() {
+        tell(&format!("tests fail:\n  {}", failing.join("\n  ")));
+        if !arguments.accept_failing_tests {
+            return Ok(ExitCode::from(FOUND));
+        }
+    }
+    let planned = Options {
+        me: managed_by.as_str(),
+        prune: arguments.prune,
+        adopt: arguments.adopt,
+        secrets: arguments.secrets,
+        only_shown: false,
+    };
+    let permitted = match arguments.prune {
+        true => Permitted::Deleting,
+        false => Permitted::Writing,
+    };
+    let ready = plan(&options, &files, planned, permitted).await?;
+    if arguments.dry_run {
+        ready.print(&options, planned.me, false)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let secrets = apply::secrets_of(&ready.steps).map_err(|missing| missing.join("\n  "))?;
+    if !options.json {
+        ready.print(&options, planned.me, false)?;
+    }
+    let manner = Manner {
+        me: planned.me,
+        accept_deviation: arguments.accept_deviation,
+        accept_failing_tests: arguments.accept_failing_tests,
+    };
+    apply::apply(&ready.host, &ready.steps, &secrets, manner).await?;
+    if options.json {
+        ready.print(&options, planned.me, true)?;
+    } else if !ready.steps.is_empty() {
+        print(&format!("done: {}\n", Counts::of(&ready.steps).words(DONE)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the folder; the exit code where what is in it is malformed, which is told.
+fn read(folder: &Path) -> Result<Result<Files, ExitCode>, String> {
+    match folder::read(folder) {
+        Ok(files) => Ok(Ok(files)),
+        Err(Refusal::Unreadable(cause)) => Err(cause),
+        Err(Refusal::Malformed(faults)) => {
+            let (shown, faults) = (folder.display(), faults.join("\n  "));
+            tell(&format!("the files in {shown} have faults:\n  {faults}"));
+            Ok(Err(ExitCode::from(MALFORMED)))
+        }
+    }
+}
+
+/// What the credentials must permit.
+#[derive(Clone, Copy, Debug)]
+enum Permitted {
+    Reading,
+    Writing,
+    Deleting,
+}
+
+async fn plan<'f>(
+    options: &HostOptions,
+    files: &'f Files,
+    planned: Options<'_>,
+    permitted: Permitted,
+) -> Result<Ready<'f>, String> {
+    let host = Host::open(options).await?;
+    require(&host, files, permitted)?;
+    let existing = host.existing(files.keys().copied()).await?;
+    let plan = Plan::make(files, &existing, planned).map_err(contradictions)?;
+    let tree = checks::tree(files, &existing, &plan);
+    let problems = checks::problems(files, &existing, &plan, &tree, planned.me);
+    if !problems.is_empty() {
+        return Err(contradictions(problems));
+    }
+    let mut plan = bind::bind(&host, plan, planned)
+        .await?
+        .map_err(contradictions)?;
+    let steps = order::ranked(&mut plan, files, &tree);
+    Ok(Ready {
+        host,
+        steps,
+        rest: plan,
+        files: files.values().map(BTreeMap::len).sum(),
+    })
+}
+
+fn contradictions(problems: Vec<String>) -> String {
+    match problems.as_slice() {
+        [one] => one.clone(),
+        many => format!("{} contradictions:\n  {}", many.len(), many.join("\n  ")),
+    }
+}
+
+/// Succeeds when the credentials permit what the folders ask for.
+fn require(host: &Host, files: &Files, permitted: Permitted) -> Result<(), String> {
+    for kind in files.keys() {
+        let needed = match permitted {
+            Permitted::Reading => [kind.reading(), &[], &[]],
+            Permitted::Writing => [kind.reading(), kind.writing(), &[]],
+            Permitted::Deleting => [kind.reading(), kind.writing(), kind.deleting()],
+        };
+        if let Some(permission) = missing(&needed.concat(), host.permissions) {
+            let verb = match permitted {
+                Permitted::Reading => "compared",
+                Permitted::Writing | Permitted::Deleting => "applied",
+            };
+            return Err(format!(
+                "the folder {kind} cannot be {verb}: these credentials lack the permission {permission}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Ready<'_> {
+    fn print(&self, options: &HostOptions, me: &str, done: bool) -> Result<(), String> {
+        let about = About {
+            host: &self.host,
+            me,
+            files: self.files,
+        };
+        print(&match options.json {
+            true => print::json(about, &self.steps, &self.rest, done)?,
+            false => print::text(about, &self.steps, &self.rest),
+        })
+    }
+}

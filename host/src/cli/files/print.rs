@@ -1,0 +1,281 @@
+//! How a plan is printed: for people, a line for each resource and below it what changes; for programs, JSON.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::changes::{Difference, Differences};
+use super::document::Named;
+use super::host::Host;
+use super::kind::Kind;
+use super::order::Rank;
+use super::plan::{Action, Left, Plan, Step};
+use crate::cli::output::on_line;
+use crate::egress::with_urls_shown;
+
+/// How many differences of a resource are printed, how many names of what stays, and how much of a value.
+const MAX_DIFFERENCES: usize = 10;
+const MAX_NAMES: usize = 10;
+const MAX_VALUE: usize = 60;
+
+/// How many resources are created, changed, taken over and deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Counts {
+    create: usize,
+    change: usize,
+    adopt: usize,
+    delete: usize,
+}
+
+impl Counts {
+    pub(super) fn of(steps: &[(Rank, Step<'_>)]) -> Self {
+        let count = |action| {
+            steps
+                .iter()
+                .filter(|(_, step)| step.action == action)
+                .count()
+        };
+        Self {
+            create: count(Action::Create),
+            change: count(Action::Change),
+            adopt: count(Action::Adopt),
+            delete: count(Action::Delete),
+        }
+    }
+
+    /// In words: `1 created, 2 changed`.
+    pub(super) fn words(self, words: [&str; 4]) -> String {
+        let counts = [self.create, self.change, self.adopt, self.delete];
+        let parts = counts
+            .into_iter()
+            .zip(words)
+            .filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        parts.join(", ")
+    }
+}
+
+/// The words for what is to be done, and for what was done.
+pub(super) const TO_DO: [&str; 4] = ["to create", "to change", "to take over", "to delete"];
+pub(super) const DONE: [&str; 4] = ["created", "changed", "taken over", "deleted"];
+
+/// Whose resources a plan is about, and how many files there are.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) host: &'a Host,
+    pub(super) me: &'a str,
+    pub(super) files: usize,
+}
+
+/// A plan for people.
+pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>) -> String {
+    let About { host, me, files } = about;
+    let (tenant, address) = (&host.tenant, &host.address);
+    let mut text = String::new();
+    for (_, step) in steps {
+        let mark = match step.action {
+            Action::Create => "+ create",
+            Action::Change => "~ change",
+            Action::Adopt => "= adopt ",
+            Action::Delete => "- delete",
+        };
+        let _ = writeln!(
+            text,
+            "{mark}  {}",
+            on_line(&Named(step.kind, &step.id).to_string())
+        );
+        write_differences(step.kind, &step.differences, &mut text);
+    }
+    let of = format!(
+        "{files} {} and the tenant {tenant} at {address}",
+        plural(files, "file")
+    );
+    let _ = match steps.is_empty() {
+        true => writeln!(text, "{of} are the same"),
+        false => writeln!(text, "{of} differ: {}", Counts::of(steps).words(TO_DO)),
+    };
+    if !plan.prunable.is_empty() {
+        let _ = writeln!(
+            text,
+            "in no file, and deleted only with --prune: {}",
+            names(&plan.prunable)
+        );
+    }
+    if !plan.left.is_empty() {
+        let _ = writeln!(
+            text,
+            "in no file, and not made by {me}, so it stays: {}",
+            names(&plan.left)
+        );
+    }
+    text
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => noun.to_owned(),
+        _ => format!("{noun}s"),
+    }
+}
+
+fn names(left: &[Left]) -> String {
+    let name = |left: &Left| {
+        let name = Named(left.kind, &left.id).to_string();
+        let name = on_line(&name);
+        match left.rates {
+            Some(count) => format!("{name} ({count} {})", plural(count, "rate")),
+            None => name.into_owned(),
+        }
+    };
+    let mut names: Vec<String> = left.iter().take(MAX_NAMES).map(name).collect();
+    if left.len() > MAX_NAMES {
+        names.push(format!("and {} more", left.len() - MAX_NAMES));
+    }
+    names.join(", ")
+}
+
+fn write_differences(kind: Kind, differences: &Differences, text: &mut String) {
+    for Difference {
+        path,
+        before,
+        after,
+    } in differences.all.iter().take(MAX_DIFFERENCES)
+    {
+        let change = match (before, after) {
+            (Some(before), Some(after)) => {
+                format!("{} -> {}", shown(kind, before), shown(kind, after))
+            }
+            (None, Some(after)) => format!("+ {}", shown(kind, after)),
+            (Some(before), None) => format!("- {}", shown(kind, before)),
+            (None, None) => String::new(),
+        };
+        let _ = writeln!(text, "      {}: {change}", on_line(path));
+    }
+    let more = differences.more + differences.all.len().saturating_sub(MAX_DIFFERENCES);
+    if more > 0 {
+        let _ = writeln!(text, "      and {more} more");
+    }
+}
+
+/// A value on one line: a long one in part, a URL without what may be a secret.
+fn shown(kind: Kind, json: &str) -> String {
+    let value = match kind {
+        Kind::Webhooks => with_urls_shown(json),
+        _ => json.to_owned(),
+    };
+    let value = on_line(&value);
+    match value.char_indices().nth(MAX_VALUE) {
+        Some((end, _)) => format!("{}...", value.get(..end).unwrap_or_default()),
+        None => value.into_owned(),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanJson<'p> {
+    tenant_id: &'p str,
+    url: &'p str,
+    managed_by: &'p str,
+    files: usize,
+    counts: Counts,
+    /// Whether it was made.
+    done: bool,
+    steps: Vec<StepJson<'p>>,
+    prunable: Vec<LeftJson<'p>>,
+    left: Vec<LeftJson<'p>>,
+}
+
+#[derive(Serialize)]
+struct StepJson<'p> {
+    action: &'static str,
+    kind: &'static str,
+    id: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'p str>,
+    differences: Vec<Difference>,
+    /// How many there are besides.
+    #[serde(skip_serializing_if = "is_zero")]
+    more: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LeftJson<'p> {
+    kind: &'static str,
+    id: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<usize>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// A plan for programs: `{ tenantId, url, managedBy, files, counts, done, steps, prunable, left }`.
+pub(super) fn json(
+    about: About<'_>,
+    steps: &[(Rank, Step<'_>)],
+    plan: &Plan<'_>,
+    done: bool,
+) -> Result<String, String> {
+    let steps_json = steps.iter().map(|(_, step)| StepJson {
+        action: match step.action {
+            Action::Create => "CREATE",
+            Action::Change => "CHANGE",
+            Action::Adopt => "ADOPT",
+            Action::Delete => "DELETE",
+        },
+        kind: step.kind.folder(),
+        id: &step.id,
+        file: step.file.map(|file| file.name.as_str()),
+        differences: step
+            .differences
+            .all
+            .iter()
+            .map(|one| hidden(step.kind, one))
+            .collect(),
+        more: step.differences.more,
+    });
+    let json = PlanJson {
+        tenant_id: &about.host.tenant,
+        url: &about.host.address,
+        managed_by: about.me,
+        files: about.files,
+        counts: Counts::of(steps),
+        done,
+        steps: steps_json.collect(),
+        prunable: plan.prunable.iter().map(left_json).collect(),
+        left: plan.left.iter().map(left_json).collect(),
+    };
+    let json = serde_json::to_string(&json).map_err(|cause| cause.to_string())?;
+    Ok(json + "\n")
+}
+
+fn left_json(left: &Left) -> LeftJson<'_> {
+    LeftJson {
+        kind: left.kind.folder(),
+        id: &left.id,
+        managed_by: left.managed_by.as_deref(),
+        rates: left.rates,
+    }
+}
+
+/// A difference in which a URL is without what may be a secret.
+fn hidden(kind: Kind, difference: &Difference) -> Difference {
+    let mut difference = difference.clone();
+    if kind == Kind::Webhooks {
+        let hide =
+            |json: &mut Option<String>| *json = json.take().map(|json| with_urls_shown(&json));
+        hide(&mut difference.before);
+        hide(&mut difference.after);
+    }
+    difference
+}

@@ -1,0 +1,209 @@
+//! The secrets of webhooks. A file names the place of a secret and never has it: an environment variable, or a file.
+//!
+//! A host answers no secret, so none can be compared: they are sent when a webhook is created or changed otherwise, or when
+//! that is asked for. Those that a file does not name stay as they are.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tillgate_engine::json::{Faults, Node};
+
+/// The most bytes of a file with a secret.
+const MAX_FILE: u64 = 4096;
+
+/// Where a secret is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a variable of the environment.
+    Variable(String),
+    /// In a file, whose last line break is no part of it.
+    File(PathBuf),
+}
+
+/// What a webhook's file says of its shared key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum SharedKey {
+    /// It stays as it is.
+    #[default]
+    Kept,
+    /// There is none.
+    None,
+    /// It is there.
+    At(Place),
+}
+
+/// What a webhook's file says of its secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Secrets {
+    /// Without a place, the password stays as it is.
+    pub(super) password: Option<Place>,
+    pub(super) shared_key: SharedKey,
+}
+
+/// The secrets themselves, to be sent.
+#[derive(Clone, Default)]
+pub(super) struct Revealed {
+    password: Option<String>,
+    /// `Some(None)` removes it.
+    shared_key: Option<Option<String>>,
+}
+
+/// Reads the members of a webhook's file that name secrets.
+pub(super) fn read_secrets(root: Node<'_, '_>, faults: &mut Faults) -> Secrets {
+    let authentication = root.member("authentication");
+    let password = authentication.and_then(|object| object.member("password"));
+    let password = password.and_then(|node| read_place(node, faults));
+    let shared_key = match root.member("sharedKey") {
+        None => SharedKey::Kept,
+        Some(node) if node.is_null() => SharedKey::None,
+        Some(node) => read_place(node, faults).map_or(SharedKey::Kept, SharedKey::At),
+    };
+    Secrets {
+        password,
+        shared_key,
+    }
+}
+
+fn read_place(node: Node<'_, '_>, faults: &mut Faults) -> Option<Place> {
+    const RULE: &str = "must be the place of the secret, {\"env\": \"NAME\"} or {\"file\": \"PATH\"}: files hold no secrets";
+    let text = |name| node.member(name).and_then(|member| member.text());
+    let place = match (text("env"), text("file"), node.children().count()) {
+        (Some(name), None, 1) if is_variable(name) => Place::Variable(name.clone().into_owned()),
+        (None, Some(path), 1) if !path.is_empty() => Place::File(path.as_ref().into()),
+        _ => {
+            faults.add(node, RULE);
+            return None;
+        }
+    };
+    Some(place)
+}
+
+fn is_variable(name: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    !name.is_empty()
+        && name.bytes().all(is_plain)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+impl Secrets {
+    /// Fetches those that are named.
+    ///
+    /// # Errors
+    /// Which one is missing, by its JSON path.
+    pub(super) fn reveal(&self) -> Result<Revealed, String> {
+        let password = self.password.as_ref().map(Place::reveal).transpose();
+        let password = password.map_err(|cause| format!("$.authentication.password {cause}"))?;
+        let shared_key = match &self.shared_key {
+            SharedKey::Kept => None,
+            SharedKey::None => Some(None),
+            SharedKey::At(place) => {
+                let key = place.reveal();
+                Some(Some(key.map_err(|cause| format!("$.sharedKey {cause}"))?))
+            }
+        };
+        Ok(Revealed {
+            password,
+            shared_key,
+        })
+    }
+}
+
+impl Place {
+    fn reveal(&self) -> Result<String, String> {
+        let secret = match self {
+            Self::Variable(name) => {
+                let value = variable(name).ok_or_else(|| {
+                    format!("is to be in the environment variable {name}, which is not set")
+                })?;
+                if value.is_empty() {
+                    return Err(format!(
+                        "is to be in the environment variable {name}, which is empty"
+                    ));
+                }
+                value
+            }
+            Self::File(path) => {
+                let shown = path.display();
+                let text = read_file(path)
+                    .map_err(|cause| format!("is to be in {shown}, which {cause}"))?;
+                let text = text.strip_suffix('\n').unwrap_or(&text);
+                text.strip_suffix('\r').unwrap_or(text).to_owned()
+            }
+        };
+        // In place of a key, the host would make one that nobody would see.
+        match secret.as_str() {
+            "generate" => Err("must not be \"generate\": nobody would be shown the key".to_owned()),
+            _ => Ok(secret),
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of the user names the variable: it is no setting of this program"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let mut text = Vec::new();
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut text));
+    read.map_err(|cause| format!("cannot be read: {cause}"))?;
+    if text.len() > usize::try_from(MAX_FILE).unwrap_or(usize::MAX) {
+        return Err("is larger than 4 KiB".to_owned());
+    }
+    let text = String::from_utf8(text).map_err(|_| "is not UTF-8".to_owned())?;
+    match text.trim().is_empty() {
+        true => Err("is empty".to_owned()),
+        false => Ok(text),
+    }
+}
+
+impl Revealed {
+    /// Adds the secrets to a webhook's JSON.
+    pub(super) fn add_to(&self, json: &mut Vec<u8>) {
+        let text = |text: &String| serde_json::to_vec(text).unwrap_or_default();
+        let password = self.password.as_ref().map(text);
+        let key = self.shared_key.as_ref();
+        let key = key.map(|key| key.as_ref().map_or_else(|| b"null".to_vec(), text));
+        insert(json, password, key);
+    }
+}
+
+/// Adds to a webhook's JSON the places that its secrets are to be at: variables that begin with a name.
+pub(super) fn add_places(json: &mut Vec<u8>, name: &str, has_shared_key: bool) {
+    let name: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let place = |what: &str| format!(r#"{{"env":"WEBHOOK_{name}_{what}"}}"#).into_bytes();
+    let key = has_shared_key.then(|| place("SHARED_KEY"));
+    insert(json, Some(place("PASSWORD")), key);
+}
+
+/// Adds the password, if the webhook sends one, and the shared key: JSON.
+fn insert(json: &mut Vec<u8>, password: Option<Vec<u8>>, shared_key: Option<Vec<u8>>) {
+    // As `shape.rs` writes it. In texts, quotes are escaped, so it is the only place of the kind.
+    const BASIC: &[u8] = b"\"authentication\":{\"type\":\"BASIC\",";
+    let at = json.windows(BASIC.len()).position(|bytes| bytes == BASIC);
+    if let Some((at, password)) = at.zip(password) {
+        let member = [b"\"password\":", password.as_slice(), b","].concat();
+        let at = at + BASIC.len();
+        json.splice(at..at, member);
+    }
+    if let Some(key) = shared_key
+        && json.pop() == Some(b'}')
+    {
+        json.extend_from_slice(b",\"sharedKey\":");
+        json.extend(key);
+        json.push(b'}');
+    }
+}

@@ -1,0 +1,339 @@
+//! The rates that are set at one business unit: those of a file, those of the host, and what makes the one the other.
+//!
+//! Rates are managed one by one, so that a rate which a person has set beside those of the file stays. Rates that come from a
+//! document of reference rates are no part of files: the next document sets them again.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tillgate_engine::json::{Faults, Node};
+use tillgate_engine::rate::{
+    Currency, Invalid, Level, Pair, Rate, RateKey, RateType, SetRate, SetRateErrorKind,
+};
+
+use super::shape::{write_list, write_text};
+
+/// The most rates of one change (`rates.md`, "Setting rates").
+const MAX_CHANGE: usize = 1_000;
+
+/// The most rates that may be set at one unit.
+const MAX_RATES: usize = 10_000;
+
+/// The rates of a file: decimals as the engine writes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct UnitRates(BTreeMap<RateKey, String>);
+
+/// A rate that is set on the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HostRate {
+    pub(super) value: String,
+    pub(super) managed_by: Option<String>,
+    /// Whether it comes from a document of reference rates.
+    is_imported: bool,
+}
+
+/// The rates that are set at a unit on the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct HostRates(BTreeMap<RateKey, HostRate>);
+
+/// What is to become of the rates of a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RatesChange {
+    /// Those to be set, with the value before.
+    pub(super) set: Vec<(RateKey, String, Option<String>)>,
+    /// Those to be deleted, with their value.
+    pub(super) delete: Vec<(RateKey, String)>,
+    /// Those that have the value already, and are to be taken over.
+    pub(super) adopt: Vec<(RateKey, String)>,
+}
+
+/// A rate as the host answers it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answered<'j> {
+    exchange_rate_type: &'j str,
+    currency_id_from: &'j str,
+    currency_id_to: &'j str,
+    #[serde(borrow)]
+    rate_value: &'j RawValue,
+    #[serde(borrow, default)]
+    reference: Option<&'j RawValue>,
+    #[serde(default)]
+    managed_by: Option<String>,
+}
+
+impl UnitRates {
+    /// Reads the member `rates` of a file.
+    pub(super) fn of_file(root: Node<'_, '_>, faults: &mut Faults) -> Self {
+        let Some(list) = faults.required(root, "rates") else {
+            return Self::default();
+        };
+        let Some(list) = faults.array(list) else {
+            return Self::default();
+        };
+        if list.children().nth(MAX_RATES).is_some() {
+            faults.add(list, "must have at most 10,000 rates");
+            return Self::default();
+        }
+        let nodes: Vec<_> = list.children().collect();
+        let read: Vec<_> = nodes.iter().map(|node| read_rate(*node, faults)).collect();
+        let rates: Option<Vec<(RateKey, Rate)>> = read.into_iter().collect();
+        let Some(rates) = rates else {
+            return Self::default();
+        };
+        let set = rates.iter().map(|(key, rate)| SetRate {
+            key: *key,
+            rate: *rate,
+            created_by: None,
+            as_of: None,
+        });
+        for error in Level::new("", &set.collect::<Vec<_>>())
+            .err()
+            .into_iter()
+            .flatten()
+        {
+            let node = nodes.get(error.index).copied().unwrap_or_default();
+            let node = match error.kind {
+                SetRateErrorKind::Duplicate => node,
+                SetRateErrorKind::OppositeIsZero => node.member("rateValue").unwrap_or(node),
+            };
+            faults.add(node, error.kind.message().as_str());
+        }
+        let values = rates
+            .into_iter()
+            .map(|(key, rate)| (key, rate.value().to_string()));
+        Self(values.collect())
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The file of these rates: JSON.
+    pub(super) fn to_json(&self, unit: &str) -> Vec<u8> {
+        let mut json = b"{\"businessUnitId\":".to_vec();
+        write_text(unit, &mut json);
+        json.extend_from_slice(b",\"rates\":");
+        let rates = self
+            .0
+            .iter()
+            .map(|(key, value)| rate_json(*key, Some(value), None));
+        write_list(rates.collect::<Vec<_>>().iter(), &mut json);
+        json.push(b'}');
+        json
+    }
+}
+
+fn read_rate(node: Node<'_, '_>, faults: &mut Faults) -> Option<(RateKey, Rate)> {
+    let node = faults.object(node)?;
+    let rate_type = read_text(node, "exchangeRateType", RateType::parse, faults);
+    let from = read_text(node, "currencyIdFrom", Currency::parse, faults);
+    let to = read_text(node, "currencyIdTo", Currency::parse, faults);
+    let value = faults.required(node, "rateValue").and_then(|member| {
+        let parsed = member.number().ok_or("must be a number");
+        let parsed = parsed.and_then(|text| Rate::parse(&text).map_err(Invalid::as_str));
+        parsed.map_err(|rule| faults.add(member, rule)).ok()
+    });
+    let pair = Pair::new(from?, to?).map_err(|invalid| {
+        faults.add(
+            node.member("currencyIdTo").unwrap_or(node),
+            invalid.as_str(),
+        );
+    });
+    let key = RateKey {
+        rate_type: rate_type?,
+        pair: pair.ok()?,
+    };
+    Some((key, value?))
+}
+
+fn read_text<T>(
+    object: Node<'_, '_>,
+    name: &str,
+    parse: fn(&str) -> Result<T, Invalid>,
+    faults: &mut Faults,
+) -> Option<T> {
+    let member = faults.required(object, name)?;
+    let parsed = member.text().ok_or("must be a string");
+    let parsed = parsed.and_then(|text| parse(text).map_err(Invalid::as_str));
+    parsed.map_err(|rule| faults.add(member, rule)).ok()
+}
+
+impl HostRates {
+    /// Reads the answer to a GET of the rates that are set at a unit.
+    ///
+    /// # Errors
+    /// A sentence, when it is no such answer.
+    pub(super) fn of_answer(text: &[u8]) -> Result<Self, String> {
+        let read: Result<Vec<Answered<'_>>, _> = serde_json::from_slice(text);
+        let read = read.map_err(|cause| format!("the host answers no list of rates: {cause}"))?;
+        let rates = read.into_iter().map(|rate| {
+            let key =
+                key_of(&rate).map_err(|cause| format!("the host answers a rate that {cause}"))?;
+            let value = HostRate {
+                value: rate.rate_value.get().to_owned(),
+                managed_by: rate.managed_by,
+                is_imported: rate.reference.is_some(),
+            };
+            Ok((key, value))
+        });
+        rates.collect::<Result<_, String>>().map(Self)
+    }
+
+    /// Those that people or programs have set, as a file has them.
+    pub(super) fn set_by_hand(&self) -> UnitRates {
+        let by_hand = self.0.iter().filter(|(_, rate)| !rate.is_imported);
+        UnitRates(
+            by_hand
+                .map(|(key, rate)| (*key, rate.value.clone()))
+                .collect(),
+        )
+    }
+
+    /// How many are managed by others, or by nobody, and are not in a file.
+    pub(super) fn left(&self, file: Option<&UnitRates>, me: &str) -> usize {
+        let is_in_file = |key| file.is_some_and(|file| file.0.contains_key(key));
+        let left = self.0.iter().filter(|(key, rate)| {
+            !rate.is_imported && rate.managed_by.as_deref() != Some(me) && !is_in_file(key)
+        });
+        left.count()
+    }
+
+    /// Whether there are none, imported ones included.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether there are some that `me` does not manage, imported ones included.
+    pub(super) fn has_others(&self, me: &str) -> bool {
+        let mut owners = self.0.values().map(|rate| rate.managed_by.as_deref());
+        owners.any(|owner| owner != Some(me))
+    }
+
+    /// Who else manages one of these rates.
+    fn owner_of(&self, keys: impl Iterator<Item = RateKey>, me: &str) -> Option<&str> {
+        let mut owners = keys.filter_map(|key| self.0.get(&key)?.managed_by.as_deref());
+        owners.find(|owner| *owner != me)
+    }
+
+    /// What makes these the rates of a file: those that it lacks are deleted where `me` manages them.
+    pub(super) fn change_to(&self, file: Option<&UnitRates>, me: &str) -> RatesChange {
+        let mut change = RatesChange::default();
+        for (key, value) in file.into_iter().flat_map(|file| &file.0) {
+            let before = self.0.get(key);
+            match before {
+                Some(rate) if rate.value == *value => {
+                    if rate.managed_by.as_deref() != Some(me) && !rate.is_imported {
+                        change.adopt.push((*key, value.clone()));
+                    }
+                }
+                _ => {
+                    let before = before.map(|rate| rate.value.clone());
+                    change.set.push((*key, value.clone(), before));
+                }
+            }
+        }
+        let is_in_file = |key| file.is_some_and(|file| file.0.contains_key(key));
+        for (key, rate) in &self.0 {
+            if rate.managed_by.as_deref() == Some(me) && !is_in_file(key) {
+                change.delete.push((*key, rate.value.clone()));
+            }
+        }
+        change
+    }
+
+    /// Who else manages a rate that a change would set.
+    pub(super) fn other_owner(&self, change: &RatesChange, me: &str) -> Option<&str> {
+        self.owner_of(change.set.iter().map(|(key, ..)| *key), me)
+    }
+}
+
+impl RatesChange {
+    /// Whether it changes a value.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.delete.is_empty()
+    }
+
+    /// Whether it is made already.
+    pub(super) fn is_made(&self, host: &HostRates, me: &str) -> bool {
+        let set = self.set.iter().map(|(key, value, _)| (key, value));
+        let adopted = self.adopt.iter().map(|(key, value)| (key, value));
+        let is_set = |(key, value): (&RateKey, &String)| {
+            let rate = host.0.get(key);
+            rate.is_some_and(|rate| rate.value == *value && rate.managed_by.as_deref() == Some(me))
+        };
+        set.chain(adopted).all(is_set)
+            && self.delete.iter().all(|(key, _)| !host.0.contains_key(key))
+    }
+
+    /// The bodies of the requests that make it: one, unless there are more rates than a request may have. Both directions of
+    /// a pair are in the same one, since one of them may need the other.
+    pub(super) fn bodies(&self, me: &str) -> Vec<Vec<u8>> {
+        let mut pairs: BTreeMap<RateKey, [Vec<Vec<u8>>; 2]> = BTreeMap::new();
+        let pair_of = |key: RateKey| key.min(key.opposite());
+        let set = self.set.iter().map(|(key, value, _)| (key, value));
+        for (key, value) in set.chain(self.adopt.iter().map(|(key, value)| (key, value))) {
+            let [set, _] = pairs.entry(pair_of(*key)).or_default();
+            set.push(rate_json(*key, Some(value), Some(me)));
+        }
+        for (key, _) in &self.delete {
+            let [_, delete] = pairs.entry(pair_of(*key)).or_default();
+            delete.push(rate_json(*key, None, None));
+        }
+        let (mut bodies, mut set, mut delete) = (Vec::new(), Vec::new(), Vec::new());
+        for [pair_set, pair_delete] in pairs.into_values() {
+            let count = set.len() + delete.len() + pair_set.len() + pair_delete.len();
+            if count > MAX_CHANGE {
+                bodies.push(body(&set, &delete));
+                (set, delete) = (Vec::new(), Vec::new());
+            }
+            set.extend(pair_set);
+            delete.extend(pair_delete);
+        }
+        if !set.is_empty() || !delete.is_empty() {
+            bodies.push(body(&set, &delete));
+        }
+        bodies
+    }
+}
+
+fn body(set: &[Vec<u8>], delete: &[Vec<u8>]) -> Vec<u8> {
+    let mut json = b"{\"set\":".to_vec();
+    write_list(set.iter(), &mut json);
+    json.extend_from_slice(b",\"delete\":");
+    write_list(delete.iter(), &mut json);
+    json.push(b'}');
+    json
+}
+
+/// A rate: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue?, managedBy? }`.
+fn rate_json(key: RateKey, value: Option<&str>, managed_by: Option<&str>) -> Vec<u8> {
+    let [rate_type, from, to] = names(key);
+    let mut json = format!(
+        r#"{{"exchangeRateType":"{rate_type}","currencyIdFrom":"{from}","currencyIdTo":"{to}""#
+    );
+    if let Some(value) = value {
+        json += &format!(r#","rateValue":{value}"#);
+    }
+    if let Some(managed_by) = managed_by {
+        json += &format!(r#","managedBy":"{managed_by}""#);
+    }
+    json.push('}');
+    json.into_bytes()
+}
+
+/// The type and the currencies of a rate.
+pub(super) fn names(key: RateKey) -> [&'static str; 3] {
+    let (from, to) = (key.pair.from(), key.pair.to());
+    [key.rate_type.as_str(), from.as_str(), to.as_str()]
+}
+
+fn key_of(rate: &Answered<'_>) -> Result<RateKey, Invalid> {
+    let (from, to) = (rate.currency_id_from, rate.currency_id_to);
+    Ok(RateKey {
+        rate_type: RateType::parse(rate.exchange_rate_type)?,
+        pair: Pair::new(Currency::parse(from)?, Currency::parse(to)?)?,
+    })
+}

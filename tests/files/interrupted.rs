@@ -1,0 +1,225 @@
+//! `apply` is killed, answers are lost, others write meanwhile: it runs again and does the rest, and overwrites nothing.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::clock::SystemClock;
+
+use super::fixture::{SECRETS, Shop, command, done, failed, text, tree};
+use crate::support::switched::Switched;
+use crate::support::wait::{Lines, ended};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_killed_in_the_middle_is_finished_by_the_next() {
+    let full = Shop::full().await;
+    done(&full.run(&["export", "DIR"]).await);
+    for commits in [1, 3, 7, 12, 20] {
+        let store = Switched::new(Arc::new(SystemClock));
+        let there: Arc<dyn tillgate::store::Store> = store.clone();
+        let shop = Shop::open_on(there).await;
+        // After so many commits the host takes no more, so the command waits.
+        store.commits_left.store(commits, Ordering::SeqCst);
+        let mut apply = command(&["apply", "DIR"], &full.rules(), &shop.operator(), &SECRETS);
+        let mut apply = apply
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = Lines::of("tillgate apply", apply.stderr.take().unwrap());
+        let waits = tokio::task::spawn_blocking(move || {
+            told.find("that it waits", |line| line.ends_with(": trying again"))
+        });
+        waits.await.unwrap();
+        apply.kill().unwrap();
+        ended("tillgate apply, killed", &mut apply);
+        store.commits_left.store(usize::MAX, Ordering::SeqCst);
+        let output = shop.run_on(&full, &["diff", "DIR"]).await;
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{commits}: {}",
+            text(&output.stdout)
+        );
+        done(&shop.run_on(&full, &["apply", "DIR"]).await);
+        done(&shop.run_on(&full, &["diff", "DIR"]).await);
+        done(&shop.run(&["export", "DIR"]).await);
+        assert_eq!(tree(&shop.rules()), tree(&full.rules()), "{commits}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
+    let shop = Shop::full().await;
+    done(&shop.run(&["export", "DIR"]).await);
+    shop.edit("conditions/beer.json", |json| {
+        json["enabled"] = json!(false)
+    });
+    shop.edit("business-units/se-002.json", |json| {
+        json["name"] = json!("Two")
+    });
+    shop.edit("rates/se-001.json", |json| {
+        json["rates"][1]["rateValue"] = json!(12)
+    });
+    shop.edit("templates/office_1.json", |json| {
+        json["name"] = json!("Offices")
+    });
+    // The command reads secrets after it has planned, and before it writes: here it waits for one.
+    let pipe = shop.folder.path().join("key");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    shop.edit("webhooks/ERP.json", |json| {
+        json["sharedKey"] = json!({ "file": pipe });
+        json["maxPerSecond"] = json!(11);
+    });
+    let mut apply = command(&["apply", "DIR"], &shop.rules(), &shop.operator(), &SECRETS);
+    let apply = apply
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = tokio::task::spawn_blocking({
+        let pipe = pipe.clone();
+        move || std::fs::OpenOptions::new().write(true).open(pipe).unwrap()
+    });
+    let mut key = open.await.unwrap();
+    let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 30 } });
+    shop.send(Method::PUT, "/api/v1/entity-conditions/beer", age)
+        .await;
+    shop.send(
+        Method::PUT,
+        "/api/v1/business-units/se-002",
+        json!({ "type": "STORE", "parentId": "SE", "name": "2" }),
+    )
+    .await;
+    shop.send(
+        Method::PUT,
+        "/api/v1/business-units/se-001/exchange-rates/SALES/SEK/DKK",
+        json!({ "rateValue": 1.5 }),
+    )
+    .await;
+    let template = json!({ "softwareId": "office", "softwareVersion": "1", "name": "An office", "claimsSchema": {} });
+    shop.send(
+        Method::PUT,
+        "/v1/tenants/platform/templates/office/1",
+        template,
+    )
+    .await;
+    let before = shop.all().await;
+    key.write_all(b"correct horse battery staple\n").unwrap();
+    drop(key);
+    let output = tokio::task::spawn_blocking(move || apply.wait_with_output().unwrap());
+    let output = output.await.unwrap();
+    let told = failed(&output);
+    let outdated = "was changed by someone else since the plan was made";
+    assert!(
+        told.contains(&format!("templates/office_1.json: {outdated}")),
+        "{told}"
+    );
+    assert!(told.contains("0 of 5 were written: run it again"), "{told}");
+    assert_eq!(shop.all().await, before);
+    // Once it has planned again, it goes on, and what others have set beside stays.
+    shop.edit("webhooks/ERP.json", |json| {
+        json["sharedKey"] = json!({ "env": "WEBHOOK_ERP_SHARED_KEY" })
+    });
+    done(&shop.run(&["apply", "DIR"]).await);
+    let rates = shop
+        .get("/api/v1/business-units/se-001/exchange-rates")
+        .await;
+    let values: Vec<Value> = rates
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rate| rate["rateValue"].clone())
+        .collect();
+    assert_eq!(values, [json!(0.09), json!(1.5), json!(12)]);
+}
+
+/// Passes requests on to a host. The answers to so many of those that begin with a text are lost on their way.
+fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (host, left) = (
+        host.trim_start_matches("http://").to_owned(),
+        Arc::new(AtomicUsize::new(losses)),
+    );
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let host = TcpStream::connect(&host).unwrap();
+            let (to_host, to_client) = (host.try_clone().unwrap(), client.try_clone().unwrap());
+            let (left, is_lost) = (left.clone(), Arc::new(AtomicBool::new(false)));
+            let loses = is_lost.clone();
+            let sees = move |request: &[u8]| {
+                let less = |left: usize| left.checked_sub(1);
+                if request.starts_with(begin.as_bytes())
+                    && left
+                        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+                        .is_ok()
+                {
+                    is_lost.store(true, Ordering::SeqCst);
+                }
+                true
+            };
+            std::thread::spawn(move || pass(client, to_host, sees));
+            std::thread::spawn(move || pass(host, to_client, |_| !loses.load(Ordering::SeqCst)));
+        }
+    });
+    url
+}
+
+/// Passes on what comes for as long as it is let through.
+fn pass(mut from: TcpStream, mut to: TcpStream, lets: impl Fn(&[u8]) -> bool) {
+    let mut bytes = [0; 64 << 10];
+    while let Ok(read @ 1..) = from.read(&mut bytes) {
+        if !lets(&bytes[..read]) || to.write_all(&bytes[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_answer_is_lost_is_made_again_and_found_to_have_taken_effect() {
+    let shop = Shop::full().await;
+    done(
+        &shop
+            .run(&["export", "DIR", "--only", "conditions,rates,webhooks"])
+            .await,
+    );
+    shop.edit("conditions/beer.json", |json| {
+        json["enabled"] = json!(false)
+    });
+    shop.edit("rates/se-001.json", |json| {
+        json["rates"][1]["rateValue"] = json!(12)
+    });
+    shop.delete("/api/v1/entity-conditions/till:1").await;
+    let url = lossy(&shop.host.url, "PUT /api/v1/entity-conditions/beer", 2);
+    let output = shop.run(&["apply", "DIR", "--url", &url]).await;
+    assert!(done(&output).ends_with("done: 1 created, 2 changed\n"));
+    assert!(
+        text(&output.stderr).contains("trying again"),
+        "{}",
+        text(&output.stderr)
+    );
+    shop.edit("rates/se-001.json", |json| {
+        json["rates"][1]["rateValue"] = json!(13)
+    });
+    let url = lossy(&shop.host.url, "POST /api/v1/business-units", 1);
+    assert!(done(&shop.run(&["apply", "DIR", "--url", &url]).await).ends_with("done: 1 changed\n"));
+
+    // A webhook that was created is not created again: the next run finds it.
+    shop.write("webhooks/new.json", r#"{ "name": "new", "callbackUrl": "https://a.example", "eventTypes": ["*"], "authentication": { "type": "BEARER" } }"#);
+    let url = lossy(&shop.host.url, "POST /api/v1/webhooks", 1);
+    let told = failed(&shop.run(&["apply", "DIR", "--url", &url]).await);
+    assert!(told.starts_with("tillgate: webhooks/new.json: "), "{told}");
+    let printed = done(&shop.run(&["apply", "DIR"]).await);
+    assert!(printed.ends_with(" are the same\n"), "{printed}");
+    assert_eq!(
+        shop.get("/api/v1/webhooks").await.as_array().unwrap().len(),
+        4
+    );
+}
