@@ -7,8 +7,8 @@ mod described;
 mod findings;
 mod history;
 mod projects;
-mod schema;
 mod record;
+mod schema;
 
 use std::sync::Arc;
 

@@ -1,5 +1,8 @@
 //! Decisions on record: a tenant's choice, what tills hand in, and how far they are.
 
+mod described;
+mod schema;
+
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
@@ -29,7 +32,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let write = Access::With(P::DecisionLogWrite);
     let read = Access::Either(&[P::ConditionRead, P::DecisionReport, P::DecisionLogWrite]);
     vec![
-        Route::new(Method::GET, CHOICE, Access::AnyCaller, none, get_choice),
+        Route::new(Method::GET, CHOICE, Access::AnyCaller, none, get_choice)
+            .described(described::get_choice),
         Route::changing(
             Method::PUT,
             CHOICE,
@@ -37,7 +41,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             "decision_log.put",
             put_choice,
-        ),
+        )
+        .described(described::put_choice),
         Route::new(
             Method::POST,
             DECISIONS,
@@ -46,8 +51,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             hand_in,
         )
         .heavy()
+        .described(described::hand_in)
         .unaudited("what is handed in stands on record"),
-        Route::new(Method::GET, TILLS, read, none, list_tills),
+        Route::new(Method::GET, TILLS, read, none, list_tills).described(described::list_tills),
         Route::changing(
             Method::DELETE,
             TILL,
@@ -55,7 +61,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             "till.deleted",
             delete_till,
-        ),
+        )
+        .described(described::delete_till),
     ]
 }
 
