@@ -59,6 +59,8 @@ impl Recording {
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
             .env("TILLGATE_DECISIONS__LOG", record_in(folder))
+            // The same after another start, on another port.
+            .env("TILLGATE_ISSUER", "https://tillgate.example/")
             .envs(settings.iter().copied());
         if let Some(disk) = disk {
             disk.apply(&mut command);
@@ -212,8 +214,6 @@ async fn the_file_is_renamed_when_it_is_large_and_the_oldest_are_removed() {
     for chunk in items.chunks(40) {
         let basket = json!({ "items": chunk, "context": {} });
         shop.decide("evaluations", &basket).await;
-        let written = shop.host.app.metrics.encode().unwrap();
-        assert!(!written.is_empty());
     }
     shop.on_record().await;
     let mut names: Vec<String> = fs::read_dir(shop.folder.path())

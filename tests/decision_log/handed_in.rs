@@ -1,7 +1,6 @@
 //! Decisions that tills hand in: on disk when that is answered, once, in order, and nothing else.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -354,10 +353,10 @@ async fn a_tenant_has_so_many_tills_and_no_more() {
 
 #[tokio::test]
 async fn what_cannot_be_written_is_refused_and_handed_in_later() {
-    let full =
-        |config: &mut tillgate::config::Config| config.decisions.log = "/dev/full".to_owned();
-    let shop = Shop::configured(full).await;
+    let shop = Shop::open().await;
     shop.choose("all").await;
+    // Its folder is gone.
+    std::fs::remove_dir_all(shop.folder.path()).unwrap();
     let one = report("t", [decision(1)]);
     for _ in 0..3 {
         let request = shop
@@ -392,9 +391,9 @@ async fn what_was_written_and_not_acknowledged_is_on_record_twice_and_read_once(
     shop.choose("all").await;
     assert_eq!(shop.hand_in(&report("t", [decision(1)])).await.0, 200);
     let more = report("t", [decision(2), decision(3)]);
-    store.read_only.store(true, Ordering::Relaxed);
+    store.set_read_only(true);
     assert_eq!(shop.hand_in(&more).await.0, 503);
-    store.read_only.store(false, Ordering::Relaxed);
+    store.set_read_only(false);
     assert_eq!(shop.hand_in(&more).await, receipt("t", 3, [2, 0, 0]));
     let written = shop.handed_in();
     let sequences: Vec<_> = written

@@ -28,8 +28,8 @@ impl Decisions {
     }
 
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        if self.file_bytes < ByteSize::kib(64) {
-            return Err("file_bytes must be at least 64 KiB");
+        if self.file_bytes < ByteSize::mib(1) {
+            return Err("file_bytes must be at least 1 MiB");
         }
         if self.old_files == 0 {
             return Err("old_files must be at least 1");
