@@ -430,6 +430,7 @@ async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
             "projects": { "used": 1, "quota": 10_000 },
             "configurationBytes": { "used": bytes, "quota": 256 << 20 },
             "historyBytes": { "used": history, "quota": 1 << 30 },
+            "tills": { "used": 0, "quota": 10_000 },
             "templates": { "used": 0, "quota": 1_000 },
             "clients": { "used": 1, "quota": 100_000 },
             "businessUnits": { "used": 0, "quota": 100_000 },

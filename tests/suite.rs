@@ -33,6 +33,7 @@ mod cli;
 mod conditions;
 mod config;
 mod connections;
+mod decision_log;
 mod disk_faults;
 mod egress;
 mod engine;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::{StoppedClock, Timestamp};
+use tillgate::data::records::Change;
 use tillgate::error::Error;
 use tillgate::http::{Access, Audits, Reply, Request, Route, Table, Takes};
+use tillgate::identity::TenantId;
 use tillgate::store::{MemoryStore, Store};
 use uuid::Uuid;
 
@@ -27,6 +29,10 @@ const EXEMPT: &[(&str, &str)] = &[
     (
         "POST /api/v1/conditions/{conditionId}/evaluate",
         "a decision changes nothing",
+    ),
+    (
+        "POST /api/v1/decisions",
+        "what is handed in stands on record",
     ),
     ("POST /api/v1/evaluations", "a decision changes nothing"),
     (
@@ -386,6 +392,31 @@ async fn configure(walk: &mut Walk) {
     .await;
 }
 
+/// What goes on record, and a till that has handed in decisions.
+async fn put_on_record(walk: &mut Walk) {
+    let chosen = json!({ "decisionLog": "all" });
+    walk.step(
+        "PUT /v1/tenants/{tenantId}/decision-log",
+        &["acme"],
+        (chosen, 200),
+        json!({ "tenant": "acme" }),
+    )
+    .await;
+    let platform = TenantId::new("platform").unwrap();
+    let mut till = Change::default();
+    let at = json!({ "sequence": 1, "written": 1, "at": 0 });
+    till.put("till/till-7", &at).unwrap();
+    let records = walk.host.app.records(platform.partition());
+    records.commit(till).await.unwrap();
+    walk.step(
+        "DELETE /api/v1/decisions/tills/{till}",
+        &["till-7"],
+        (NONE, 204),
+        json!({ "id": "till-7", "tenant": "platform" }),
+    )
+    .await;
+}
+
 /// Business units and their rates.
 async fn set_rates(walk: &mut Walk) {
     const RATES: &str = "POST /api/v1/business-units/{businessUnitId}/exchange-rates";
@@ -541,6 +572,7 @@ async fn each_route_that_changes_something_says_who_did_what_to_what() {
     let mut walk = Walk::in_memory().await;
     administer(&mut walk).await;
     configure(&mut walk).await;
+    put_on_record(&mut walk).await;
     set_rates(&mut walk).await;
     deliver(&mut walk).await;
     let walked: BTreeSet<_> = walk

@@ -1,6 +1,6 @@
 /* A disk that fails while a test wants it to. Preloaded into a child, it lets writes, syncs and reads of the files of a
    store fail with the error number in the file `write`, `sync` or `read` of the folder FAILING_DISK, while that
-   file is there. */
+   file is there; those of a record of decisions with that in `record-write`, `record-sync` or `record-read`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,9 +18,10 @@ static int error_of(int fd, const char *what) {
     if (!faults || length < 0)
         return 0;
     path[length] = 0;
-    if (!strstr(path, "/tillgate.db"))
+    int is_record = strstr(path, "/decisions.jsonl") != NULL;
+    if (!is_record && !strstr(path, "/tillgate.db"))
         return 0;
-    snprintf(path, sizeof path, "%s/%s", faults, what);
+    snprintf(path, sizeof path, "%s/%s%s", faults, is_record ? "record-" : "", what);
     FILE *fault = fopen(path, "r");
     int error = 0;
     if (fault) {

@@ -27,7 +27,8 @@ impl FailingDisk {
             .env("FAILING_DISK", self.0.path());
     }
 
-    /// From now on, `what` fails with an error number: `write`, `sync` or `read`.
+    /// From now on, `what` fails with an error number: `write`, `sync` or `read` of a store, `record-write` and so on of a record
+    /// of decisions.
     pub fn fail(&self, what: &str, error: u32) {
         let unfinished = self.0.path().join("unfinished");
         fs::write(&unfinished, error.to_string()).unwrap();

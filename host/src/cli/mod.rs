@@ -6,6 +6,7 @@ mod changes;
 mod clients;
 mod copy;
 mod credentials;
+mod decisions;
 mod demo;
 mod evaluate;
 mod files;
@@ -194,6 +195,16 @@ Examples:
   echo '{\"items\":[{\"id\":\"beer\",\"conditionIds\":[\"alcohol\"]}],\"context\":{}}' | tillgate evaluate catalog.json - --explain"
     )]
     Evaluate(evaluate::Evaluate),
+    /// Find decisions in the record that hosts write, and print them or a register of refusals
+    #[command(
+        after_help = "What the record lacks is printed too, and told on stderr. Name the files of all hosts: decisions that a till has handed in
+twice are printed once. Exit codes: 0 all lines were read, 3 lines are malformed, 1 a file cannot be read.
+
+Examples:
+  tillgate decisions decisions.jsonl --tenant acme --since 2026-11-01 --refusals > refusals.csv
+  tillgate decisions host-1/decisions.jsonl host-2/decisions.jsonl --item beer-0.5l --format json"
+    )]
+    Decisions(decisions::Decisions),
     /// Ask whether a host lives, for container images without curl
     #[command(
         after_help = "Exit codes: 0 it answers, 1 it does not answer within two seconds, or is unavailable.
@@ -299,6 +310,7 @@ pub fn main() -> ExitCode {
         }),
         Command::Test(arguments) => rule_tests::run(&arguments).map(|code| success = code),
         Command::Evaluate(arguments) => evaluate::run(&arguments).map(|code| success = code),
+        Command::Decisions(arguments) => decisions::run(&arguments).map(|code| success = code),
         Command::Health(arguments) => run(health::run(arguments)),
         Command::Man { folder } => {
             let command = <Cli as clap::CommandFactory>::command();

@@ -1,4 +1,5 @@
-//! The cache of one partition: its conditions and projects, in memory as the store has them.
+//! The cache of one partition: its conditions and projects, and what of its decisions goes on record, in memory as the store
+//! has them.
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use tillgate_engine::condition::Scope;
 use tillgate_engine::restriction::ProjectId;
 use tokio::sync::watch;
 
+use super::choice::{CHOICE, Choice, Chosen};
 use super::stored::{StoredCondition, StoredProject};
 use super::text::Text;
 use crate::clock::Clock;
@@ -20,7 +22,7 @@ const CONDITION: &str = "condition/";
 const PROJECT: &str = "project/";
 
 /// What the keys of all records of a cache begin with.
-pub(super) const KEPT: &[&str] = &[CONDITION, PROJECT];
+pub(super) const KEPT: &[&str] = &[CONDITION, PROJECT, CHOICE];
 
 /// How many entries are read at once.
 const PAGE: usize = 200;
@@ -35,7 +37,8 @@ pub(super) fn project_key(id: ProjectId) -> String {
     format!("{PROJECT}{id}")
 }
 
-/// The conditions and projects of a partition. A copy with one changed shares the others.
+/// The conditions and projects of a partition, and what of its decisions goes on record. A copy with one changed shares the
+/// others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     /// By id.
@@ -47,6 +50,8 @@ pub(super) struct Content {
     pub(super) project_bytes: usize,
     /// The bytes of the conditions without their tests: what the module may have to prepare.
     pub(super) rule_bytes: usize,
+    /// Which decisions go on record.
+    pub(super) choice: Choice,
 }
 
 impl Content {
@@ -57,7 +62,7 @@ impl Content {
 
     /// Whether there is nothing.
     pub(super) fn is_empty(&self) -> bool {
-        self.conditions.is_empty() && self.projects.is_empty()
+        self.conditions.is_empty() && self.projects.is_empty() && self.choice == Choice::None
     }
 
     /// Applies what the store has under a key now.
@@ -90,8 +95,20 @@ impl Content {
                 }
                 None => drop(self.projects.remove_mut(&id)),
             }
+        } else if key == CHOICE {
+            self.choice = choice(value.as_deref());
         }
     }
+}
+
+/// The choice that a record says.
+fn choice(record: Option<&[u8]>) -> Choice {
+    let read = record.map(serde_json::from_slice::<Chosen>).transpose();
+    let read = read.unwrap_or_else(|cause| {
+        tracing::error!(%cause, "a tenant's choice of what goes on record cannot be read");
+        None
+    });
+    read.unwrap_or_default().decision_log
 }
 
 /// See the module's documentation.

@@ -13,7 +13,9 @@ use sha2::{Digest, Sha256};
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 
+use super::backlog::Backlog;
 use super::cache::Content;
+use super::choice::Choice;
 use super::document::{array, document, lists};
 use super::stored::{StoredCondition, StoredProject};
 use super::text::Text;
@@ -31,6 +33,8 @@ pub struct TenantCatalog {
     tenant: TenantId,
     global: Arc<Content>,
     own: Arc<Content>,
+    /// What waits of the tenant's decisions to go on record, whichever version of the catalog they were made with.
+    backlog: Arc<Backlog>,
     conditions: OnceLock<Document>,
     version: OnceLock<(Arc<str>, Etag)>,
     version_with_tests: OnceLock<Etag>,
@@ -58,11 +62,17 @@ pub enum Part {
 pub(super) type WithOther<'c> = (&'c Arc<StoredCondition>, Option<&'c Arc<StoredCondition>>);
 
 impl TenantCatalog {
-    pub(super) fn new(tenant: &TenantId, global: Arc<Content>, own: Arc<Content>) -> Self {
+    pub(super) fn new(
+        tenant: &TenantId,
+        global: Arc<Content>,
+        own: Arc<Content>,
+        backlog: &Arc<Backlog>,
+    ) -> Self {
         Self {
             tenant: tenant.clone(),
             global,
             own,
+            backlog: Arc::clone(backlog),
             conditions: OnceLock::new(),
             version: OnceLock::new(),
             version_with_tests: OnceLock::new(),
@@ -147,6 +157,25 @@ impl TenantCatalog {
     /// The global condition with this id, and the tenant's.
     fn conditions_of(&self, id: &str) -> [Option<&Arc<StoredCondition>>; 2] {
         [&self.global, &self.own].map(|content| content.conditions.get(id))
+    }
+
+    /// The condition with this id that decides: the tenant's unless it is switched off, otherwise the global one unless that
+    /// is (`conditions.md`, "Conditions").
+    pub(super) fn condition_in_force(&self, id: &str) -> Option<&Arc<StoredCondition>> {
+        let [global, own] = self.conditions_of(id);
+        let is_enabled = |stored: &&Arc<StoredCondition>| stored.condition.enabled;
+        own.filter(is_enabled).or(global.filter(is_enabled))
+    }
+
+    /// Which of the tenant's decisions go on record.
+    #[must_use]
+    pub fn on_record(&self) -> Choice {
+        self.own.choice
+    }
+
+    /// What waits of the tenant's decisions to go on record.
+    pub(super) const fn backlog(&self) -> &Arc<Backlog> {
+        &self.backlog
     }
 
     /// A project of the tenant.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use tillgate_engine::decision::{Decision, RULES, Tally};
 
 use super::plan::Subject;
@@ -65,7 +64,7 @@ impl DecisionCounters {
         subject: Subject,
         tenant: &TenantId,
         decide: impl FnOnce() -> Result<Decided>,
-    ) -> Result<Bytes> {
+    ) -> Result<Decided> {
         let begin = Instant::now();
         let decided = decide();
         let took = begin.elapsed();
@@ -80,7 +79,7 @@ impl DecisionCounters {
             Err(Error::NotFound(_)) => drop(self.not_found.inc()),
             Err(_) => drop(self.failed.inc()),
         }
-        decided.map(|decided| decided.answer)
+        decided
     }
 
     fn count(&self, tenant: &TenantId, Tally(tally): Tally) {

@@ -4,9 +4,12 @@
 //! A write goes to the store, and memory catches up before it is answered. Decisions are the module's: this finds the
 //! documents that it needs.
 
+mod backlog;
 mod cache;
 mod catalog;
+mod choice;
 mod counters;
+pub mod decision_log;
 mod document;
 mod failing_tests;
 mod findings;
@@ -18,6 +21,7 @@ mod stored;
 mod tenants;
 mod text;
 mod usage;
+mod versions;
 mod write;
 
 use std::sync::Arc;
@@ -28,7 +32,9 @@ use tillgate_engine::condition::Scope;
 
 use self::cache::PartitionCache;
 pub use self::catalog::{Part, TenantCatalog};
+pub use self::choice::{Choice, Chosen};
 use self::counters::DecisionCounters;
+use self::decision_log::{DecisionLog, Place};
 pub use self::failing_tests::OnFailingTests;
 pub use self::history::{By, PageQuery, Sequence};
 use self::plan::Plan;
@@ -63,13 +69,15 @@ pub struct Conditions {
     global: Arc<PartitionCache>,
     tenants: Arc<RwLock<PerTenant<Tenant>>>,
     counters: DecisionCounters,
+    /// Where decisions go on record, if anywhere.
+    decision_log: Option<Arc<DecisionLog>>,
 }
 
 impl Conditions {
     /// Reads the platform's conditions and keeps them fresh.
     ///
     /// # Errors
-    /// When the store is unavailable.
+    /// When the store is unavailable, or the record of decisions cannot be written.
     pub async fn start(app: &Arc<App>) -> Result<Self> {
         let records = app.records(Partition::named(GLOBAL));
         let global = PartitionCache::new(records, Arc::clone(&app.clock), Scope::Global);
@@ -90,8 +98,10 @@ impl Conditions {
                 app.config.limits.cached_tenants,
             ))),
             counters: DecisionCounters::new(&app.metrics),
+            decision_log: DecisionLog::open(&app.config.decisions, &app.clock)?,
         };
         conditions.measure();
+        conditions.measure_record();
         history::register(app);
         Ok(conditions)
     }
@@ -141,48 +151,58 @@ impl Conditions {
         }
     }
 
-    /// Decides: at once, unless that would keep other requests waiting.
+    /// Decides: at once, unless that would keep other requests waiting. `place` is the decision's on record, if it goes there.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid) naming every fault of the request,
     /// [`Error::NotFound`](crate::error::Error::NotFound) when no such condition is in force.
-    pub async fn decide(
+    async fn decide(
         self: Arc<Self>,
         catalog: Arc<TenantCatalog>,
         question: Question,
+        place: Option<Place>,
         request: Bytes,
     ) -> Result<Bytes> {
         let app = Arc::clone(&self.app);
         if request.len() > INLINE {
             let decide = move |app: &App| {
-                let plan = Plan::new(&catalog, question, &request);
-                self.carry_out(&plan, catalog.tenant(), app.engine.lease(), &request)
+                let plan = Plan::new(&catalog, question, place.is_some(), &request);
+                let instance = app.engine.lease();
+                self.carry_out(plan, catalog.tenant(), place, instance, &request)
             };
             return Box::pin(app.run_blocking(decide)).await?;
         }
-        let plan = Plan::new(&catalog, question, &request);
+        let plan = Plan::new(&catalog, question, place.is_some(), &request);
         let instance = app.engine.lease();
         if instance
             .as_ref()
             .is_ok_and(|instance| plan.is_short(instance))
         {
-            return self.carry_out(&plan, catalog.tenant(), instance, &request);
+            return self.carry_out(plan, catalog.tenant(), place, instance, &request);
         }
         drop(instance);
         let (plan, tenant) = (plan.into_owned(), catalog.tenant().clone());
-        let decide = move |app: &App| self.carry_out(&plan, &tenant, app.engine.lease(), &request);
+        let decide = move |app: &App| {
+            let instance = app.engine.lease();
+            self.carry_out(plan, &tenant, place, instance, &request)
+        };
         Box::pin(app.run_blocking(decide)).await?
     }
 
-    /// Makes a decision and counts it.
+    /// Makes a decision, counts it, and puts it on record.
     fn carry_out(
         &self,
-        plan: &Plan<'_>,
+        plan: Plan<'_>,
         tenant: &TenantId,
+        place: Option<Place>,
         instance: Result<Lease<'_>, EngineError>,
         request: &[u8],
     ) -> Result<Bytes> {
         let decide = || Ok(plan.decide(instance?, request)?);
-        self.counters.measure(plan.subject(), tenant, decide)
+        let decided = self.counters.measure(plan.subject(), tenant, decide)?;
+        if let Some(place) = place {
+            place.take(plan, &decided, self.app.clock.now());
+        }
+        Ok(decided.answer)
     }
 }

@@ -43,6 +43,8 @@ pub struct Configured {
     pub configuration_bytes: Usage,
     /// The bytes of their history.
     pub history_bytes: Usage,
+    /// The tills that hand in decisions.
+    pub tills: Usage,
 }
 
 impl Used {
@@ -96,6 +98,7 @@ impl Conditions {
                 used: u64::try_from(history).unwrap_or(u64::MAX),
                 quota: quotas.history.as_u64(),
             },
+            tills: self.tills_used(own.records()).await?,
         })
     }
 

@@ -1,10 +1,11 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
 //! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`;
-//! `[page]`, `[quotas]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
+//! `[decisions]`, `[page]`, `[quotas]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
 
 mod as_text;
 mod config_file;
+mod decisions;
 mod page;
 mod quotas;
 mod reference_rates;
@@ -29,6 +30,7 @@ use crate::egress::{shown, with_urls_shown};
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
+pub use self::decisions::Decisions;
 pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
@@ -75,6 +77,7 @@ pub struct Config {
     pub limits: Limits,
     pub quotas: Quotas,
     pub conditions: Conditions,
+    pub decisions: Decisions,
     pub tokens: Tokens,
     pub rates: Rates,
     pub webhooks: Webhooks,
@@ -337,6 +340,8 @@ impl Config {
         quotas.map_err(|fault| format!("quotas.{fault}"))?;
         let conditions = self.conditions.check();
         conditions.map_err(|fault| format!("conditions.{fault}"))?;
+        let decisions = self.decisions.check();
+        decisions.map_err(|fault| format!("decisions.{fault}"))?;
         let rates = self.rates.check();
         rates.map_err(|fault| format!("rates.{fault}"))?;
         let webhooks = self.webhooks.check();

@@ -12,6 +12,7 @@ pub struct Quotas {
     pub projects: usize,
     pub configuration: ByteSize,
     pub history: ByteSize,
+    pub tills: usize,
     pub templates: u64,
     pub clients: u64,
     pub streams: usize,

@@ -14,6 +14,8 @@ pub struct Caller {
     pub subject: Arc<str>,
     /// What people call them, where that is known.
     pub name: Option<DisplayName>,
+    /// The business unit that a client has registered for, its claim `business_unit_id`, if it has one.
+    pub unit: Option<Arc<str>>,
     /// What they may do.
     pub permissions: Permissions,
     /// Whether they belong to the platform's own tenant.

@@ -15,7 +15,11 @@ const BUILT_IN: &[(&str, &[&[P]])] = &[
     ("ecs.editor", &[ECS_READ, ECS_WRITE]),
     (
         "ecs.evaluator",
-        &[&[P::ConditionEvaluate, P::ProjectRestrictionEvaluate]],
+        &[&[
+            P::ConditionEvaluate,
+            P::ProjectRestrictionEvaluate,
+            P::DecisionReport,
+        ]],
     ),
     ("exr.viewer", &[&[P::RateRead]]),
     ("exr.editor", &[&[P::RateRead], EXR_WRITE]),
@@ -33,7 +37,10 @@ const BUILT_IN: &[(&str, &[&[P]])] = &[
     ("iam.statements-admin", &[STATEMENTS]),
     ("iam.client-admin", &[CLIENTS]),
     ("iam.clients-admin", &[CLIENTS]),
-    ("iam.admin", &[TEMPLATES, STATEMENTS, CLIENTS]),
+    (
+        "iam.admin",
+        &[TEMPLATES, STATEMENTS, CLIENTS, &[P::DecisionLogWrite]],
+    ),
 ];
 
 const ECS_READ: &[P] = &[P::ConditionRead, P::ProjectRead];

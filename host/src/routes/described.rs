@@ -92,6 +92,7 @@ pub(super) fn usage(schema: SchemaOf) -> Operation {
         "projects",
         "configurationBytes",
         "historyBytes",
+        "tills",
         "templates",
         "clients",
         "businessUnits",

@@ -1,4 +1,5 @@
-//! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish.
+//! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish, then the record of
+//! decisions is written to its end.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -11,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::start::{bind, error_text};
 use crate::app::App;
+use crate::conditions::decision_log::DecisionLog;
 use crate::http::{ConnectionLimits, Current, Listener, Route};
 use crate::routes::Features;
 
@@ -20,6 +22,8 @@ pub struct Serving {
     current: Current,
     /// The address for operators alone, and what is served on it, if there is one.
     operations: Option<(SocketAddr, Current)>,
+    /// Where decisions go on record, if anywhere; of all apps the same.
+    decision_log: Option<Arc<DecisionLog>>,
 }
 
 impl Serving {
@@ -45,6 +49,7 @@ impl Serving {
             app: watch::Sender::new(app),
             current: server.into(),
             operations,
+            decision_log: features.conditions.decision_log().cloned(),
         })
     }
 
@@ -111,6 +116,9 @@ impl Serving {
             app.runner.stop().await;
         };
         tokio::join!(listener.serve(self.current.clone(), signalled), jobs);
+        if let Some(log) = &self.decision_log {
+            log.close().await;
+        }
         // Last, so that operators see the host stop.
         if let Some(operations) = operations {
             operations.abort();

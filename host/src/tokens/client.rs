@@ -135,6 +135,15 @@ impl Client {
         claimed.or_else(|| DisplayName::new(&format!("{id} {version}")))
     }
 
+    /// The business unit that it has registered for, where its claims have one.
+    #[must_use]
+    pub fn business_unit(&self) -> Option<&str> {
+        match self.claims.get("business_unit_id") {
+            Some(Claim::Text(unit) | Claim::Number(unit)) => Some(unit),
+            _ => None,
+        }
+    }
+
     /// The client as administrators see it, without anything of its secrets.
     ///
     /// # Errors

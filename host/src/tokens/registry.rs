@@ -186,6 +186,7 @@ impl Registry {
         let caller = Caller {
             permissions: self.permissions_of(&client),
             name: client.display_name(),
+            unit: client.business_unit().map(Arc::from),
             subject: client.id.into(),
             platform: self.is_platform(&client.tenant),
             tenant: client.tenant,

@@ -30,6 +30,16 @@ export interface CatalogClientEvents {
   error: Event & { readonly error: TillgateError };
 }
 
+/** Has decisions that are made here put on record by the host. The client needs `ecs.decision.report`. */
+export interface ReportOptions {
+  /** The till's name, which no other till of the tenant has: 1 to 64 of `A-Z a-z 0-9 . _ -`. */
+  till: string;
+  /** The shop, where the client has not registered for one. */
+  businessUnitId?: string;
+  /** How many decisions wait in memory at most, while the host cannot be reached; 10,000 by default. */
+  maxDecisions?: number;
+}
+
 /** A catalog that keeps itself up to date. Decides locally; while there is no catalog, the host decides. */
 export class CatalogClient extends EventTarget {
   /** Starts at once. @throws {TillgateError} `invalid`, when an option is missing or wrong. */
@@ -37,6 +47,7 @@ export class CatalogClient extends EventTarget {
     options: HostOptions & {
       /** How long a stale catalog is used before the host decides instead; 15 minutes by default. */
       maxStaleMs?: number;
+      report?: ReportOptions;
     },
   );
   readonly state: CatalogState;
@@ -45,6 +56,11 @@ export class CatalogClient extends EventTarget {
   readonly host: Host;
   /** Resolves when there is a catalog; rejects when this caller may not read it or the client is closed first. */
   ready(): Promise<void>;
+  /**
+   * Hands in the decisions that were made here and wait for that, as before the client is closed.
+   * @throws {TillgateError} when the host does not take them, which goes on waiting; `invalid` without the option `report`.
+   */
+  handIn(): Promise<void>;
   /** Reconnects at once instead of after the current pause. */
   retry(): void;
   /** Stops receiving changes, for example while a page is hidden. The state is STALE until `resume()`. */

@@ -12,6 +12,7 @@ import { Follower, closed, emit, sleep } from "../shared/follower.js";
 import { readJson, requireStream } from "../shared/host.js";
 import { readOptions } from "../shared/options.js";
 import { Catalog } from "./catalog.js";
+import { Report, checkReport, noReport } from "./report.js";
 
 export { Host } from "../shared/host.js";
 export { clientCredentials } from "../shared/token.js";
@@ -34,12 +35,14 @@ export class CatalogClient extends Follower {
   #document;
   #since = performance.now();
   #maxStaleMs;
+  #report;
 
   /** `url` is the address of the host, `token` a token or a token source. The client starts at once. */
   constructor(options) {
-    const { url, token, fetch, maxStaleMs = 15 * 60_000 } = readOptions(options, checkMaxStale);
+    const { url, token, fetch, report, maxStaleMs = 15 * 60_000 } = readOptions(options, checkOptions);
     super({ url, token, fetch, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
     this.#maxStaleMs = maxStaleMs;
+    if (report !== undefined) this.#report = new Report(report, this.host, (error) => emit(this, "error", { error }));
     this.addEventListener("state", () => (this.#since = performance.now()));
   }
 
@@ -65,9 +68,16 @@ export class CatalogClient extends Follower {
     return this.#evaluate("evaluateBasket", request, options);
   }
 
+  /** Hands in the decisions that were made here and wait for that. Rejects when the host does not take them. */
+  async handIn() {
+    if (this.#report === undefined) throw noReport();
+    await this.#report.handIn();
+  }
+
   /** Disconnects and releases the module's memory. */
   close() {
     super.close();
+    this.#report?.close();
     this.#catalog?.free();
     this.#catalog = undefined;
   }
@@ -77,7 +87,9 @@ export class CatalogClient extends Follower {
     const isStale = this.state === "STALE" && performance.now() - this.#since > this.#maxStaleMs;
     if (this.#catalog !== undefined && !isStale) {
       try {
-        return this.#catalog[call](...request);
+        const decision = this.#catalog[call](...request);
+        this.#report?.add(call, request, decision, this.#document.digest);
+        return decision;
       } catch (error) {
         if (!LOCAL_CODES.has(error.code)) throw error;
         emit(this, "error", { error });
@@ -115,6 +127,7 @@ export class CatalogClient extends Follower {
   }
 }
 
-function checkMaxStale({ maxStaleMs = 0 }, faults) {
+function checkOptions({ maxStaleMs = 0, report }, faults) {
   if (typeof maxStaleMs !== "number" || !(maxStaleMs >= 0)) faults.add("$.maxStaleMs", "must be a number of milliseconds");
+  checkReport({ report }, faults);
 }

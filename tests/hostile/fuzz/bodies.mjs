@@ -21,7 +21,7 @@ const LOOK_EVERY = 50;
 /** How many requests one host gets: then its quotas are used up. */
 const OF_ONE_HOST = 20_000;
 
-const LOG_AS_JSON = { "tillgate.toml": '[log]\nformat = "json"\n' };
+const SETTINGS = { "tillgate.toml": '[log]\nformat = "json"\n\n[decisions]\nlog = "decisions.jsonl"\n' };
 
 /** All accepted requests, as `mutations.mjs` changes them. */
 const ACCEPTED = Object.entries(REQUESTS).flatMap(([route, requests]) => requests.map((request) => requestOf(route, request)));
@@ -58,7 +58,7 @@ class Trial {
 
   static async begin(program) {
     const trial = new Trial();
-    trial.#host = await startHost(program, { files: LOG_AS_JSON });
+    trial.#host = await startHost(program, { files: SETTINGS });
     trial.#world = await World.begin(trial.#host);
     return trial;
   }

@@ -77,6 +77,9 @@ export class World {
     await this.#send(ageCondition("beer"));
     await this.#send({ method: "PUT", path: "/api/v1/entity-conditions/tools", body: { rule: "LICENSE_REQUIREMENT", condition_value: {} } });
     await this.#send({ method: "PUT", path: `/api/v1/projects/${names.project}`, body: { restrictions: [] } });
+    await this.#send({ method: "PUT", path: `/v1/tenants/${TENANT}/decision-log`, body: { decisionLog: "all" } });
+    const sold = { sequence: 1, at: "2026-11-20T17:40:00Z", itemId: "can", conditionId: "beer", decision: "ALLOW" };
+    await this.#send({ method: "POST", path: "/api/v1/decisions", body: { till: "till-1", decisions: [sold] } });
     await this.#restoreClients();
     await this.#restoreWebhooks();
   }

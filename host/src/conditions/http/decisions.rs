@@ -78,8 +78,10 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
         explain: request.flag("explain")?,
     };
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let decided = conditions.decide(catalog, question, request.body).await;
-    let reply = match decided {
+    let asked = || Ok((request.shared_caller()?, request.correlation));
+    let place = conditions.place_on_record(&catalog, asked)?;
+    let decided = conditions.decide(catalog, question, place, request.body);
+    let reply = match decided.await {
         Ok(decided) => Reply::json(StatusCode::OK, decided),
         Err(error) => Reply::error(&error, request.correlation),
     };

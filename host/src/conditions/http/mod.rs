@@ -7,6 +7,7 @@ mod described;
 mod findings;
 mod history;
 mod projects;
+mod record;
 mod schema;
 
 use std::sync::Arc;
@@ -55,6 +56,7 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
     routes.extend(projects::routes());
     routes.extend(findings::routes());
     routes.extend(history::routes());
+    routes.extend(record::routes());
     routes
 }
 

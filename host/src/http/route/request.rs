@@ -50,6 +50,15 @@ impl Request {
             .ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
     }
 
+    /// The same, for what outlives the request.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] on a public route.
+    pub fn shared_caller(&self) -> Result<Arc<Caller>> {
+        let caller = self.caller.clone();
+        caller.ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
+    }
+
     /// All headers.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {

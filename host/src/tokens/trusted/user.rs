@@ -45,6 +45,7 @@ impl User {
             tenant: self.tenant.clone(),
             subject: Arc::clone(&self.subject),
             name: self.name.clone(),
+            unit: None,
             permissions: of_roles.union(listed),
             platform,
         }

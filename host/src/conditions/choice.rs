@@ -1,0 +1,44 @@
+//! What of a tenant's decisions goes on record: the tenant's own choice. It is a record of its partition, read and kept fresh
+//! with its conditions, so that a decision finds it where it finds its rule.
+
+use serde::{Deserialize, Serialize};
+
+/// The record of the choice.
+pub(super) const CHOICE: &str = "decision-log";
+
+/// Which decisions go on record.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// None: nobody has chosen otherwise.
+    #[default]
+    None,
+    /// Those that do not allow the item.
+    Denials,
+    /// All.
+    All,
+}
+
+impl Choice {
+    /// What a choice must be, for messages.
+    pub const RULE: &str = "must be none, denials or all";
+
+    /// The choice of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "denials" => Some(Self::Denials),
+            "all" => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+/// The choice as it is stored and answered.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chosen {
+    /// Which decisions go on record.
+    pub decision_log: Choice,
+}

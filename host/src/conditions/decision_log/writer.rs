@@ -1,0 +1,235 @@
+//! The thread that writes the record: takes what waits, makes lines of it, and writes many at a time. What was handed in goes
+//! first and is synced, since its till waits for that. While nothing can be written, what waits goes on waiting, until the
+//! queue is full.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{oneshot, watch};
+
+use super::file::Sink;
+use super::line::{HostEvent, Line};
+use super::queue::{Dropped, Queue, Room};
+use super::records;
+use crate::clock::Clock;
+use crate::engine::MODULE_SHA256;
+
+/// How long decisions are collected.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// How long it is until what could not be written is tried again.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// About how many bytes are written at once.
+const CHUNK: usize = 256 << 10;
+
+/// Lines that were handed in, and who waits for them to be on disk.
+#[derive(Debug)]
+pub(super) struct HandedIn {
+    pub(super) lines: Vec<u8>,
+    pub(super) count: u64,
+    /// Whether they are.
+    pub(super) done: oneshot::Sender<bool>,
+    /// What they take of the queue.
+    pub(super) room: Room,
+}
+
+/// What the thread shares with those who want something written.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) queue: Arc<Queue>,
+    handed_in: Mutex<Vec<HandedIn>>,
+    /// How many lines were written, and how many attempts failed.
+    pub(super) written: AtomicU64,
+    pub(super) errors: AtomicU64,
+    /// How many of the decisions that were handed in were written, repeated and left out.
+    pub(super) handed_in_counts: [AtomicU64; 3],
+    /// Whether the last attempt failed.
+    pub(super) is_failing: AtomicBool,
+    pub(super) has_ended: watch::Sender<bool>,
+    thread: OnceLock<Thread>,
+}
+
+impl Shared {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When there can be no more threads.
+    pub(super) fn start(
+        sink: Sink,
+        clock: Arc<dyn Clock>,
+        max_bytes: usize,
+    ) -> io::Result<Arc<Self>> {
+        let shared = Arc::new(Self {
+            queue: Arc::new(Queue::new(max_bytes)),
+            handed_in: Mutex::default(),
+            written: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            handed_in_counts: Default::default(),
+            is_failing: AtomicBool::new(false),
+            has_ended: watch::Sender::new(false),
+            thread: OnceLock::new(),
+        });
+        let writer = Writer {
+            shared: Arc::clone(&shared),
+            sink,
+            clock,
+            lines: Vec::new(),
+            count: 0,
+            decisions: 0,
+        };
+        let name = "decision-log".to_owned();
+        let thread = thread::Builder::new().name(name).spawn(|| writer.run())?;
+        let _ = shared.thread.set(thread.thread().clone());
+        Ok(shared)
+    }
+
+    /// Has the thread look at once.
+    pub(super) fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Has lines written that were handed in.
+    pub(super) fn hand_in(&self, handed_in: HandedIn) {
+        self.handed_in.lock().push(handed_in);
+        self.wake();
+    }
+}
+
+/// See the module's documentation.
+struct Writer {
+    shared: Arc<Shared>,
+    sink: Sink,
+    clock: Arc<dyn Clock>,
+    /// What is to be written next: lines, how many, and of how many decisions.
+    lines: Vec<u8>,
+    count: u64,
+    decisions: u64,
+}
+
+impl Writer {
+    fn run(mut self) {
+        self.event(HostEvent::Started);
+        let mut goes_on = self.write();
+        while goes_on {
+            // Asked before it is looked what waits: nothing is added afterwards.
+            let is_closed = self.shared.queue.is_closed();
+            self.write_handed_in();
+            let is_all = self.collect();
+            if is_closed && is_all {
+                self.event(HostEvent::Stopped);
+            }
+            goes_on = self.write() && !(is_closed && is_all);
+            if goes_on && is_all {
+                thread::park_timeout(LINGER);
+            }
+        }
+        let _ = self.sink.sync();
+        self.shared.has_ended.send_replace(true);
+    }
+
+    /// Makes lines of what waits, up to a chunk, and of the gaps; answers whether that is all.
+    fn collect(&mut self) -> bool {
+        let queue = &self.shared.queue;
+        let mut is_all = false;
+        while self.lines.len() < CHUNK {
+            let Some(decided) = queue.next() else {
+                is_all = true;
+                break;
+            };
+            self.count += records::write(&decided, &mut self.lines);
+            self.decisions += 1;
+        }
+        for (tenant, gap) in queue.gaps() {
+            records::write_gap(&tenant, &gap, &mut self.lines);
+            self.count += 1;
+        }
+        is_all
+    }
+
+    fn event(&mut self, event: HostEvent) {
+        let line = Line {
+            at: self.clock.now().to_millis_text().into(),
+            engine: Some(MODULE_SHA256.into()),
+            event: Some(event),
+            ..Line::default()
+        };
+        line.write(&mut self.lines);
+        self.count += 1;
+    }
+
+    /// Writes the lines, however often that takes. Answers whether they are written: not once the host is to end.
+    fn write(&mut self) -> bool {
+        while !self.lines.is_empty() {
+            let is_closed = self.shared.queue.is_closed();
+            let written = self.sink.write(&self.lines);
+            if self.note(written, self.count) {
+                self.lines.clear();
+                self.lines.shrink_to(2 * CHUNK);
+                (self.count, self.decisions) = (0, 0);
+            } else if is_closed {
+                self.give_up();
+                return false;
+            } else {
+                self.write_handed_in();
+                thread::park_timeout(RETRY);
+            }
+        }
+        true
+    }
+
+    /// Writes what was handed in, and tells those who wait whether it is on disk.
+    fn write_handed_in(&mut self) {
+        let all = std::mem::take(&mut *self.shared.handed_in.lock());
+        if all.is_empty() {
+            return;
+        }
+        let lines: Vec<&[u8]> = all.iter().map(|handed_in| &*handed_in.lines).collect();
+        let written = self.sink.write(&lines.concat());
+        let written = written.and_then(|()| self.sink.sync());
+        let is_written = self.note(written, all.iter().map(|handed_in| handed_in.count).sum());
+        for HandedIn { done, room, .. } in all {
+            drop(room);
+            // Who does not wait any more hands it in again.
+            let _ = done.send(is_written);
+        }
+    }
+
+    /// Counts what was written, or says once that nothing can be. Answers whether it was.
+    fn note(&self, written: io::Result<()>, lines: u64) -> bool {
+        let shared = &self.shared;
+        let was_failing = shared.is_failing.swap(written.is_err(), Ordering::Relaxed);
+        match &written {
+            Ok(()) => {
+                shared.written.fetch_add(lines, Ordering::Relaxed);
+                if was_failing {
+                    tracing::info!("decisions are put on record again");
+                }
+            }
+            Err(cause) => {
+                shared.errors.fetch_add(1, Ordering::Relaxed);
+                if !was_failing {
+                    tracing::error!(%cause, "decisions cannot be put on record: they wait, as many as there is room for");
+                }
+            }
+        }
+        written.is_ok()
+    }
+
+    /// The host ends, and what waits cannot be written.
+    fn give_up(&mut self) {
+        let queue = &self.shared.queue;
+        while queue.next().is_some() {
+            self.decisions += 1;
+        }
+        queue.count_dropped(Dropped::Ended, self.decisions);
+        let decisions = self.decisions;
+        tracing::error!(decisions, "the host ends, and decisions are not on record");
+    }
+}

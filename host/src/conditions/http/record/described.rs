@@ -1,0 +1,88 @@
+//! What the API's documents say of decisions on record.
+
+use serde_json::json;
+
+use super::schema;
+use crate::http::schema::{limit, tenant_id};
+use crate::http::{Operation, Tag};
+
+fn of_tenant(operation: Operation) -> Operation {
+    operation
+        .path("tenantId", "The id of the tenant.", tenant_id)
+        .answers(
+            200,
+            "Which decisions go on record",
+            schema::choice,
+            json!({ "decisionLog": "denials" }),
+        )
+}
+
+pub(super) fn get_choice() -> Operation {
+    let operation = Operation::new(
+        "getDecisionLog",
+        Tag::Decisions,
+        "Get which decisions go on record",
+    );
+    of_tenant(operation.says("For any client of the tenant, and for the platform's."))
+        .with_entity_tag()
+}
+
+pub(super) fn put_choice() -> Operation {
+    let operation = Operation::new(
+        "putDecisionLog",
+        Tag::Decisions,
+        "Choose which decisions go on record",
+    );
+    of_tenant(
+        operation
+            .says("They are written where the configuration of each host says (`decisions.log`)."),
+    )
+    .takes(schema::choice, json!({ "decisionLog": "denials" }))
+    .with_preconditions()
+}
+
+pub(super) fn hand_in() -> Operation {
+    Operation::new(
+        "handInDecisions",
+        Tag::Decisions,
+        "Put decisions on record that a till has made",
+    )
+    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. `leftOut` are those that the tenant has not chosen.")
+    .takes(
+        schema::report,
+        json!({ "till": "till-7", "decisions": [{
+            "sequence": 17, "at": "2026-11-20T17:40:00Z", "itemId": "beer-0.5l", "conditionId": "alcohol",
+            "decision": "HARD_DENY", "reason": "age_restriction.underage",
+        }] }),
+    )
+    .answers(
+        200,
+        "What became of them",
+        schema::receipt,
+        json!({ "till": "till-7", "sequence": 17, "written": 1, "repeated": 0, "leftOut": 0 }),
+    )
+    .refuses(409, "The tenant has as many tills as it may.")
+}
+
+pub(super) fn list_tills() -> Operation {
+    Operation::new(
+        "listTills",
+        Tag::Decisions,
+        "List the tills that hand in decisions",
+    )
+    .query("limit", "How many tills the page has at most.", limit)
+    .query("cursor", "`next` of the page before.", schema::till)
+    .answers(
+        200,
+        "The tills, by name, each with the number of its last decision",
+        schema::tills,
+        json!({ "items": [{ "till": "till-7", "sequence": 17, "handedInAt": "2026-11-20T17:40:00.000Z" }] }),
+    )
+}
+
+pub(super) fn delete_till() -> Operation {
+    Operation::new("deleteTill", Tag::Decisions, "Forget a till that is gone")
+        .path("till", "The name of the till.", schema::till)
+        .empty(204, "It is forgotten, and its place is free")
+        .refuses(404, "No till with this name has handed in decisions.")
+}

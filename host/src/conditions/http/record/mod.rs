@@ -1,0 +1,139 @@
+//! Decisions on record: a tenant's choice, what tills hand in, and how far they are.
+
+mod described;
+mod schema;
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+
+use crate::body::{parsed, read, required};
+use crate::conditions::Conditions;
+use crate::conditions::choice::{Choice, Chosen};
+use crate::conditions::decision_log::{Report, TillQuery, is_till};
+use crate::data::etag;
+use crate::error::{Error, Result};
+use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::identity::{Permission as P, TENANT_RULE, TenantId};
+use crate::observe::audit::Line;
+
+const CHOICE: &str = "/v1/tenants/{tenantId}/decision-log";
+const DECISIONS: &str = "/api/v1/decisions";
+const TILLS: &str = "/api/v1/decisions/tills";
+const TILL: &str = "/api/v1/decisions/tills/{till}";
+
+/// How many tills a page has at most, unless the request says so.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let write = Access::With(P::DecisionLogWrite);
+    let read = Access::Either(&[P::ConditionRead, P::DecisionReport, P::DecisionLogWrite]);
+    vec![
+        Route::new(Method::GET, CHOICE, Access::AnyCaller, none, get_choice)
+            .described(described::get_choice),
+        Route::changing(
+            Method::PUT,
+            CHOICE,
+            write,
+            json,
+            "decision_log.put",
+            put_choice,
+        )
+        .described(described::put_choice),
+        Route::new(
+            Method::POST,
+            DECISIONS,
+            Access::With(P::DecisionReport),
+            json,
+            hand_in,
+        )
+        .heavy()
+        .described(described::hand_in)
+        .unaudited("what is handed in stands on record"),
+        Route::new(Method::GET, TILLS, read, none, list_tills).described(described::list_tills),
+        Route::changing(
+            Method::DELETE,
+            TILL,
+            write,
+            none,
+            "till.deleted",
+            delete_till,
+        )
+        .described(described::delete_till),
+    ]
+}
+
+/// The tenant of the path, which is the caller's unless the caller is the platform's.
+fn tenant_of(request: &Request) -> Result<TenantId> {
+    let id = TenantId::new(request.param(0)?);
+    let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
+    request.caller()?.require_tenant(id.as_str())?;
+    Ok(id)
+}
+
+async fn get_choice(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let chosen = conditions.chosen(&tenant_of(&request)?).await?;
+    let etag = etag::of_json(&chosen)?;
+    let reply = Reply::of(StatusCode::OK, &chosen)?;
+    Ok(super::tagged(&request, &etag, || reply))
+}
+
+async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
+    let tenant = tenant_of(&request)?;
+    let decision_log = read(&request.body, |root, faults| {
+        required(root, "decisionLog", faults, |node, faults| {
+            parsed(node, faults, Choice::from_name, Choice::RULE)
+        })
+    })?;
+    let preconditions = request.preconditions();
+    let chosen = conditions.choose(&tenant, decision_log, &preconditions);
+    let [before, after] = chosen.await?;
+    let reply = Reply::of(StatusCode::OK, &Chosen { decision_log })?;
+    let line = Line {
+        tenant: Some(tenant),
+        before: Some(before),
+        after: Some(after.clone()),
+        ..Line::default()
+    };
+    Ok(reply.tagged(after).audited(line))
+}
+
+async fn hand_in(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let report = Report::read(&request.body)?;
+    let receipt = conditions.hand_in(request.caller()?, &report).await?;
+    Reply::of(StatusCode::OK, &receipt)
+}
+
+async fn list_tills(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let query = query(&request)?;
+    let page = conditions.tills(&request.caller()?.tenant, query).await?;
+    Reply::of(StatusCode::OK, &page)
+}
+
+async fn delete_till(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
+    let (till, tenant) = (request.param(0)?, &request.caller()?.tenant);
+    conditions.forget_till(tenant, till).await?;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: Some(till.to_owned()),
+        ..Line::default()
+    };
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
+}
+
+fn query(request: &Request) -> Result<TillQuery> {
+    let after = request.query_param("cursor");
+    if after.as_deref().is_some_and(|after| !is_till(after)) {
+        let rule = "must be a cursor from an earlier answer";
+        return Err(Error::invalid("$.cursor", rule));
+    }
+    let limit = match request.query_param("limit").map(|text| text.parse()) {
+        None => LIMIT,
+        Some(Ok(limit @ 1..=MAX_LIMIT)) => limit,
+        Some(_) => return Err(Error::invalid("$.limit", "must be 1 to 1000")),
+    };
+    Ok(TillQuery { after, limit })
+}

@@ -1,0 +1,42 @@
+//! Decisions on record: where they are written, and how much of it is kept.
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use super::as_text::text;
+
+/// The value of `log` that stands for standard output.
+const STDOUT: &str = "stdout";
+
+/// Decisions on record.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Decisions {
+    #[serde(deserialize_with = "text")]
+    pub log: String,
+    pub file_bytes: ByteSize,
+    pub old_files: usize,
+    pub queue_bytes: ByteSize,
+}
+
+impl Decisions {
+    /// Whether decisions are recorded on standard output.
+    #[must_use]
+    pub fn to_stdout(&self) -> bool {
+        self.log == STDOUT
+    }
+
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        if self.file_bytes < ByteSize::mib(1) {
+            return Err("file_bytes must be at least 1 MiB");
+        }
+        if self.old_files == 0 {
+            return Err("old_files must be at least 1");
+        }
+        if self.queue_bytes < ByteSize::kib(64) {
+            return Err("queue_bytes must be at least 64 KiB");
+        }
+        Ok(())
+    }
+}

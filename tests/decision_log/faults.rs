@@ -1,0 +1,371 @@
+//! The record while its disk is full, when it grows, and when its host ends: decisions go on, and what the record lacks is
+//! counted and stands in it.
+
+use std::fs;
+use std::path::Path;
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+
+use super::{Shop, decisions, lines, record_in};
+use crate::metrics::scrape_until;
+use crate::support::exposition::Scrape;
+use crate::support::failing_disk::{ENOSPC, FailingDisk};
+use crate::support::host::{Program, client, read, token};
+use crate::support::wait::{answered, ended, output};
+
+/// The real program with a record, and its operator, whose tenant wants all decisions on record.
+struct Recording {
+    folder: tempfile::TempDir,
+    program: Program,
+    http: Client,
+    token: String,
+}
+
+impl Recording {
+    async fn start(settings: &[(&str, &str)], disk: Option<&FailingDisk>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = Self::serve(&folder, settings, disk);
+        let http = client();
+        let file = fs::read(folder.path().join("store/operator.json")).unwrap();
+        let operator: Value = serde_json::from_slice(&file).unwrap();
+        let text = |member: &str| operator[member].as_str().unwrap().to_owned();
+        let token = token(
+            &http,
+            &program.url,
+            &text("clientId"),
+            &text("clientSecret"),
+        )
+        .await;
+        let recording = Self {
+            folder,
+            program,
+            http,
+            token,
+        };
+        let all = json!({ "decisionLog": "all" });
+        let path = "/v1/tenants/platform/decision-log";
+        assert_eq!(recording.send(Method::PUT, path, &all).await.0, 200);
+        recording
+    }
+
+    fn serve(
+        folder: &tempfile::TempDir,
+        settings: &[(&str, &str)],
+        disk: Option<&FailingDisk>,
+    ) -> Program {
+        let mut command = Program::command();
+        let store = format!("embedded:{}", folder.path().join("store").display());
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
+            .env("TILLGATE_DECISIONS__LOG", record_in(folder))
+            // The same after another start, on another port.
+            .env("TILLGATE_ISSUER", "https://tillgate.example/")
+            .envs(settings.iter().copied());
+        if let Some(disk) = disk {
+            disk.apply(&mut command);
+        }
+        Program::spawn(&mut command, "")
+    }
+
+    async fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.program.url));
+        read(
+            request
+                .bearer_auth(&self.token)
+                .json(body)
+                .send()
+                .await
+                .unwrap(),
+        )
+        .await
+    }
+
+    async fn decide(&self, item: &str) {
+        let request = json!({ "items": [{ "id": item }], "context": {} });
+        let (status, answer) = self
+            .send(Method::POST, "/api/v1/evaluations", &request)
+            .await;
+        assert_eq!((status, &answer["decision"]), (200, &json!("ALLOW")));
+    }
+
+    fn on_record(&self) -> Vec<Value> {
+        lines(&record_in(&self.folder))
+    }
+}
+
+fn dropped(scrape: &Scrape, reason: &str) -> f64 {
+    scrape.sum("tillgate_decision_log_dropped_total", &[("reason", reason)])
+}
+
+#[tokio::test]
+async fn while_the_disk_is_full_decisions_go_on_and_what_the_record_lacks_is_counted_and_said() {
+    const DECISIONS: usize = 400;
+    let disk = FailingDisk::new();
+    let queue = ("TILLGATE_DECISIONS__QUEUE_BYTES", "64 KiB");
+    let recording = Recording::start(&[queue], Some(&disk)).await;
+    recording.decide("before").await;
+    let url = recording.program.url.clone();
+    scrape_until(&url, |scrape| {
+        scrape.sum("tillgate_decision_log_lines_total", &[]) >= 2.0
+    })
+    .await;
+
+    disk.fail("record-write", ENOSPC);
+    for number in 0..DECISIONS {
+        recording.decide(&format!("item-{number}")).await;
+    }
+    let scrape = scrape_until(&url, |scrape| {
+        scrape.sum("tillgate_decision_log_errors_total", &[]) > 0.0
+            && dropped(scrape, "tenant_full") > 0.0
+    })
+    .await;
+    // The tenant is the only one: it has its half.
+    assert_eq!(dropped(&scrape, "full"), 0.0);
+    let dropped = dropped(&scrape, "tenant_full");
+    let (status, ready) = recording.send(Method::GET, "/readyz", &Value::Null).await;
+    assert_eq!((status, &ready["status"]), (200, &json!("ready")));
+    let why = "decisions wait because they cannot be written to their record";
+    assert_eq!(ready["warnings"]["decision_log"]["why"], why);
+
+    disk.work_again("record-write");
+    let written = answered("what has waited, and the gap", async || {
+        let written = decisions(recording.on_record());
+        let has_gap = written.iter().any(|line| line.get("gap").is_some());
+        if has_gap { Ok(written) } else { Err("no gap") }
+    })
+    .await;
+    let gaps = written
+        .iter()
+        .filter_map(|line| Some((line, line.get("gap")?)));
+    let gaps: Vec<_> = gaps.collect();
+    assert_eq!(gaps.len(), 1);
+    let (line, gap) = gaps[0];
+    assert_eq!(gap["decisions"].as_f64(), Some(dropped));
+    assert_eq!(line["tenantId"], "platform");
+    assert!(gap["since"].as_str().unwrap() <= line["at"].as_str().unwrap());
+    let items = written
+        .iter()
+        .filter(|line| line.get("itemId").is_some())
+        .count();
+    assert_eq!(items as f64 + dropped, (DECISIONS + 1) as f64);
+    let (_, ready) = recording.send(Method::GET, "/readyz", &Value::Null).await;
+    assert_eq!(ready.get("warnings"), None);
+}
+
+#[tokio::test]
+async fn a_tenant_that_fills_its_half_takes_no_room_of_the_others() {
+    let full = |config: &mut tillgate::config::Config| {
+        config.decisions.log = "/dev/full".to_owned();
+        config.decisions.queue_bytes = "64 KiB".parse().unwrap();
+    };
+    let shop = Shop::configured(full).await;
+    shop.choose("all").await;
+    for _ in 0..300 {
+        shop.sell("beer", 17).await;
+    }
+    let other = shop.host.token("other", super::ROLES).await;
+    let chosen = json!({ "decisionLog": "all" });
+    let path = "/v1/tenants/other/decision-log";
+    assert_eq!(
+        shop.host.send(Method::PUT, path, &other, &chosen).await.0,
+        200
+    );
+    let request = json!({ "items": [{ "id": "bread" }], "context": {} });
+    for _ in 0..20 {
+        let decided = shop
+            .host
+            .send(Method::POST, "/api/v1/evaluations", &other, &request)
+            .await;
+        assert_eq!(decided.0, 200);
+    }
+    let is_counted = |scrape: &Scrape| dropped(scrape, "tenant_full") > 0.0;
+    let scrape = scrape_until(&shop.host.url, is_counted).await;
+    let before = dropped(&scrape, "tenant_full");
+    assert_eq!(dropped(&scrape, "full"), 0.0);
+    for _ in 0..20 {
+        shop.sell("beer", 17).await;
+    }
+    let has_more = |scrape: &Scrape| dropped(scrape, "tenant_full") >= before + 20.0;
+    scrape_until(&shop.host.url, has_more).await;
+    // At its end a host gives up what it cannot write.
+    shop.host
+        .features
+        .conditions
+        .decision_log()
+        .unwrap()
+        .close()
+        .await;
+    scrape_until(&shop.host.url, |scrape| dropped(scrape, "ended") > 0.0).await;
+}
+
+#[tokio::test]
+async fn the_file_is_renamed_when_it_is_large_and_the_oldest_are_removed() {
+    let shop = Shop::configured(|config| {
+        config.decisions.file_bytes = "64 KiB".parse().unwrap();
+        config.decisions.old_files = 2;
+    })
+    .await;
+    shop.choose("all").await;
+    let items = (0..40).flat_map(|_| std::iter::repeat_n(json!({ "id": "i".repeat(200) }), 40));
+    let items: Vec<Value> = items.collect();
+    for chunk in items.chunks(40) {
+        let basket = json!({ "items": chunk, "context": {} });
+        shop.decide("evaluations", &basket).await;
+    }
+    shop.on_record().await;
+    let mut names: Vec<String> = fs::read_dir(shop.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let [current, old @ ..] = &*names else {
+        panic!("{names:?}")
+    };
+    assert_eq!((current.as_str(), old.len()), ("decisions.jsonl", 2));
+    let numbers = old
+        .iter()
+        .map(|name| name.strip_prefix("decisions.jsonl.").unwrap());
+    let numbers: Vec<u32> = numbers.map(|number| number.parse().unwrap()).collect();
+    assert_eq!(numbers[1], numbers[0] + 1);
+    let mut read = 0;
+    for name in old.iter().chain([current]) {
+        read += lines(&shop.folder.path().join(name)).len();
+    }
+    let mut command = Program::command();
+    command
+        .args(["decisions", "--format", "json"])
+        .arg(record_in(&shop.folder));
+    let found = output(&mut command);
+    assert_eq!(found.status.code(), Some(0));
+    let printed = String::from_utf8(found.stdout).unwrap();
+    // The end of the host is no decision.
+    assert_eq!(printed.lines().count(), read - 1);
+}
+
+#[tokio::test]
+async fn what_was_decided_before_a_host_is_told_to_end_is_on_record() {
+    let mut recording = Recording::start(&[], None).await;
+    for number in 0..50 {
+        recording.decide(&format!("item-{number}")).await;
+    }
+    assert_eq!(recording.program.terminate(), Some(0));
+    let written = recording.on_record();
+    let events: Vec<_> = written
+        .iter()
+        .filter_map(|line| line.get("event"))
+        .collect();
+    assert_eq!(events, [&json!("STARTED"), &json!("STOPPED")]);
+    assert_eq!(written.last().unwrap()["event"], "STOPPED");
+    assert_eq!(decisions(written).len(), 50);
+}
+
+#[tokio::test]
+async fn a_host_that_is_killed_leaves_whole_lines_and_the_next_goes_on_after_them() {
+    let mut recording = Recording::start(&[], None).await;
+    recording.decide("first").await;
+    answered("the first is on record", async || {
+        match decisions(recording.on_record()).len() {
+            1 => Ok(()),
+            other => Err(other),
+        }
+    })
+    .await;
+    recording.program.kill();
+    let path = record_in(&recording.folder);
+    let whole = fs::read(&path).unwrap();
+    // As a loss of power may leave it.
+    fs::write(&path, [&*whole, b"{\"at\":\"2026-01-01T0"].concat()).unwrap();
+    recording.program = Recording::serve(&recording.folder, &[], None);
+    recording.decide("second").await;
+    assert_eq!(recording.program.terminate(), Some(0));
+    let text = fs::read_to_string(&path).unwrap();
+    let torn: Vec<_> = text
+        .lines()
+        .filter(|line| serde_json::from_str::<Value>(line).is_err())
+        .collect();
+    assert_eq!(torn, ["{\"at\":\"2026-01-01T0"]);
+    let found = output(Program::command().arg("decisions").arg(&path));
+    assert_eq!(found.status.code(), Some(3));
+    assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 3);
+    let told = String::from_utf8(found.stderr).unwrap();
+    assert!(
+        told.contains("a host has ended without writing all"),
+        "{told}"
+    );
+    assert!(told.contains("1 lines cannot be read"), "{told}");
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_written_keeps_a_host_from_starting() {
+    let recording = Recording::start(&[], None).await;
+    let refused = |log: &Path| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Program::command();
+        command
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--store",
+                "memory:",
+                "--operator-file",
+            ])
+            .arg(folder.path().join("operator.json"))
+            .env("TILLGATE_DECISIONS__LOG", log);
+        let ended = output(&mut command);
+        assert_eq!(ended.status.code(), Some(1));
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    let told = refused(&record_in(&recording.folder));
+    assert!(told.contains("another process writes to it"), "{told}");
+    let told = refused(&recording.folder.path().join("nowhere/decisions.jsonl"));
+    assert!(told.contains("decisions.log, "), "{told}");
+    assert!(told.contains("No such file or directory"), "{told}");
+}
+
+#[tokio::test]
+async fn a_record_on_standard_output_has_lines_of_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = folder.path().join("printed");
+    let mut command = Program::command();
+    let store = format!("embedded:{}", folder.path().join("store").display());
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
+        .env("TILLGATE_DECISIONS__LOG", "stdout")
+        .stdout(fs::File::create(&printed).unwrap());
+    let mut child = command.spawn().unwrap();
+    let print = async |what: &'static str| {
+        answered(what, async || {
+            let text = fs::read_to_string(&printed).unwrap();
+            if text.contains(what) {
+                Ok(text)
+            } else {
+                Err(text)
+            }
+        })
+        .await
+    };
+    print("listening on ").await;
+    print("STARTED").await;
+    let pid = child.id().to_string();
+    let told = std::process::Command::new("kill")
+        .args(["-TERM", &pid])
+        .status();
+    assert!(told.unwrap().success());
+    assert_eq!(ended("the end of the host", &mut child).code(), Some(0));
+    let text = print("STOPPED").await;
+    let (record, rest): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with('{'));
+    assert!(
+        rest[0].starts_with("listening on ") && rest.len() == 1,
+        "{text}"
+    );
+    let record = record
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).expect(line));
+    let events: Vec<_> = record.map(|line| line["event"].clone()).collect();
+    assert_eq!(events, ["STARTED", "STOPPED"]);
+}
