@@ -51,6 +51,8 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         r#"["10.0.0.0/8", "::1/128"]"#,
         r#"["10.0.0.0/8", "::1/128"]"#,
     ),
+    ("tls.cert", r#""fullchain.pem""#, "fullchain.pem"),
+    ("tls.key", r#""privkey.pem""#, "privkey.pem"),
     ("trusted_issuers", ISSUERS, ISSUERS),
     ("reference_rates", REFERENCE_RATES, REFERENCE_RATES),
     (
@@ -143,8 +145,12 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A setting that is refused without another one.
-const NEEDS: (&str, &str) = ("page.sign_in", "trusted_issuers");
+/// Settings that are refused without another one.
+const NEEDS: &[(&str, &str)] = &[
+    ("page.sign_in", "trusted_issuers"),
+    ("tls.cert", "tls.key"),
+    ("tls.key", "tls.cert"),
+];
 
 const SIGN_IN: &str = r#"{ issuer = "https://idp.example", client_id = "page", scopes = ["openid", "shop"], resource = "till", connect = ["https://token.idp.example"] }"#;
 
@@ -153,7 +159,8 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
+    "tls",
     "log",
     "metrics",
     "quotas",
@@ -306,6 +313,7 @@ fn the_manual_names_variables_that_are_read() {
     assert_eq!(
         others,
         [
+            "TILLGATE_CA_CERT",
             "TILLGATE_COPY_FROM",
             "TILLGATE_COPY_TO",
             "TILLGATE_CREDENTIALS"
@@ -352,7 +360,7 @@ fn each_setting_of_the_environment_is_stronger_than_the_file_and_changes_no_othe
         let mut expected = defaults.clone();
         let needed = SETTINGS
             .iter()
-            .filter(|(other, ..)| (*key, *other) == NEEDS)
+            .filter(|(other, ..)| NEEDS.contains(&(*key, *other)))
             .map(|(other, _, value)| (*other, *value));
         let given: Vec<_> = needed.chain([(*key, *value)]).collect();
         let variables: Vec<_> = given.iter().map(|(key, it)| (variable(key), *it)).collect();
@@ -473,6 +481,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "::1/128",
         "trusted_proxies",
     ),
+    ("tls.cert", "\"cert.pem\"", "cert.pem", "tls.key"),
+    ("tls.key", "\"key.pem\"", "key.pem", "tls.cert"),
     ("log.level", "1", "1", "level"),
     ("log.format", "\"xml\"", "xml", "log.format"),
     (

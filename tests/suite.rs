@@ -10,6 +10,7 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
 mod support {
+    pub mod authority;
     pub mod documented;
     pub mod ecb;
     pub mod exposition;
@@ -70,6 +71,7 @@ mod snapshot;
 mod stale;
 mod streams;
 mod tail;
+mod tls;
 mod tokens;
 mod vectors;
 mod vectors_http;

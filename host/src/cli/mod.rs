@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Flags, Loaded, Log};
+use crate::config::{Flags, Loaded, Log, TlsFlags};
 use crate::load::give_back;
 use crate::server;
 
@@ -49,6 +49,7 @@ enum Command {
     #[command(after_help = "Examples:
   tillgate serve
   tillgate serve --listen 0.0.0.0:8080 --store embedded:/var/lib/tillgate
+  tillgate serve --listen 0.0.0.0:8443 --tls-cert fullchain.pem --tls-key privkey.pem
   tillgate serve --config tillgate.toml --print-config")]
     Serve(Serve),
     /// Serve a demo shop on a temporary store, and print how to use it
@@ -194,6 +195,12 @@ struct Serve {
     /// Refuse to start on a store that may lose acknowledged writes
     #[arg(long)]
     require_durable_store: bool,
+    /// Certificate to end TLS with, followed by those between it and its authority, in PEM; read again when it changes
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Configuration file, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -300,6 +307,8 @@ async fn serve(arguments: Serve) -> Result<(), String> {
         listen,
         store,
         require_durable_store,
+        tls_cert,
+        tls_key,
         config,
         operator_file,
         print_config,
@@ -309,6 +318,10 @@ async fn serve(arguments: Serve) -> Result<(), String> {
         store,
         require_durable_store: require_durable_store.then_some(true),
         operator_file,
+        tls: TlsFlags {
+            cert: tls_cert,
+            key: tls_key,
+        },
     };
     let loaded = Loaded::read(config.as_deref(), &flags)?;
     if print_config {

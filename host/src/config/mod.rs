@@ -1,7 +1,7 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
 //! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`;
-//! `[page]`, `[quotas]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
+//! `[page]`, `[quotas]`, `[tls]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
 
 mod as_text;
 mod config_file;
@@ -10,6 +10,7 @@ mod quotas;
 mod reference_rates;
 mod safe_url;
 mod store_url;
+mod tls;
 mod trusted_issuers;
 mod webhooks;
 
@@ -33,15 +34,16 @@ pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
 pub use self::store_url::store_url;
+pub use self::tls::{Tls, TlsFlags};
 pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
-/// Variables of the environment that are no settings: the commands that send requests to a running host use the first,
+/// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
 /// `tillgate copy` the others.
-const NO_SETTINGS: [&str; 3] = ["credentials", "copy_from", "copy_to"];
+const NO_SETTINGS: [&str; 4] = ["credentials", "ca_cert", "copy_from", "copy_to"];
 
 /// Settings that are printed as one value: a table with keys of the operator's own, and one inside another table.
 const MAPS: [&str; 2] = ["webhooks.deprecations", "page.sign_in"];
@@ -70,6 +72,7 @@ pub struct Config {
     pub platform_tenant: String,
     #[serde(deserialize_with = "text")]
     pub operator_file: String,
+    pub tls: Tls,
     pub log: Log,
     pub metrics: Metrics,
     pub limits: Limits,
@@ -226,6 +229,7 @@ pub struct Flags {
     pub require_durable_store: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_file: Option<PathBuf>,
+    pub tls: TlsFlags,
 }
 
 /// The settings in force, and where each comes from.
@@ -331,6 +335,7 @@ impl Config {
         if !matches!(self.log.format.as_str(), "text" | "json") {
             return Err("log.format must be text or json".to_owned());
         }
+        self.tls.check()?;
         self.metrics.address()?;
         self.limits.check()?;
         let quotas = self.quotas.check();
@@ -347,11 +352,20 @@ impl Config {
         page.map_err(|fault| format!("page.{fault}"))
     }
 
+    /// How what listens here is reached: `https` where TLS ends here.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        match self.tls.files() {
+            Some(_) => "https",
+            None => "http",
+        }
+    }
+
     /// How this service is reached from outside, without a slash at its end.
     #[must_use]
     pub fn public_url(&self) -> String {
         if self.public_url.is_empty() {
-            return format!("http://{}", self.listen);
+            return format!("{}://{}", self.scheme(), self.listen);
         }
         self.public_url.trim_end_matches('/').to_owned()
     }

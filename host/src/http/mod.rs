@@ -31,6 +31,7 @@ use warp::Filter;
 use self::connection::Head;
 pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
+pub use self::connection::tls::{Certificate, Tls};
 use self::connection::body::{Bodies, BodyError, Unread, read};
 use self::events::Streams;
 pub use self::events::{Event, Followed};

@@ -1,15 +1,21 @@
 //! A host from its configuration to its end: `start.rs` (socket, store, app), `credentials.rs` (the operator's first
-//! credentials), `serving.rs` (until a signal comes), `outage.rs` (a start while the store is unavailable).
+//! credentials), `certificate.rs` (where TLS ends here), `serving.rs` (until a signal comes), `outage.rs` (a start while the
+//! store is unavailable).
 
+mod certificate;
 mod credentials;
 mod outage;
 mod serving;
 mod start;
 
+use std::sync::Arc;
+
+pub use self::certificate::CertificateFiles;
 use self::credentials::{operator_file_of, write_operator};
 pub(crate) use self::credentials::{write_credentials, write_private};
 pub use self::serving::Serving;
 pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::store::StoreUrl;
 
@@ -20,7 +26,9 @@ use crate::store::StoreUrl;
 pub async fn serve(config: Config) -> Result<(), String> {
     let url: StoreUrl = config.store.parse()?;
     let operator_file = operator_file_of(&config, &url)?;
-    let listener = bind(config.listen).await?;
+    let certificate = CertificateFiles::read(&config, Arc::new(SystemClock))?;
+    let tls = certificate.as_ref().map(|files| files.tls());
+    let listener = bind(config.listen).await?.secured(tls);
     let config = listening(config, &listener)?;
     let store = match open_store(&config, &url).await {
         Ok(store) => store,
@@ -36,7 +44,7 @@ pub async fn serve(config: Config) -> Result<(), String> {
     if !is_snapshot {
         write_operator(&app, &features, &operator_file).await?;
     }
-    let serving = Serving::new(app, &features)?;
+    let serving = Serving::new(app, &features, certificate)?;
     let recovery = async {
         if is_snapshot {
             outage::recover(&serving, &config, &url, &operator_file).await;

@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::certificate::CertificateFiles;
 use super::start::{bind, error_text};
 use crate::app::App;
 use crate::http::{ConnectionLimits, Current, Listener, Route};
@@ -20,14 +21,28 @@ pub struct Serving {
     current: Current,
     /// The address for operators alone, and what is served on it, if there is one.
     operations: Option<(SocketAddr, Current)>,
+    certificate: Option<Arc<CertificateFiles>>,
 }
 
 impl Serving {
-    pub(crate) fn new(app: Arc<App>, features: &Features) -> Result<Self, String> {
-        Self::with_routes(app, features, Vec::new())
+    /// An app with its features, and the certificate that it is served with if TLS ends here.
+    pub(crate) fn new(
+        app: Arc<App>,
+        features: &Features,
+        certificate: Option<Arc<CertificateFiles>>,
+    ) -> Result<Self, String> {
+        let serving = Self::with_routes(app, features, Vec::new())?;
+        if let Some(certificate) = &certificate {
+            certificate.observe(&serving.app.borrow());
+            certificate.watch();
+        }
+        Ok(Self {
+            certificate,
+            ..serving
+        })
     }
 
-    /// The same, with more routes than those of the features.
+    /// The same without TLS, with more routes than those of the features.
     pub(crate) fn with_routes(
         app: Arc<App>,
         features: &Features,
@@ -45,11 +60,15 @@ impl Serving {
             app: watch::Sender::new(app),
             current: server.into(),
             operations,
+            certificate: None,
         })
     }
 
     /// Serves another app from now on. The event streams of the one before end, so that their clients connect again.
     pub(super) async fn replace(&self, app: Arc<App>, features: &Features) -> Result<(), String> {
+        if let Some(certificate) = &self.certificate {
+            certificate.observe(&app);
+        }
         let server = features.server(&app).map_err(error_text)?;
         self.current.replace(server);
         if let Some((_, operations)) = &self.operations {
@@ -83,7 +102,8 @@ impl Serving {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
         let address = listener.address().map_err(|cause| cause.to_string())?;
         // A host whose output is closed serves all the same.
-        let _ = writeln!(std::io::stdout(), "listening on http://{address}");
+        let scheme = config.scheme();
+        let _ = writeln!(std::io::stdout(), "listening on {scheme}://{address}");
         print_more();
         let (stop, mut stopping) = watch::channel(false);
         let signalled = async {

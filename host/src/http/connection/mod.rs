@@ -1,9 +1,11 @@
-//! Connections: accepting them, bounding what a slow or large header may cost, and ending them in order.
+//! Connections: accepting them, with TLS or without, bounding what a slow or large header may cost, and ending them in
+//! order.
 
 pub(super) mod admission;
 pub(super) mod body;
 pub(super) mod bulk;
-pub(super) mod incoming;
+pub(super) mod socket;
+pub(super) mod tls;
 
 use std::convert::Infallible;
 use std::io;
@@ -14,16 +16,18 @@ use std::time::Duration;
 use http::header::HOST;
 use http::{HeaderMap, Method, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutWriter;
 use warp::Filter;
 
 use self::admission::{Admitted, ConnectionLimits, Connections};
 use self::bulk::{Bulk, Connection, Threads};
-use self::incoming::Incoming;
+use self::socket::{Incoming, Socket};
+use self::tls::Tls;
 use super::{Current, filter};
 
 /// How long a request's head may take to arrive, and how long a connection may be idle.
@@ -63,6 +67,7 @@ pub(super) struct Head {
 pub struct Listener {
     socket: TcpListener,
     limits: ConnectionLimits,
+    tls: Option<Tls>,
 }
 
 impl Listener {
@@ -79,13 +84,23 @@ impl Listener {
             per_address: usize::MAX,
             exempt: Vec::new(),
         };
-        Ok(Self { socket, limits })
+        Ok(Self {
+            socket,
+            limits,
+            tls: None,
+        })
     }
 
     /// The same socket, on which only so many connections are open at once.
     #[must_use]
     pub fn limited(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same socket, on which connections begin with TLS if there is a certificate.
+    #[must_use]
+    pub fn secured(self, tls: Option<Tls>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Where it listens.
@@ -99,19 +114,24 @@ impl Listener {
     /// Has a server answer until `end` is there, then lets requests that have begun finish.
     pub async fn serve(self, server: impl Into<Current>, end: impl Future<Output = ()>) {
         let server = server.into();
-        let filter = filter(server.clone());
+        let served = Served {
+            filter: filter(server.clone()),
+            threads: Arc::new(Threads {
+                serving: Handle::current(),
+                low_priority: move || server.workers(),
+            }),
+        };
         let connections = GracefulShutdown::new();
         let open = Connections::new(self.limits);
-        let threads = Arc::new(Threads {
-            serving: Handle::current(),
-            low_priority: move || server.workers(),
-        });
+        let mut handshakes = JoinSet::new();
         let mut end = std::pin::pin!(end);
         loop {
             let accepted = tokio::select! {
                 accepted = self.socket.accept() => accepted,
                 () = &mut end => break,
             };
+            // What those that have ended have left.
+            while handshakes.try_join_next().is_some() {}
             match accepted {
                 Ok((socket, peer)) => {
                     // One too many is closed at once.
@@ -119,12 +139,16 @@ impl Listener {
                         continue;
                     };
                     let _ = socket.set_nodelay(true);
-                    connect(
-                        &filter,
-                        socket,
-                        (peer.ip(), admitted),
-                        (&connections, &threads),
-                    );
+                    let accepted = Accepted {
+                        peer: peer.ip(),
+                        admitted,
+                        watcher: connections.watcher(),
+                    };
+                    let served = served.clone();
+                    match self.tls.clone() {
+                        None => served.serve(Socket::new(socket), accepted),
+                        Some(tls) => served.shake_hands(&mut handshakes, tls, socket, accepted),
+                    }
                 }
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection was not accepted");
@@ -133,6 +157,8 @@ impl Listener {
                 }
             }
         }
+        // Nothing was asked yet on the connections that have not begun.
+        drop(handshakes);
         let finished = tokio::time::timeout(SHUTDOWN_DEADLINE, connections.shutdown()).await;
         if finished.is_err() {
             tracing::warn!("some requests did not finish in time");
@@ -140,12 +166,30 @@ impl Listener {
     }
 }
 
-fn connect<F, L>(
-    filter: &F,
-    socket: TcpStream,
-    (peer, admitted): (IpAddr, Admitted),
-    (connections, threads): (&GracefulShutdown, &Arc<Threads<L>>),
-) where
+/// Whose connection it is, what counts it, and what tells it to end.
+struct Accepted {
+    peer: IpAddr,
+    admitted: Admitted,
+    watcher: Watcher,
+}
+
+/// What serves connections: the filters, and the threads.
+struct Served<F, L> {
+    filter: F,
+    threads: Arc<Threads<L>>,
+}
+
+impl<F: Clone, L> Clone for Served<F, L> {
+    fn clone(&self) -> Self {
+        Self {
+            filter: self.filter.clone(),
+            threads: Arc::clone(&self.threads),
+        }
+    }
+}
+
+impl<F, L> Served<F, L>
+where
     L: Fn() -> Handle + Send + Sync + 'static,
     F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
         + Clone
@@ -153,30 +197,49 @@ fn connect<F, L>(
         + Sync
         + 'static,
 {
-    let bulk = Bulk::default();
-    let (incoming, outgoing) = socket.into_split();
-    let incoming = Incoming::from(incoming);
-    let service = Service {
-        inner: warp::service(filter.clone()),
-        peer,
-        bulk: bulk.clone(),
-        incoming: incoming.clone(),
-    };
-    let mut socket = TimeoutWriter::new(tokio::io::join(incoming, outgoing));
-    socket.set_timeout(Some(WRITE_DEADLINE));
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .max_buf_size(MAX_HEAD)
-        .half_close(true)
-        .serve_connection(TokioIo::new(Box::pin(socket)), service);
-    let connection = Connection {
-        inner: Box::pin(connections.watch(connection)),
-        bulk,
-        threads: Arc::clone(threads),
-        admitted,
-    };
-    connection.serve();
+    /// Serves a connection once TLS has begun on it.
+    fn shake_hands(
+        self,
+        handshakes: &mut JoinSet<()>,
+        tls: Tls,
+        socket: TcpStream,
+        accepted: Accepted,
+    ) {
+        // It keeps a processor busy, and requests must not wait for many of them.
+        let threads = (self.threads.low_priority)();
+        let handshake = async move {
+            match tls.accept(socket).await {
+                Ok(socket) => self.serve(Socket::new(socket), accepted),
+                Err(cause) => tracing::debug!(%cause, "a TLS handshake failed"),
+            }
+        };
+        handshakes.spawn_on(handshake, &threads);
+    }
+
+    fn serve(self, socket: Socket, accepted: Accepted) {
+        let bulk = Bulk::default();
+        let service = Service {
+            inner: warp::service(self.filter),
+            peer: accepted.peer,
+            bulk: bulk.clone(),
+            incoming: socket.incoming(),
+        };
+        let mut socket = TimeoutWriter::new(socket);
+        socket.set_timeout(Some(WRITE_DEADLINE));
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_DEADLINE)
+            .max_buf_size(MAX_HEAD)
+            .half_close(true)
+            .serve_connection(TokioIo::new(Box::pin(socket)), service);
+        let connection = Connection {
+            inner: Box::pin(accepted.watcher.watch(connection)),
+            bulk,
+            threads: self.threads,
+            admitted: accepted.admitted,
+        };
+        connection.serve();
+    }
 }
 
 /// Hands the head of each request to the filters.
