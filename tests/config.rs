@@ -51,6 +51,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         r#"["10.0.0.0/8", "::1/128"]"#,
         r#"["10.0.0.0/8", "::1/128"]"#,
     ),
+    (
+        "cors.origins",
+        r#"["https://shop.example", "http://localhost:3000"]"#,
+        r#"["https://shop.example","http://localhost:3000"]"#,
+    ),
     ("tls.cert", r#""fullchain.pem""#, "fullchain.pem"),
     ("tls.key", r#""privkey.pem""#, "privkey.pem"),
     ("trusted_issuers", ISSUERS, ISSUERS),
@@ -159,7 +164,8 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
+    "cors",
     "tls",
     "log",
     "metrics",
@@ -481,6 +487,13 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "::1/128",
         "trusted_proxies",
     ),
+    ("cors.origins", "\"https://a.example\"", "https://a.example", "origins"),
+    ("cors.origins", "[\"*\", \"https://a.example\"]", "[*,https://a.example]", "cors.origins must be \"*\" alone"),
+    ("cors.origins", "[\"https://a.example/\"]", "[\"https://a.example/\"]", "https://a.example/ is not"),
+    ("cors.origins", "[\"https://A.example\"]", "[\"https://A.example\"]", "https://A.example is not"),
+    ("cors.origins", "[\"https://a.example:443\"]", "[\"https://a.example:443\"]", "https://a.example:443 is not"),
+    ("cors.origins", "[\"https://*.a.example\"]", "[\"https://*.a.example\"]", "https://*.a.example is not"),
+    ("cors.origins", "[\"null\"]", "[null]", "cors.origins"),
     ("tls.cert", "\"cert.pem\"", "cert.pem", "tls.key"),
     ("tls.key", "\"key.pem\"", "key.pem", "tls.cert"),
     ("log.level", "1", "1", "level"),

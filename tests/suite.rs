@@ -34,6 +34,7 @@ mod cli;
 mod conditions;
 mod config;
 mod connections;
+mod cors;
 mod disk_faults;
 mod egress;
 mod engine;

@@ -1,10 +1,11 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`;
-//! `[page]`, `[quotas]`, `[tls]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
+//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`. Tables
+//! with more than a few settings, or with rules of their own, have files of their own.
 
 mod as_text;
 mod config_file;
+mod cors;
 mod page;
 mod quotas;
 mod reference_rates;
@@ -30,6 +31,7 @@ use crate::egress::{shown, with_urls_shown};
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
+pub use self::cors::Cors;
 pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
@@ -73,6 +75,7 @@ pub struct Config {
     #[serde(deserialize_with = "text")]
     pub operator_file: String,
     pub tls: Tls,
+    pub cors: Cors,
     pub log: Log,
     pub metrics: Metrics,
     pub limits: Limits,
@@ -336,6 +339,8 @@ impl Config {
             return Err("log.format must be text or json".to_owned());
         }
         self.tls.check()?;
+        let cors = self.cors.check();
+        cors.map_err(|fault| format!("cors.{fault}"))?;
         self.metrics.address()?;
         self.limits.check()?;
         let quotas = self.quotas.check();

@@ -5,6 +5,7 @@
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
 mod connection;
+mod cors;
 pub mod document;
 mod events;
 mod headers;
@@ -155,6 +156,8 @@ impl Server {
         let correlation = correlation(&head.headers);
         let gzip = accepts_coding(&head.headers, "gzip");
         let bulk = head.bulk.clone();
+        let cors = self.table.cors.as_ref();
+        let cors = cors.map(|cors| (cors, cors.reader(&head.headers)));
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
         let (mut reply, unread, recorder) = match self.find(&head, correlation) {
@@ -178,7 +181,11 @@ impl Server {
             // The connection moves to other threads when it waits: before any of the answer is written.
             tokio::task::yield_now().await;
         }
-        reply.into_response(correlation, gzip)
+        let mut response = reply.into_response(correlation, gzip);
+        if let Some((cors, reader)) = cors {
+            cors.mark(reader, response.headers_mut());
+        }
+        response
     }
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
@@ -205,12 +212,16 @@ impl Server {
             }
             allow.sort_unstable();
             let allow = allow.join(", ");
+            let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
+            let cors = self.table.cors.as_ref();
+            if let Some(reply) = cors.and_then(|cors| cors.preflight(head, &value)) {
+                return Err(Box::new(reply));
+            }
             let first = methods.values().next();
             let write_error = first.map_or(Reply::problem as _, |first| first.route.write_error);
             let detail = format!("this path takes {allow}");
             let reply = write_error(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
-            let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
-            return Err(Box::new(reply.with(ALLOW, allow)));
+            return Err(Box::new(reply.with(ALLOW, value)));
         };
         let params = values_of(&found.params).map_err(|detail| {
             let write_error = measured.route.write_error;

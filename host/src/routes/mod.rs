@@ -91,7 +91,8 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn server_with(&self, app: &Arc<App>, more: Vec<Route>) -> Result<Arc<Server>> {
-        self.serving(app, self.routes(app).into_iter().chain(more))
+        let table = Table::new(self.routes(app).into_iter().chain(more), app.metrics.requests())?;
+        Ok(self.serving(app, table.with_cors(&app.config.cors)))
     }
 
     /// What answers requests on the address that is for operators alone.
@@ -99,12 +100,13 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn operations_server(&self, app: &Arc<App>) -> Result<Arc<Server>> {
-        self.serving(app, bind(operations::own_routes(), app))
+        let routes = bind(operations::own_routes(), app);
+        let table = Table::new(routes, app.metrics.requests())?;
+        Ok(self.serving(app, table))
     }
 
-    fn serving(&self, app: &App, routes: impl IntoIterator<Item = Route>) -> Result<Arc<Server>> {
-        let table = Table::new(routes, app.metrics.requests())?;
-        Ok(Server::new(table, self.tokens.clone(), app))
+    fn serving(&self, app: &App, table: Table) -> Arc<Server> {
+        Server::new(table, self.tokens.clone(), app)
     }
 }
 
