@@ -61,6 +61,7 @@ mod quotas;
 mod rates;
 mod rates_crash;
 mod readiness;
+mod roles;
 mod redis;
 mod redis_faults;
 mod reference;

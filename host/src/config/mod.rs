@@ -9,6 +9,7 @@ mod cors;
 mod page;
 mod quotas;
 mod reference_rates;
+mod roles;
 mod safe_url;
 mod store_url;
 mod tls;
@@ -35,6 +36,7 @@ pub use self::cors::Cors;
 pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::roles::{Role, Roles};
 pub use self::store_url::store_url;
 pub use self::tls::{Tls, TlsFlags};
 pub use self::trusted_issuers::TrustedIssuer;
@@ -58,6 +60,7 @@ pub struct Config {
     pub listen: std::net::SocketAddr,
     pub store: String,
     pub require_durable_store: bool,
+    pub roles: Roles,
     #[serde(with = "duration")]
     pub max_stale: Duration,
     #[serde(with = "duration")]
@@ -232,6 +235,8 @@ pub struct Flags {
     pub require_durable_store: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles: Option<String>,
     pub tls: TlsFlags,
 }
 

@@ -39,6 +39,8 @@ pub struct Runner {
     clock: Arc<dyn Clock>,
     runtime: Handle,
     queues: Mutex<Vec<Registered>>,
+    /// Whether jobs are left to other hosts.
+    is_idle: bool,
 }
 
 #[derive(Debug)]
@@ -58,6 +60,16 @@ impl Runner {
             clock,
             runtime,
             queues: Mutex::default(),
+            is_idle: false,
+        }
+    }
+
+    /// The same, which does no jobs: they are left to other hosts.
+    #[must_use]
+    pub fn idle(self) -> Self {
+        Self {
+            is_idle: true,
+            ..self
         }
     }
 
@@ -68,6 +80,9 @@ impl Runner {
         F: Fn(Work) -> A + Send + Sync + 'static,
         A: Future<Output = Result<()>> + Send + 'static,
     {
+        if self.is_idle {
+            return;
+        }
         let (commands, received) = mpsc::unbounded_channel();
         let counters = Arc::new(Counters::default());
         let name = queue.name;

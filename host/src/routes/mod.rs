@@ -1,4 +1,5 @@
-//! All features, and one table of all their routes.
+//! All features, and one table of the routes that this host serves. All features are started whatever the roles of a host:
+//! callers are checked by one, and what one writes others add to.
 
 mod asyncapi;
 mod described;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use self::documents::Documents;
 use crate::app::App;
 use crate::conditions::Conditions;
+use crate::config::Role;
 use crate::egress::{Names, SystemNames};
 use crate::error::Result;
 use crate::http::{Route, Server, Table};
@@ -54,28 +56,40 @@ impl Features {
         })
     }
 
-    /// Every route.
+    /// The routes of this host's roles, and those of its operators.
     #[must_use]
     pub fn routes(&self, app: &Arc<App>) -> Vec<Route> {
         let mut routes = Vec::new();
-        routes.extend(bind(conditions::http::routes(), &self.conditions));
-        routes.extend(bind(rates::http::routes(), &self.rates));
-        routes.extend(bind(tokens::http::routes(), &self.tokens));
-        routes.extend(bind(webhooks::http::routes(), &self.webhooks));
-        routes.extend(bind(
-            usage::routes(),
-            &(
-                Arc::clone(&self.conditions),
-                Arc::clone(&self.tokens),
-                Arc::clone(&self.rates),
-                Arc::clone(&self.webhooks),
-            ),
-        ));
-        routes.extend(bind(page::routes(), app));
+        for role in Role::ALL {
+            if app.config.roles.has(role) {
+                routes.extend(self.routes_of(role, app));
+            }
+        }
         routes.extend(bind(operations::routes(app), app));
         let documents = Documents::new(routes.iter().map(Route::to_described));
         routes.extend(bind(documents::routes(), &documents));
         routes
+    }
+
+    /// The routes of a role.
+    fn routes_of(&self, role: Role, app: &Arc<App>) -> Vec<Route> {
+        let all = || {
+            let (conditions, tokens) = (Arc::clone(&self.conditions), Arc::clone(&self.tokens));
+            let (rates, webhooks) = (Arc::clone(&self.rates), Arc::clone(&self.webhooks));
+            (conditions, tokens, rates, webhooks)
+        };
+        match role {
+            Role::Token => {
+                let tokens = bind(tokens::http::routes(), &self.tokens);
+                tokens.chain(bind(usage::routes(), &all())).collect()
+            }
+            Role::Conditions => bind(conditions::http::routes(), &self.conditions).collect(),
+            Role::Rates => bind(rates::http::routes(), &self.rates).collect(),
+            Role::Webhooks => bind(webhooks::http::routes(), &self.webhooks).collect(),
+            Role::Page => bind(page::routes(), app).collect(),
+            // Its jobs are on queues.
+            Role::Workers => Vec::new(),
+        }
     }
 
     /// What answers requests.

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::described;
 use crate::app::App;
+use crate::config::{Role, Roles};
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::observe::metrics::{CONTENT_TYPE as OPEN_METRICS, MEDIA_TYPE};
-use crate::observe::readiness::Status;
+use crate::observe::readiness::{Report, Status};
 
 /// The routes of the address that everything is served on.
 pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
@@ -51,13 +54,28 @@ async fn healthz(_: Arc<App>, _: Request) -> Result<Reply> {
     Ok(uncached(Reply::json(StatusCode::OK, up)))
 }
 
+/// The answer of `/readyz`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Readiness")]
+pub(super) struct Ready<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// What this host does; others may do the rest.
+    #[schemars(with = "Vec<Role>")]
+    roles: &'a Roles,
+}
+
 async fn readyz(app: Arc<App>, _: Request) -> Result<Reply> {
     let report = app.readiness.report();
     let status = match report.status {
         Status::Ready | Status::Degraded => StatusCode::OK,
         Status::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Ok(uncached(Reply::of(status, &report)?))
+    let ready = Ready {
+        report: &report,
+        roles: &app.config.roles,
+    };
+    Ok(uncached(Reply::of(status, &ready)?))
 }
 
 async fn metrics(app: Arc<App>, _: Request) -> Result<Reply> {

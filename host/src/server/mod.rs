@@ -16,7 +16,7 @@ pub(crate) use self::credentials::{write_credentials, write_private};
 pub use self::serving::Serving;
 pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
 use crate::clock::SystemClock;
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::store::StoreUrl;
 
 /// Runs a host until a signal ends it.
@@ -29,7 +29,15 @@ pub async fn serve(config: Config) -> Result<(), String> {
     let certificate = CertificateFiles::read(&config, Arc::new(SystemClock))?;
     let tls = certificate.as_ref().map(|files| files.tls());
     let listener = bind(config.listen).await?.secured(tls);
-    let config = listening(config, &listener)?;
+    let mut config = listening(config, &listener)?;
+    if !config.roles.has(Role::Workers) {
+        // Imports are left to the hosts that do jobs.
+        config.reference_rates.clear();
+    }
+    if !matches!(url, StoreUrl::Redis(_)) && !config.roles.missing().is_empty() {
+        let roles = config.roles.missing();
+        tracing::warn!(store = %url, roles, "nobody does what these roles are for: only one host has this store");
+    }
     let store = match open_store(&config, &url).await {
         Ok(store) => store,
         Err(why) => outage::snapshot_of(&config, &url, why)?,
