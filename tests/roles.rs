@@ -123,12 +123,12 @@ async fn one_host_takes_requests_and_another_delivers_and_fans_out() {
         answer.headers()["correlation-id"].to_str().unwrap().to_owned()
     };
     put("company", json!({ "type": "COMPANY" })).await;
-    put("shop", json!({ "type": "SHOP", "parentId": "company" })).await;
+    put("shop", json!({ "type": "STORE", "parentId": "company" })).await;
     let change = put("company/exchange-rates/SALES/SEK/EUR", json!({ "rateValue": 11.5 })).await;
     answered("the change has reached the shop", async || {
         let path = format!("/api/v1/exchange-rates/changes/{change}");
         match front.get(&path, &token).await.1 {
-            progress if progress["status"] == "DONE" => Ok(()),
+            progress if progress["state"] == "DONE" => Ok(()),
             progress => Err(progress),
         }
     })

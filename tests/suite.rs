@@ -71,6 +71,7 @@ mod runner;
 mod secret_urls;
 mod snapshot;
 mod stale;
+mod stopping;
 mod streams;
 mod tail;
 mod tls;
