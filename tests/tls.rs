@@ -23,7 +23,7 @@ use crate::support::wait::{DEADLINE, answered, output, until, within};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A host with a certificate, which logs to a file.
-struct Secured {
+pub(crate) struct Secured {
     authority: Authority,
     files: Files,
     program: Program,
@@ -44,7 +44,7 @@ fn serve(folder: &Path, files: &Files) -> Command {
 }
 
 impl Secured {
-    fn start(configure: impl FnOnce(&mut Command)) -> Self {
+    pub(crate) fn start(configure: impl FnOnce(&mut Command)) -> Self {
         Self::start_with(Authority::issue, configure)
     }
 
@@ -78,7 +78,7 @@ impl Secured {
         self.folder.path().join(name).display().to_string()
     }
 
-    async fn get(&self, path: &str) -> Response {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         let request = self.client().get(format!("{}{path}", self.program.url));
         request.send().await.unwrap()
     }
@@ -188,7 +188,10 @@ async fn no_request_fails_while_certificates_are_replaced() {
     for asking in asking {
         assert!(asking.await.unwrap() > 0);
     }
-    let replaced = ("new connections get a new certificate".to_owned(), String::new());
+    let replaced = (
+        "new connections get a new certificate".to_owned(),
+        String::new(),
+    );
     assert_eq!(host.logged(), vec![replaced; 3]);
 }
 
@@ -200,15 +203,42 @@ async fn a_bad_new_certificate_changes_nothing_and_is_said_once() {
     let host = Secured::start(|_| ());
     let before = certificate(&host.get("/healthz").await);
     let (good, now) = (host.authority.issue(), SystemClock.now());
-    let expired = host.authority.issue_valid(now.minus(2 * DAY), now.minus(DAY));
+    let expired = host
+        .authority
+        .issue_valid(now.minus(2 * DAY), now.minus(DAY));
     let early = host.authority.issue_valid(now.plus(DAY), now.plus(2 * DAY));
     let key = &*good.key;
     let rows: &[Bad<'_>] = &[
-        ("another's key", None, Some(key), "the key does not fit the certificate"),
-        ("no file", None, None, "cannot be read: No such file or directory"),
-        ("expired", Some(&expired.chain), Some(&expired.key), "it has expired at "),
-        ("early", Some(&early.chain), Some(&early.key), "it is only valid from "),
-        ("nothing", Some(""), Some(key), "there is no certificate in its file"),
+        (
+            "another's key",
+            None,
+            Some(key),
+            "the key does not fit the certificate",
+        ),
+        (
+            "no file",
+            None,
+            None,
+            "cannot be read: No such file or directory",
+        ),
+        (
+            "expired",
+            Some(&expired.chain),
+            Some(&expired.key),
+            "it has expired at ",
+        ),
+        (
+            "early",
+            Some(&early.chain),
+            Some(&early.key),
+            "it is only valid from ",
+        ),
+        (
+            "nothing",
+            Some(""),
+            Some(key),
+            "there is no certificate in its file",
+        ),
     ];
     let first = std::fs::read_to_string(&host.files.chain).unwrap();
     for (name, chain, key, _) in rows {
@@ -223,19 +253,37 @@ async fn a_bad_new_certificate_changes_nothing_and_is_said_once() {
         until(name, async || host.logged().len() >= logged).await;
         let report = host.ready().await;
         let found = &report["checks"]["certificate"];
-        assert_eq!((&report["status"], &found["status"]), (&json!("degraded"), &json!("read-only")));
-        assert_eq!(found["why"], "the new certificate cannot be used: the one before stays");
+        assert_eq!(
+            (&report["status"], &found["status"]),
+            (&json!("degraded"), &json!("read-only"))
+        );
+        assert_eq!(
+            found["why"],
+            "the new certificate cannot be used: the one before stays"
+        );
         assert_eq!(certificate(&host.get("/healthz").await), before, "{name}");
     }
     host.files.write(&good);
     host.served(&good).await;
     let report = host.ready().await;
-    assert_eq!((&report["status"], &report["checks"]["certificate"]["status"]), (&json!("ready"), &json!("up")));
+    assert_eq!(
+        (
+            &report["status"],
+            &report["checks"]["certificate"]["status"]
+        ),
+        (&json!("ready"), &json!("up"))
+    );
     let mut logged = host.logged();
-    assert_eq!(logged.pop().unwrap().0, "new connections get a new certificate");
+    assert_eq!(
+        logged.pop().unwrap().0,
+        "new connections get a new certificate"
+    );
     assert_eq!(logged.len(), rows.len(), "{logged:?}");
     for ((_, _, _, expected), (message, why)) in rows.iter().zip(&logged) {
-        assert_eq!(message, "the new certificate cannot be used: the one before stays");
+        assert_eq!(
+            message,
+            "the new certificate cannot be used: the one before stays"
+        );
         assert!(why.contains(expected), "{why}");
     }
 }
@@ -248,8 +296,16 @@ fn a_host_does_not_start_with_a_pair_that_cannot_be_used() {
     let half = &one.chain[..one.chain.len() / 3];
     let no_key = "there is no private key in its file, which must be PEM and not encrypted";
     let rows: &[(&str, &str, &str)] = &[
-        (&one.chain, &other.key, "the key does not fit the certificate"),
-        (&one.key, &one.key, "there is no certificate in its file, which must be PEM"),
+        (
+            &one.chain,
+            &other.key,
+            "the key does not fit the certificate",
+        ),
+        (
+            &one.key,
+            &one.key,
+            "there is no certificate in its file, which must be PEM",
+        ),
         (half, &one.key, "the certificate is not PEM"),
         (&one.chain, &one.chain, no_key),
         (&one.chain, "", no_key),
@@ -272,15 +328,19 @@ fn a_host_does_not_start_with_a_pair_that_cannot_be_used() {
         let told = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(1), "{why}: {told}");
         let (chain, key) = (files.chain.display(), files.key.display());
-        let expected =
-            format!("tillgate: the certificate in {chain} with the key in {key} cannot be used: {why}");
+        let expected = format!(
+            "tillgate: the certificate in {chain} with the key in {key} cannot be used: {why}"
+        );
         assert!(told.starts_with(&expected), "{told}");
         assert_eq!(told.lines().count(), 1, "{told}");
     }
     std::fs::remove_file(&files.chain).unwrap();
     let refused = output(&mut serve(folder.path(), &files));
     let told = String::from_utf8(refused.stderr).unwrap();
-    assert!(told.contains("fullchain.pem cannot be read: No such file"), "{told}");
+    assert!(
+        told.contains("fullchain.pem cannot be read: No such file"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -297,7 +357,9 @@ async fn a_certificate_that_expires_soon_is_warned_of_and_one_that_has_is_served
     assert_eq!(expiry as u64, end.seconds());
 
     // One of six days is as good as new with three left.
-    let short = host.authority.issue_valid(now.minus(3 * DAY), now.plus(3 * DAY));
+    let short = host
+        .authority
+        .issue_valid(now.minus(3 * DAY), now.plus(3 * DAY));
     host.files.write(&short);
     host.served(&short).await;
     assert_eq!(host.ready().await.get("warnings"), None);
@@ -326,7 +388,11 @@ async fn connect(url: &str, from: [u8; 4]) -> TcpStream {
 /// Waits until a connection is closed by the other end.
 async fn closed(connection: &mut TcpStream) {
     let mut rest = Vec::new();
-    let _reset = within("the end of the connection", connection.read_to_end(&mut rest)).await;
+    let _reset = within(
+        "the end of the connection",
+        connection.read_to_end(&mut rest),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -350,7 +416,10 @@ async fn handshakes_that_do_not_end_are_counted_keep_nobody_out_and_are_dropped(
     for mut connection in silent {
         closed(&mut connection).await;
     }
-    let from = host.authority.client().local_address(std::net::IpAddr::from([127, 0, 0, 2]));
+    let from = host
+        .authority
+        .client()
+        .local_address(std::net::IpAddr::from([127, 0, 0, 2]));
     let from = from.build().unwrap();
     until("their places are free", async || {
         from.get(format!("{url}/healthz")).send().await.is_ok()
@@ -415,9 +484,14 @@ async fn commands_trust_a_private_authority_that_they_are_told_of() {
         let refused = tillgate(command);
         let told = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(1), "{told}");
-        let expected = format!("tillgate: the certificate of {url} is not accepted (invalid peer certificate: ");
+        let expected = format!(
+            "tillgate: the certificate of {url} is not accepted (invalid peer certificate: "
+        );
         assert!(told.starts_with(&expected), "{told}");
-        assert!(told.ends_with(": name the file of its authority with --ca-cert\n"), "{told}");
+        assert!(
+            told.ends_with(": name the file of its authority with --ca-cert\n"),
+            "{told}"
+        );
         let done = tillgate(&[command, &trusting].concat());
         assert_eq!(done.status.code(), Some(0), "{:?}", done.stderr);
         let mut with = Program::command();
@@ -426,7 +500,10 @@ async fn commands_trust_a_private_authority_that_they_are_told_of() {
     }
     let not_one = tillgate(&[&health[..], &["--ca-cert", &host.path("privkey.pem")]].concat());
     let told = String::from_utf8(not_one.stderr).unwrap();
-    assert!(told.contains("there is no certificate of an authority in "), "{told}");
+    assert!(
+        told.contains("there is no certificate of an authority in "),
+        "{told}"
+    );
 
     // The host's own settings say how to reach it.
     let mut own = Program::command();

@@ -50,9 +50,7 @@ impl Authority {
     pub fn issue_valid(&self, from: Timestamp, until: Timestamp) -> Issued {
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
         let mut params = CertificateParams::new(names).unwrap();
-        let at = |time: Timestamp| {
-            date_time_ymd(1970, 1, 1) + Duration::from_secs(time.seconds())
-        };
+        let at = |time: Timestamp| date_time_ymd(1970, 1, 1) + Duration::from_secs(time.seconds());
         (params.not_before, params.not_after) = (at(from), at(until));
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
