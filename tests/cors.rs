@@ -31,7 +31,9 @@ async fn send(host: &Host, line: &str, headers: Headers<'_>) -> Response {
 
 /// The headers of an answer that are about other origins, in lower case.
 fn about_origins(headers: &HeaderMap) -> Vec<(&str, &str)> {
-    let all = headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+    let all = headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
     let mut about: Vec<_> = all
         .filter(|(name, _)| name.starts_with("access-control-") || *name == "vary")
         .collect();
@@ -44,7 +46,10 @@ fn preflight(origin: &str) -> [(&str, &str); 3] {
     [
         ("origin", origin),
         ("access-control-request-method", "PUT"),
-        ("access-control-request-headers", "authorization,content-type"),
+        (
+            "access-control-request-headers",
+            "authorization,content-type",
+        ),
     ]
 }
 
@@ -68,7 +73,11 @@ async fn without_origins_answers_are_the_same_to_the_byte() {
             headers.remove("date");
             headers
         };
-        assert_eq!(without_date(&plain.headers), without_date(&asked.headers), "{line}");
+        assert_eq!(
+            without_date(&plain.headers),
+            without_date(&asked.headers),
+            "{line}"
+        );
         assert_eq!(about_origins(&asked.headers), [], "{line}");
     }
     let asked = send(&host, &format!("OPTIONS {CONDITION}"), &preflight(SHOP)).await;
@@ -78,7 +87,8 @@ async fn without_origins_answers_are_the_same_to_the_byte() {
 #[tokio::test]
 async fn a_preflight_of_an_origin_is_answered_for_the_paths_and_methods_that_there_are() {
     let host = open_to(&["https://other.example", SHOP]).await;
-    let allowed = "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID";
+    let allowed =
+        "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID";
     let exposed = "Correlation-Id, ETag, Location, Retry-After, Tillgate-Engine, Tillgate-Failing-Tests, \
                    Tillgate-Stale, WWW-Authenticate";
     for (path, methods) in [
@@ -119,7 +129,11 @@ async fn a_preflight_of_an_origin_is_answered_for_the_paths_and_methods_that_the
         assert_eq!(answer.status, 405, "{headers:?}");
         assert_eq!(answer.headers["allow"], "DELETE, GET, HEAD, PUT");
         let reader = answer.headers.get("access-control-allow-origin");
-        assert_eq!(reader.map(|origin| origin.to_str().unwrap()), allowed, "{headers:?}");
+        assert_eq!(
+            reader.map(|origin| origin.to_str().unwrap()),
+            allowed,
+            "{headers:?}"
+        );
         assert_eq!(answer.headers["vary"], "origin");
     }
 }
@@ -150,10 +164,18 @@ async fn every_answer_says_which_origin_may_read_it() {
             let answer = send(&host, &line, &[header, ("origin", origin)]).await;
             assert_eq!(answer.status, status, "{line}");
             let reader = answer.headers.get("access-control-allow-origin");
-            assert_eq!(reader.is_some_and(|reader| reader == origin), allowed, "{line}");
+            assert_eq!(
+                reader.is_some_and(|reader| reader == origin),
+                allowed,
+                "{line}"
+            );
             assert_eq!(reader.is_some(), allowed, "{line}");
             assert_eq!(answer.headers["vary"], "origin", "{line}");
-            assert!(!answer.headers.contains_key("access-control-allow-credentials"));
+            assert!(
+                !answer
+                    .headers
+                    .contains_key("access-control-allow-credentials")
+            );
         }
     }
     let known = [authorized, ("if-none-match", &*etag), ("origin", SHOP)];
@@ -165,7 +187,11 @@ async fn every_answer_says_which_origin_may_read_it() {
     assert_eq!(stream.headers()["access-control-allow-origin"], SHOP);
     // A cache may hold what is compressed, by both.
     let page = [("accept-encoding", "gzip"), ("origin", SHOP)];
-    let page = host.http.get(&host.url).header(page[0].0, page[0].1).header(page[1].0, page[1].1);
+    let page = host
+        .http
+        .get(&host.url)
+        .header(page[0].0, page[0].1)
+        .header(page[1].0, page[1].1);
     let page = page.send().await.unwrap();
     let vary: Vec<_> = page.headers().get_all("vary").iter().collect();
     assert_eq!(vary, ["accept-encoding", "origin"]);
@@ -177,7 +203,11 @@ async fn a_star_lets_in_every_origin_without_credentials() {
     for headers in [&[("origin", "null")][..], &[("origin", SHOP)], &[]] {
         let answer = send(&host, "GET /healthz", headers).await;
         assert_eq!(answer.headers["access-control-allow-origin"], "*");
-        assert!(!answer.headers.contains_key("access-control-allow-credentials"));
+        assert!(
+            !answer
+                .headers
+                .contains_key("access-control-allow-credentials")
+        );
         assert!(!answer.headers.contains_key("vary"));
     }
     let answer = send(&host, &format!("OPTIONS {CONDITION}"), &preflight(SHOP)).await;
@@ -188,7 +218,9 @@ async fn a_star_lets_in_every_origin_without_credentials() {
 #[tokio::test]
 async fn the_address_for_operators_answers_no_other_origin() {
     let host = open_to(&["*"]).await;
-    let listener = tillgate::http::Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let listener = tillgate::http::Listener::bind("127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
     let url = format!("http://{}", listener.address().unwrap());
     let server = host.features.operations_server(&host.app).unwrap();
     let serving = tokio::spawn(listener.serve(server, std::future::pending()));
@@ -209,7 +241,11 @@ fn own_headers(folder: &Path, found: &mut BTreeSet<String>) {
             let text = std::fs::read_to_string(&path).unwrap();
             let names = text.split("HeaderName::from_static(\"").skip(1);
             let names = names.map(|rest| rest.split('"').next().unwrap());
-            found.extend(names.filter(|name| name.starts_with("tillgate-")).map(str::to_owned));
+            found.extend(
+                names
+                    .filter(|name| name.starts_with("tillgate-"))
+                    .map(str::to_owned),
+            );
         }
     }
 }
@@ -218,7 +254,10 @@ fn own_headers(folder: &Path, found: &mut BTreeSet<String>) {
 async fn pages_may_read_every_header_of_this_services_own() {
     let host = open_to(&[SHOP]).await;
     let answer = send(&host, "GET /healthz", &[("origin", SHOP)]).await;
-    let exposed = answer.headers["access-control-expose-headers"].to_str().unwrap().to_lowercase();
+    let exposed = answer.headers["access-control-expose-headers"]
+        .to_str()
+        .unwrap()
+        .to_lowercase();
     let mut own = BTreeSet::new();
     own_headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut own);
     assert!(own.len() >= 3, "{own:?}");
