@@ -46,7 +46,9 @@ const ROUTES: &[(Role, Method, &str)] = &[
 ];
 
 async fn status(host: &Host, method: &Method, path: &str) -> u16 {
-    let request = host.http.request(method.clone(), format!("{}{path}", host.url));
+    let request = host
+        .http
+        .request(method.clone(), format!("{}{path}", host.url));
     request.send().await.unwrap().status().as_u16()
 }
 
@@ -57,14 +59,23 @@ async fn a_host_serves_the_paths_of_its_roles_and_those_of_operators() {
         let host = host(store.clone(), role.as_str()).await;
         for (of, method, path) in ROUTES {
             let status = status(&host, method, path).await;
-            assert_eq!(status == 404, *of != role, "{path} of {of:?} on {role:?}: {status}");
+            assert_eq!(
+                status == 404,
+                *of != role,
+                "{path} of {of:?} on {role:?}: {status}"
+            );
         }
         for path in ["/healthz", "/metrics"] {
             assert_eq!(status(&host, &Method::GET, path).await, 200, "{path}");
         }
         let (code, ready) = host.get("/readyz", "").await;
         assert_eq!((code, &ready["roles"]), (200, &json!([role.as_str()])));
-        let metrics = host.http.get(format!("{}/metrics", host.url)).send().await.unwrap();
+        let metrics = host
+            .http
+            .get(format!("{}/metrics", host.url))
+            .send()
+            .await
+            .unwrap();
         let metrics = Scrape::read(&metrics.text().await.unwrap());
         for other in Role::ALL {
             let has = metrics.sum("tillgate_role", &[("role", other.as_str())]);
@@ -81,7 +92,12 @@ fn on_redis() -> impl Fn() -> Arc<RedisStore> {
 
 /// How many deliveries a host has made that were delivered.
 async fn delivered(host: &Host) -> f64 {
-    let text = host.http.get(format!("{}/metrics", host.url)).send().await.unwrap();
+    let text = host
+        .http
+        .get(format!("{}/metrics", host.url))
+        .send()
+        .await
+        .unwrap();
     let scrape = Scrape::read(&text.text().await.unwrap());
     scrape.sum("tillgate_deliveries_total", &[("outcome", "delivered")])
 }
@@ -96,14 +112,27 @@ async fn one_host_takes_requests_and_another_delivers_and_fans_out() {
 
     let receiver = Receiver::start().await;
     let webhook = settings(&receiver.url, json!({}));
-    let made = front.send(Method::POST, "/api/v1/webhooks", &token, &webhook).await;
+    let made = front
+        .send(Method::POST, "/api/v1/webhooks", &token, &webhook)
+        .await;
     assert_eq!(made.0, 201, "{}", made.1);
     let event = json!({ "id": "order-1", "type": TYPE, "data": 1 });
-    let sent = front.send(Method::POST, "/api/v1/events", &token, &event).await;
-    assert_eq!((sent.0, &sent.1["deliveries"]), (202, &json!(1)), "{}", sent.1);
+    let sent = front
+        .send(Method::POST, "/api/v1/events", &token, &event)
+        .await;
+    assert_eq!(
+        (sent.0, &sent.1["deliveries"]),
+        (202, &json!(1)),
+        "{}",
+        sent.1
+    );
     until("the event is delivered", async || {
-        let (_, page) = front.get("/api/v1/deliveries?status=DELIVERED", &token).await;
-        page["items"].as_array().is_some_and(|items| items.len() == 1)
+        let (_, page) = front
+            .get("/api/v1/deliveries?status=DELIVERED", &token)
+            .await;
+        page["items"]
+            .as_array()
+            .is_some_and(|items| items.len() == 1)
     })
     .await;
     assert_eq!(receiver.received()[0].id(), "order-1");
@@ -117,14 +146,25 @@ async fn one_host_takes_requests_and_another_delivers_and_fans_out() {
 
     // A company's change reaches its shop, whose jobs are the worker's too.
     let put = async |path: &str, body: Value| {
-        let answer = front.request(Method::PUT, &format!("/api/v1/business-units/{path}"), &token);
+        let answer = front.request(
+            Method::PUT,
+            &format!("/api/v1/business-units/{path}"),
+            &token,
+        );
         let answer = answer.json(&body).send().await.unwrap();
         assert!(answer.status().is_success(), "{path}: {}", answer.status());
-        answer.headers()["correlation-id"].to_str().unwrap().to_owned()
+        answer.headers()["correlation-id"]
+            .to_str()
+            .unwrap()
+            .to_owned()
     };
     put("company", json!({ "type": "COMPANY" })).await;
     put("shop", json!({ "type": "STORE", "parentId": "company" })).await;
-    let change = put("company/exchange-rates/SALES/SEK/EUR", json!({ "rateValue": 11.5 })).await;
+    let change = put(
+        "company/exchange-rates/SALES/SEK/EUR",
+        json!({ "rateValue": 11.5 }),
+    )
+    .await;
     answered("the change has reached the shop", async || {
         let path = format!("/api/v1/exchange-rates/changes/{change}");
         match front.get(&path, &token).await.1 {
@@ -135,8 +175,20 @@ async fn one_host_takes_requests_and_another_delivers_and_fans_out() {
     .await;
 
     let basket = json!({ "items": [{ "id": "1" }], "context": {} });
-    assert_eq!(front.send(Method::POST, EVALUATIONS, &token, &basket).await.0, 200);
-    assert_eq!(worker.send(Method::POST, EVALUATIONS, &token, &basket).await.0, 404);
+    assert_eq!(
+        front
+            .send(Method::POST, EVALUATIONS, &token, &basket)
+            .await
+            .0,
+        200
+    );
+    assert_eq!(
+        worker
+            .send(Method::POST, EVALUATIONS, &token, &basket)
+            .await
+            .0,
+        404
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -148,14 +200,35 @@ async fn callers_are_checked_on_every_host_whoever_gives_out_tokens() {
     let (id, secret) = (&client.client_id, &client.client_secret);
     let token = crate::support::host::token(&tokens.http, &tokens.url, id, secret).await;
     let basket = json!({ "items": [{ "id": "1" }], "context": {} });
-    let decide = async || decisions.send(Method::POST, EVALUATIONS, &token, &basket).await.0;
-    until("the client is known to the other host", async || decide().await == 200).await;
-    assert_eq!(decisions.send(Method::POST, EVALUATIONS, "x", &basket).await.0, 401);
+    let decide = async || {
+        decisions
+            .send(Method::POST, EVALUATIONS, &token, &basket)
+            .await
+            .0
+    };
+    until("the client is known to the other host", async || {
+        decide().await == 200
+    })
+    .await;
+    assert_eq!(
+        decisions
+            .send(Method::POST, EVALUATIONS, "x", &basket)
+            .await
+            .0,
+        401
+    );
     let operator = tokens.token("platform", &["platform.operator"]).await;
     let revoke = format!("/v1/tenants/acme/clients/{id}/revoke");
-    let revoked = tokens.request(Method::PUT, &revoke, &operator).send().await.unwrap();
+    let revoked = tokens
+        .request(Method::PUT, &revoke, &operator)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(revoked.status(), 200);
-    until("the client is refused by the other host", async || decide().await == 401).await;
+    until("the client is refused by the other host", async || {
+        decide().await == 401
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -165,9 +238,21 @@ async fn jobs_wait_for_a_host_that_does_them() {
     let front = host(store.clone(), "token,webhooks").await;
     let token = front.token("acme", &["exe.editor", "exe.publisher"]).await;
     let webhook = settings(&receiver.url, json!({}));
-    assert_eq!(front.send(Method::POST, "/api/v1/webhooks", &token, &webhook).await.0, 201);
+    assert_eq!(
+        front
+            .send(Method::POST, "/api/v1/webhooks", &token, &webhook)
+            .await
+            .0,
+        201
+    );
     let event = json!({ "type": TYPE, "data": 1 });
-    assert_eq!(front.send(Method::POST, "/api/v1/events", &token, &event).await.0, 202);
+    assert_eq!(
+        front
+            .send(Method::POST, "/api/v1/events", &token, &event)
+            .await
+            .0,
+        202
+    );
     front.run_due().await;
     assert_eq!(receiver.connections(), 0);
     let (_, page) = front.get("/api/v1/deliveries", &token).await;
@@ -183,17 +268,37 @@ async fn on_a_store_of_one_host_what_nobody_does_is_said() {
     let log = folder.path().join("log");
     let mut command = Program::command();
     command
-        .args(["serve", "--listen", "127.0.0.1:0", "--roles", "conditions,token,page", "--store"])
-        .arg(format!("embedded:{}", folder.path().join("store").display()))
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--roles",
+            "conditions,token,page",
+            "--store",
+        ])
+        .arg(format!(
+            "embedded:{}",
+            folder.path().join("store").display()
+        ))
         .env("TILLGATE_LOG__FORMAT", "json")
         .stderr(std::fs::File::create(&log).unwrap());
     let program = Program::spawn(&mut command, "");
-    let ready = client().get(format!("{}/readyz", program.url)).send().await.unwrap();
+    let ready = client()
+        .get(format!("{}/readyz", program.url))
+        .send()
+        .await
+        .unwrap();
     let (_, ready) = read(ready).await;
     assert_eq!(ready["roles"], json!(["token", "conditions", "page"]));
     let log = std::fs::read_to_string(log).unwrap();
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let warned: Vec<_> = lines.iter().filter(|line| line["level"] == "WARN").collect();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let warned: Vec<_> = lines
+        .iter()
+        .filter(|line| line["level"] == "WARN")
+        .collect();
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert_eq!(warned[0]["fields"]["roles"], "rates, webhooks, workers");
 }

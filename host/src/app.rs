@@ -116,7 +116,10 @@ impl App {
         });
         self.measure_engine();
         self.measure_queues();
-        let roles = MetricFamily::gauge("tillgate_role", "1 for each role of this host, 0 for others");
+        let roles = MetricFamily::gauge(
+            "tillgate_role",
+            "1 for each role of this host, 0 for others",
+        );
         self.collect(roles, |app| {
             let roles = Role::ALL.into_iter();
             let samples = roles.map(|role| {

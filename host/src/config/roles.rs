@@ -91,7 +91,10 @@ impl TryFrom<Given> for Roles {
         };
         let roles: BTreeSet<_> = given.iter().map(role).collect::<Result<_, _>>()?;
         match roles.is_empty() {
-            true => Err(format!("roles must name at least one of {}", names(Role::ALL))),
+            true => Err(format!(
+                "roles must name at least one of {}",
+                names(Role::ALL)
+            )),
             false => Ok(Self(roles)),
         }
     }

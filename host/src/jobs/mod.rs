@@ -66,11 +66,9 @@ impl Runner {
 
     /// The same, which does no jobs: they are left to other hosts.
     #[must_use]
-    pub fn idle(self) -> Self {
-        Self {
-            is_idle: true,
-            ..self
-        }
+    pub const fn idle(mut self) -> Self {
+        self.is_idle = true;
+        self
     }
 
     /// Starts a queue. The handler settles a job in the commit that does its work. The error

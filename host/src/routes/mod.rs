@@ -105,7 +105,10 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn server_with(&self, app: &Arc<App>, more: Vec<Route>) -> Result<Arc<Server>> {
-        let table = Table::new(self.routes(app).into_iter().chain(more), app.metrics.requests())?;
+        let table = Table::new(
+            self.routes(app).into_iter().chain(more),
+            app.metrics.requests(),
+        )?;
         Ok(self.serving(app, table.with_cors(&app.config.cors)))
     }
 
