@@ -148,7 +148,11 @@ fn warned(log: &Path) -> Vec<String> {
 /// A tenant with a client, on an empty store.
 async fn tenant_on(folder: &Path) -> Credentials {
     let store = Arc::new(EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap());
-    let host = Host::start_on(store as Arc<dyn tillgate::store::Store>, Arc::new(SystemClock)).await;
+    let host = Host::start_on(
+        store as Arc<dyn tillgate::store::Store>,
+        Arc::new(SystemClock),
+    )
+    .await;
     host.client(TENANT, &ROLES).await
 }
 
@@ -167,7 +171,9 @@ async fn fill(caller: &Caller, receiver: &Receiver) {
         }
     }
     let webhook = settings(&receiver.url, json!({}));
-    let made = caller.send(Method::POST, "/api/v1/webhooks", &webhook).await;
+    let made = caller
+        .send(Method::POST, "/api/v1/webhooks", &webhook)
+        .await;
     assert!(matches!(made, Sent::Answered(201, _)));
 }
 
@@ -184,9 +190,14 @@ impl Load {
     fn begin(caller: &Caller, round: usize) -> Self {
         let answered: [Arc<AtomicUsize>; 3] = Default::default();
         let [of_events, of_rates, of_decisions] = &answered;
-        let (mut events, mut rates, mut decisions) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
+        let (mut events, mut rates, mut decisions) =
+            (JoinSet::new(), JoinSet::new(), JoinSet::new());
         for number in 0..4 {
-            let caller = if number % 2 == 0 { caller.clone() } else { caller.connecting() };
+            let caller = if number % 2 == 0 {
+                caller.clone()
+            } else {
+                caller.connecting()
+            };
             let event = move |count| {
                 let id = format!("event-{round}-{number}-{count}");
                 let event = json!({ "id": id, "type": TYPE, "data": count });
@@ -202,7 +213,11 @@ impl Load {
             decisions.spawn(ask(caller, to, basket, Arc::clone(of_decisions)));
         }
         for company in 0..2 {
-            let caller = if company == 0 { caller.clone() } else { caller.connecting() };
+            let caller = if company == 0 {
+                caller.clone()
+            } else {
+                caller.connecting()
+            };
             let rate = move |count| {
                 let value = (round + 1) * 100_000 + count;
                 (value.to_string(), json!({ "rateValue": value }))
@@ -221,7 +236,10 @@ impl Load {
 
     async fn is_under_way(&self) {
         until("requests of each kind are answered", async || {
-            let counts = self.answered.iter().map(|count| count.load(Ordering::Relaxed));
+            let counts = self
+                .answered
+                .iter()
+                .map(|count| count.load(Ordering::Relaxed));
             counts.min() >= Some(UNDER_WAY)
         })
         .await;
@@ -264,7 +282,12 @@ async fn nothing_that_was_acknowledged_is_lost_and_nothing_else_took_effect() {
             let set = asked.acknowledged.last().unwrap();
             let path = format!("/api/v1/business-units/C{company}/exchange-rates/SALES/SEK/EUR");
             let rate = caller.get(&path).await;
-            assert_eq!(rate["rateValue"].to_string(), *set, "{:?}", asked.unanswered);
+            assert_eq!(
+                rate["rateValue"].to_string(),
+                *set,
+                "{:?}",
+                asked.unanswered
+            );
             assert_used(&caller, *company, set).await;
         }
         assert_eq!(in_the_journal(&caller).await, accepted);
@@ -295,7 +318,9 @@ async fn assert_used(caller: &Caller, company: usize, rate: &str) {
 async fn in_the_journal(caller: &Caller) -> BTreeSet<String> {
     let (mut ids, mut cursor) = (BTreeSet::new(), String::new());
     loop {
-        let page = caller.get(&format!("/api/v1/deliveries?limit=1000{cursor}")).await;
+        let page = caller
+            .get(&format!("/api/v1/deliveries?limit=1000{cursor}"))
+            .await;
         let items = page["items"].as_array().unwrap().iter();
         ids.extend(items.map(|item| item["eventId"].as_str().unwrap().to_owned()));
         match page["next"].as_str() {
@@ -319,11 +344,24 @@ async fn who_does_not_ask_or_only_waits_keeps_no_host_from_ending() {
     let waiting = caller.connecting();
     let waiting = tokio::spawn(async move { waiting.get(consumer).await });
     let topic = "/api/v1/topics/cer.public.event.rates-changed.v1";
-    let topic = caller.connecting().request(Method::GET, topic).send().await.unwrap();
+    let topic = caller
+        .connecting()
+        .request(Method::GET, topic)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(topic.status(), 200);
     let scraped = client().get(format!("{}/metrics", program.url));
     until("a request waits for events", async || {
-        let text = scraped.try_clone().unwrap().send().await.unwrap().text().await.unwrap();
+        let text = scraped
+            .try_clone()
+            .unwrap()
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
         text.contains(r#"tillgate_memory_objects{kind="event_waiters"} 1"#)
     })
     .await;

@@ -32,8 +32,8 @@ use warp::Filter;
 use self::connection::Head;
 pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
-pub use self::connection::tls::{Certificate, Tls};
 use self::connection::body::{Bodies, BodyError, Unread, read};
+pub use self::connection::tls::{Certificate, Tls};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
@@ -173,7 +173,7 @@ impl Server {
             Err(reply) => (*reply, unread, &self.table.unrouted),
         };
         recorder.record(reply.status().as_u16(), begin.elapsed());
-        if !unread.drain(body).await {
+        if !unread.drain(body).await || self.streams.is_stopping() {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
         if reply.is_bulk() {

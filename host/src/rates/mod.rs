@@ -93,7 +93,7 @@ impl Rates {
         Ok(Self {
             app: Arc::clone(app),
             hubs: Hubs::default(),
-            passes: Passes::new(),
+            passes: Passes::until(app.stopping()),
             read_cache: ReadCache::new()?,
         })
     }

@@ -11,7 +11,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 use warp::Filter;
 
@@ -29,6 +29,10 @@ const MAX_HEAD: usize = 16 << 10;
 
 /// How long requests that have begun may go on after the end was asked for.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
+
+/// How long connections stay open after the end was asked for: who sends one request after the other learns from an answer
+/// that its connection ends, and sends none that is not read.
+const LAST_CALL: Duration = Duration::from_millis(250);
 
 /// How long an answer may wait for the other end to read any of it.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
@@ -95,6 +99,9 @@ where
 
     /// Lets requests that have begun finish.
     pub(super) async fn finish(self) {
+        if self.connections.count() > 0 {
+            sleep(LAST_CALL).await;
+        }
         // Nothing was asked yet where TLS has not begun.
         drop(self.handshakes);
         let finished = timeout(SHUTDOWN_DEADLINE, self.connections.shutdown()).await;

@@ -18,7 +18,7 @@ use http::header::HOST;
 use http::{HeaderMap, Method, Uri, Version};
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -98,7 +98,8 @@ impl Listener {
         self.socket.local_addr()
     }
 
-    /// Has a server answer until `end` is there, then lets requests that have begun finish.
+    /// Has a server answer until `end` is there, then lets requests that have begun finish. From then on the server's answers
+    /// should say that their connection ends.
     pub async fn serve(self, server: impl Into<Current>, end: impl Future<Output = ()>) {
         let server = server.into();
         let mut accepted = Accepted {
@@ -127,6 +128,15 @@ impl Listener {
                     // Out of file descriptors: others must end first.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
+            }
+        }
+        // What the system has accepted by now would be reset, with what was asked on it.
+        if let Ok(socket) = self.socket.into_std() {
+            while let Ok((socket, peer)) = socket.accept() {
+                let socket = socket
+                    .set_nonblocking(true)
+                    .and(TcpStream::from_std(socket));
+                let _taken = socket.map(|socket| accepted.take(socket, peer.ip()));
             }
         }
         accepted.finish().await;
