@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::operations::Ready;
+use super::ready::Ready;
 use crate::http::schema::{SchemaOf, schema_of, tenant_id, text};
 use crate::http::{Operation, Tag};
 use crate::observe::metrics::MEDIA_TYPE;
@@ -63,7 +63,7 @@ pub(super) fn readyz() -> Operation {
     .answers(
         503,
         "It cannot decide",
-        schema_of::<Report>,
+        schema_of::<Ready<'_>>,
         report(
             "unavailable",
             &away("the store does not answer, and what is in memory is too old"),

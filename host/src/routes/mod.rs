@@ -5,6 +5,7 @@ mod asyncapi;
 mod described;
 mod documents;
 mod operations;
+mod ready;
 mod usage;
 
 use std::sync::Arc;

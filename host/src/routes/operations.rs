@@ -6,16 +6,14 @@ use std::sync::Arc;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::described;
+use super::ready::Ready;
 use crate::app::App;
-use crate::config::{Role, Roles};
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::observe::metrics::{CONTENT_TYPE as OPEN_METRICS, MEDIA_TYPE};
-use crate::observe::readiness::{Report, Status};
+use crate::observe::readiness::Status;
 
 /// The routes of the address that everything is served on.
 pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
@@ -52,17 +50,6 @@ fn probes() -> Vec<Route<Arc<App>>> {
 async fn healthz(_: Arc<App>, _: Request) -> Result<Reply> {
     let up = Bytes::from_static(br#"{"status":"up"}"#);
     Ok(uncached(Reply::json(StatusCode::OK, up)))
-}
-
-/// The answer of `/readyz`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Readiness")]
-pub(super) struct Ready<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    /// What this host does; others may do the rest.
-    #[schemars(with = "Vec<Role>")]
-    roles: &'a Roles,
 }
 
 async fn readyz(app: Arc<App>, _: Request) -> Result<Reply> {
