@@ -22,6 +22,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "redis+cluster://a:7000,b:7000?prefix=shop",
     ),
     ("require_durable_store", "true", "true"),
+    (
+        "roles",
+        r#"["conditions", "workers"]"#,
+        "workers,conditions",
+    ),
     ("max_stale", r#""1h""#, "1h"),
     ("max_stale_callers", r#""0s""#, "0s"),
     ("snapshot", r#""/var/lib/tillgate""#, "/var/lib/tillgate"),
@@ -51,6 +56,13 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         r#"["10.0.0.0/8", "::1/128"]"#,
         r#"["10.0.0.0/8", "::1/128"]"#,
     ),
+    (
+        "cors.origins",
+        r#"["https://shop.example", "http://localhost:3000"]"#,
+        r#"["https://shop.example","http://localhost:3000"]"#,
+    ),
+    ("tls.cert", r#""fullchain.pem""#, "fullchain.pem"),
+    ("tls.key", r#""privkey.pem""#, "privkey.pem"),
     ("trusted_issuers", ISSUERS, ISSUERS),
     ("reference_rates", REFERENCE_RATES, REFERENCE_RATES),
     (
@@ -143,8 +155,12 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A setting that is refused without another one.
-const NEEDS: (&str, &str) = ("page.sign_in", "trusted_issuers");
+/// Settings that are refused without another one.
+const NEEDS: &[(&str, &str)] = &[
+    ("page.sign_in", "trusted_issuers"),
+    ("tls.cert", "tls.key"),
+    ("tls.key", "tls.cert"),
+];
 
 const SIGN_IN: &str = r#"{ issuer = "https://idp.example", client_id = "page", scopes = ["openid", "shop"], resource = "till", connect = ["https://token.idp.example"] }"#;
 
@@ -153,7 +169,9 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 11] = [
+    "cors",
+    "tls",
     "log",
     "metrics",
     "quotas",
@@ -306,6 +324,7 @@ fn the_manual_names_variables_that_are_read() {
     assert_eq!(
         others,
         [
+            "TILLGATE_CA_CERT",
             "TILLGATE_COPY_FROM",
             "TILLGATE_COPY_TO",
             "TILLGATE_CREDENTIALS"
@@ -352,7 +371,7 @@ fn each_setting_of_the_environment_is_stronger_than_the_file_and_changes_no_othe
         let mut expected = defaults.clone();
         let needed = SETTINGS
             .iter()
-            .filter(|(other, ..)| (*key, *other) == NEEDS)
+            .filter(|(other, ..)| NEEDS.contains(&(*key, *other)))
             .map(|(other, _, value)| (*other, *value));
         let given: Vec<_> = needed.chain([(*key, *value)]).collect();
         let variables: Vec<_> = given.iter().map(|(key, it)| (variable(key), *it)).collect();
@@ -448,6 +467,25 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "0",
         "deliveries_per_target",
     ),
+    (
+        "roles",
+        "[]",
+        "[]",
+        "roles must name at least one of token, conditions",
+    ),
+    ("roles", "\"\"", "", "roles"),
+    (
+        "roles",
+        "[\"Token\"]",
+        "[Token]",
+        "\"Token\" is not a role: roles are token, conditions, rates, webhooks, workers, page",
+    ),
+    (
+        "roles",
+        "\"token,worker\"",
+        "token,worker",
+        "\"worker\" is not a role",
+    ),
     ("max_stale", "\"long\"", "long", "max_stale"),
     ("max_stale_callers", "900", "900", "max_stale_callers"),
     ("audience", "\"\"", "", "audience"),
@@ -473,6 +511,45 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "::1/128",
         "trusted_proxies",
     ),
+    (
+        "cors.origins",
+        "\"https://a.example\"",
+        "https://a.example",
+        "origins",
+    ),
+    (
+        "cors.origins",
+        "[\"*\", \"https://a.example\"]",
+        "[*,https://a.example]",
+        "cors.origins must be \"*\" alone",
+    ),
+    (
+        "cors.origins",
+        "[\"https://a.example/\"]",
+        "[\"https://a.example/\"]",
+        "https://a.example/ is not",
+    ),
+    (
+        "cors.origins",
+        "[\"https://A.example\"]",
+        "[\"https://A.example\"]",
+        "https://A.example is not",
+    ),
+    (
+        "cors.origins",
+        "[\"https://a.example:443\"]",
+        "[\"https://a.example:443\"]",
+        "https://a.example:443 is not",
+    ),
+    (
+        "cors.origins",
+        "[\"https://*.a.example\"]",
+        "[\"https://*.a.example\"]",
+        "https://*.a.example is not",
+    ),
+    ("cors.origins", "[\"null\"]", "[null]", "cors.origins"),
+    ("tls.cert", "\"cert.pem\"", "cert.pem", "tls.key"),
+    ("tls.key", "\"key.pem\"", "key.pem", "tls.cert"),
     ("log.level", "1", "1", "level"),
     ("log.format", "\"xml\"", "xml", "log.format"),
     (

@@ -15,6 +15,7 @@ use crate::metrics::{ROLES, get, put_alcohol, question};
 use crate::support::exposition::Scrape;
 use crate::support::host::{Host, Program};
 use crate::support::wait::output;
+use crate::tls::Secured;
 
 const ALERTS: &str = include_str!("../host/operations/alerts.yaml");
 const DASHBOARD: &str = include_str!("../host/operations/grafana.json");
@@ -36,10 +37,14 @@ async fn measured() -> Measured {
     let (status, _) = host.send(Method::POST, path, &token, &request).await;
     assert_eq!(status, 200);
     let text = get(&host.url).await.text().await.unwrap();
+    // What only a host that ends TLS has.
+    let secured = Secured::start(|_| ());
+    let of_secured = secured.get("/metrics").await.text().await.unwrap();
     let mut measured = Measured::new();
     // What Prometheus itself says of each host.
     measured.insert("up".to_owned(), BTreeMap::new());
-    for (name, family) in Scrape::read(&text).families {
+    let families = [Scrape::read(&text), Scrape::read(&of_secured)];
+    for (name, family) in families.into_iter().flat_map(|it| it.families) {
         for (suffix, labels, _) in family.samples {
             let metric = measured.entry(format!("{name}{suffix}")).or_default();
             for (label, value) in labels {

@@ -73,6 +73,7 @@ async fn a_host_is_degraded_while_it_decides_from_memory_and_unavailable_when_th
         "status": "ready",
         "since": start,
         "checks": { "store": up(start), "module": up(start), "keys": up(start) },
+        "roles": ["token", "conditions", "rates", "webhooks", "workers", "page"],
     });
     assert_eq!(watched.ready().await, (200, ready));
     watched.assert_alive().await;

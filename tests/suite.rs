@@ -10,6 +10,7 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach a test")]
 
 mod support {
+    pub mod authority;
     pub mod documented;
     pub mod ecb;
     pub mod exposition;
@@ -33,6 +34,7 @@ mod cli;
 mod conditions;
 mod config;
 mod connections;
+mod cors;
 mod decision_log;
 mod disk_faults;
 mod egress;
@@ -65,14 +67,17 @@ mod readiness;
 mod redis;
 mod redis_faults;
 mod reference;
+mod roles;
 mod rule_history;
 mod rule_tests;
 mod runner;
 mod secret_urls;
 mod snapshot;
 mod stale;
+mod stopping;
 mod streams;
 mod tail;
+mod tls;
 mod tokens;
 mod vectors;
 mod vectors_http;

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, Timestamp};
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::data::outbox::Outbox;
 use crate::data::records::Records;
 use crate::data::snapshot::{Contents, SnapshotWriter};
@@ -68,6 +68,10 @@ impl App {
         let store: Arc<dyn Store> = MeasuredStore::new(store, &metrics);
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), workers.handle());
+        let runner = match config.roles.has(Role::Workers) {
+            true => runner,
+            false => runner.idle(),
+        };
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
         let app = Arc::new(Self {
             config,
@@ -112,6 +116,18 @@ impl App {
         });
         self.measure_engine();
         self.measure_queues();
+        let roles = MetricFamily::gauge(
+            "tillgate_role",
+            "1 for each role of this host, 0 for others",
+        );
+        self.collect(roles, |app| {
+            let roles = Role::ALL.into_iter();
+            let samples = roles.map(|role| {
+                let has = usize::from(app.config.roles.has(role));
+                Sample::count([("role", role.as_str())], has)
+            });
+            samples.collect()
+        });
         let statuses = MetricFamily::gauge(
             "tillgate_status",
             "1 for what this host is: ready, degraded (it decides, and something does not work) or unavailable",

@@ -9,8 +9,9 @@ use reqwest::{Method, Url};
 use serde::Deserialize;
 
 use super::output::{on_line, print};
+use super::session::{distrust, trust};
 use crate::config::{Flags, Loaded};
-use crate::egress::{Client, Destinations, EgressError, Limits, shown};
+use crate::egress::{Client, Destinations, EgressError, Limits, Trust, shown};
 
 /// What bounds the request. The caller chooses the host, so any address may be dialled.
 const LIMITS: Limits = Limits {
@@ -24,6 +25,9 @@ pub(super) struct Health {
     /// Address of the host [default: where a host with this configuration listens on this machine]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// File with the authorities to trust instead of this machine's, in PEM, for --url
+    #[arg(long, value_name = "FILE", env = "TILLGATE_CA_CERT")]
+    ca_cert: Option<PathBuf>,
     /// Configuration file, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -43,11 +47,16 @@ struct Report {
 /// # Errors
 /// When it does not answer within two seconds, or says that it is unavailable.
 pub(super) async fn run(arguments: Health) -> Result<(), String> {
-    let base = match arguments.url {
-        Some(url) => url.trim_end_matches('/').to_owned(),
+    let (base, trust) = match arguments.url {
+        Some(url) => {
+            let trust = trust(arguments.ca_cert.as_deref())?;
+            (url.trim_end_matches('/').to_owned(), trust)
+        }
         None => {
             let config = Loaded::read(arguments.config.as_deref(), &Flags::default())?.config;
-            format!("http://{}", reachable(config.listen))
+            let (scheme, address) = (config.scheme(), reachable(config.listen));
+            // The certificate is for the name that clients use, not for this address, and nothing secret is sent.
+            (format!("{scheme}://{address}"), Trust::Any)
         }
     };
     let path = match arguments.ready {
@@ -57,10 +66,11 @@ pub(super) async fn run(arguments: Health) -> Result<(), String> {
     let shown = shown(&base);
     let url = Url::parse(&format!("{base}{path}"));
     let url = url.map_err(|cause| format!("{shown} is not the URL of a host: {cause}"))?;
-    let client = Client::new(LIMITS).map_err(|cause| cause.to_string())?;
+    let client = Client::trusting(LIMITS, trust).map_err(|cause| cause.to_string())?;
     let answer = client.send(client.request(Method::GET, url)).await;
     let answer = answer.map_err(|cause| match cause {
         EgressError::Unreachable(_) => format!("no host answers at {shown}"),
+        EgressError::Untrusted { why, .. } => distrust(&shown, &why),
         EgressError::Deadline(_) => format!("the host at {shown} did not answer within 2 seconds"),
         cause => format!("the answer of {shown} could not be read: {cause}"),
     })?;

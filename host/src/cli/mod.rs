@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Flags, Loaded, Log};
+use crate::config::{Flags, Loaded, Log, TlsFlags};
 use crate::load::give_back;
 use crate::server;
 
@@ -51,6 +51,8 @@ enum Command {
     #[command(after_help = "Examples:
   tillgate serve
   tillgate serve --listen 0.0.0.0:8080 --store embedded:/var/lib/tillgate
+  tillgate serve --listen 0.0.0.0:8443 --tls-cert fullchain.pem --tls-key privkey.pem
+  tillgate serve --store redis://localhost --roles token,conditions --operator-file operator.json
   tillgate serve --config tillgate.toml --print-config")]
     Serve(Serve),
     /// Serve a demo shop on a temporary store, and print how to use it
@@ -241,6 +243,15 @@ struct Serve {
     /// Refuse to start on a store that may lose acknowledged writes
     #[arg(long)]
     require_durable_store: bool,
+    /// What this host does, when several share the work: some of token,conditions,rates,webhooks,workers,page [default: all]
+    #[arg(long, value_name = "ROLES")]
+    roles: Option<String>,
+    /// Certificate to end TLS with, followed by those between it and its authority, in PEM; read again when it changes
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Configuration file, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -352,6 +363,9 @@ async fn serve(arguments: Serve) -> Result<(), String> {
         listen,
         store,
         require_durable_store,
+        roles,
+        tls_cert,
+        tls_key,
         config,
         operator_file,
         print_config,
@@ -361,6 +375,11 @@ async fn serve(arguments: Serve) -> Result<(), String> {
         store,
         require_durable_store: require_durable_store.then_some(true),
         operator_file,
+        roles,
+        tls: TlsFlags {
+            cert: tls_cert,
+            key: tls_key,
+        },
     };
     let loaded = Loaded::read(config.as_deref(), &flags)?;
     if print_config {

@@ -2,7 +2,7 @@
 //! the operator's credentials or those of another client.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::credentials::Credentials;
 use crate::egress;
 use crate::egress::{
-    Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, shown,
+    Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust, shown,
 };
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
@@ -56,6 +56,9 @@ pub(super) struct HostOptions {
     /// Address of the host [default: from the credentials]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
+    /// File with the authorities to trust instead of this machine's, in PEM, for a host with a private certificate
+    #[arg(long, global = true, value_name = "FILE", env = "TILLGATE_CA_CERT")]
+    ca_cert: Option<PathBuf>,
     /// Print JSON
     #[arg(long, global = true)]
     pub(super) json: bool,
@@ -186,8 +189,9 @@ impl Session {
     /// The same, for requests within other limits.
     pub(super) async fn open_within(options: &HostOptions, limits: Limits) -> Result<Self, String> {
         let credentials = Credentials::read(&options.credentials)?;
+        let http = Client::trusting(limits, trust(options.ca_cert.as_deref())?);
         let mut session = Self {
-            http: Client::new(limits).map_err(|cause| cause.to_string())?,
+            http: http.map_err(|cause| cause.to_string())?,
             base: base(options.url.as_deref(), &credentials)?,
             credentials,
             file: options.credentials.clone(),
@@ -350,9 +354,22 @@ async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answ
         .map_err(|cause| no_answer(base, &cause))
 }
 
+/// Whom to trust: the authorities in a file, or those of this machine.
+pub(super) fn trust(authorities: Option<&Path>) -> Result<Trust, String> {
+    authorities.map_or(Ok(Trust::System), Trust::of_file)
+}
+
+/// What to say of a host whose certificate is not trusted.
+pub(super) fn distrust(base: &str, why: &str) -> String {
+    format!(
+        "the certificate of {base} is not accepted ({why}): name the file of its authority with --ca-cert"
+    )
+}
+
 fn no_answer(base: &str, cause: &EgressError) -> Failure {
     let base = shown(base);
     Failure::Temporary(match cause {
+        EgressError::Untrusted { why, .. } => return Failure::Final(distrust(&base, why)),
         EgressError::Unreachable(_) => format!("no host answers at {base}: is it running?"),
         EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),
         cause => format!("the answer of {base} could not be read: {cause}"),

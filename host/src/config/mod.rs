@@ -1,16 +1,19 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`;
-//! `[decisions]`, `[page]`, `[quotas]`, `[webhooks]`, `[[reference_rates]]` and `[[trusted_issuers]]` have files of their own.
+//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`. Tables
+//! with more than a few settings, or with rules of their own, have files of their own.
 
 mod as_text;
 mod config_file;
+mod cors;
 mod decisions;
 mod page;
 mod quotas;
 mod reference_rates;
+mod roles;
 mod safe_url;
 mod store_url;
+mod tls;
 mod trusted_issuers;
 mod webhooks;
 
@@ -30,20 +33,23 @@ use crate::egress::{shown, with_urls_shown};
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
+pub use self::cors::Cors;
 pub use self::decisions::Decisions;
 pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
+pub use self::roles::{Role, Roles};
 pub use self::store_url::store_url;
+pub use self::tls::{Tls, TlsFlags};
 pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
-/// Variables of the environment that are no settings: the commands that send requests to a running host use the first,
+/// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
 /// `tillgate copy` the others.
-const NO_SETTINGS: [&str; 3] = ["credentials", "copy_from", "copy_to"];
+const NO_SETTINGS: [&str; 4] = ["credentials", "ca_cert", "copy_from", "copy_to"];
 
 /// Settings that are printed as one value: a table with keys of the operator's own, and one inside another table.
 const MAPS: [&str; 2] = ["webhooks.deprecations", "page.sign_in"];
@@ -56,6 +62,7 @@ pub struct Config {
     pub listen: std::net::SocketAddr,
     pub store: String,
     pub require_durable_store: bool,
+    pub roles: Roles,
     #[serde(with = "duration")]
     pub max_stale: Duration,
     #[serde(with = "duration")]
@@ -72,6 +79,8 @@ pub struct Config {
     pub platform_tenant: String,
     #[serde(deserialize_with = "text")]
     pub operator_file: String,
+    pub tls: Tls,
+    pub cors: Cors,
     pub log: Log,
     pub metrics: Metrics,
     pub limits: Limits,
@@ -229,6 +238,9 @@ pub struct Flags {
     pub require_durable_store: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles: Option<String>,
+    pub tls: TlsFlags,
 }
 
 /// The settings in force, and where each comes from.
@@ -334,6 +346,9 @@ impl Config {
         if !matches!(self.log.format.as_str(), "text" | "json") {
             return Err("log.format must be text or json".to_owned());
         }
+        self.tls.check()?;
+        let cors = self.cors.check();
+        cors.map_err(|fault| format!("cors.{fault}"))?;
         self.metrics.address()?;
         self.limits.check()?;
         let quotas = self.quotas.check();
@@ -352,11 +367,20 @@ impl Config {
         page.map_err(|fault| format!("page.{fault}"))
     }
 
+    /// How what listens here is reached: `https` where TLS ends here.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        match self.tls.files() {
+            Some(_) => "https",
+            None => "http",
+        }
+    }
+
     /// How this service is reached from outside, without a slash at its end.
     #[must_use]
     pub fn public_url(&self) -> String {
         if self.public_url.is_empty() {
-            return format!("http://{}", self.listen);
+            return format!("{}://{}", self.scheme(), self.listen);
         }
         self.public_url.trim_end_matches('/').to_owned()
     }

@@ -16,6 +16,7 @@ mod address;
 mod connections;
 mod events;
 mod shown;
+mod trust;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub use self::address::Destinations;
 use self::connections::{Connections, MAX_IDLE};
 pub use self::events::{Event, EventStream, StreamLimits};
 pub use self::shown::{shown, with_urls_shown};
+pub use self::trust::Trust;
+use self::trust::distrust;
 
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
@@ -101,6 +104,14 @@ pub enum EgressError {
     /// No connection could be opened.
     #[error("no connection: {0}")]
     Unreachable(String),
+    /// The certificate of the other end was not accepted.
+    #[error("no connection: {in_full}")]
+    Untrusted {
+        /// The error with its causes.
+        in_full: String,
+        /// Why not.
+        why: String,
+    },
     /// The deadline has passed.
     #[error("no answer within {}", humantime::format_duration(*.0))]
     Deadline(Duration),
@@ -124,7 +135,15 @@ impl Client {
     /// # Errors
     /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
     pub fn new(limits: Limits) -> Result<Self, EgressError> {
-        Self::with_names(limits, Arc::new(SystemNames))
+        Self::with(limits, Arc::new(SystemNames), Trust::System)
+    }
+
+    /// The same, which trusts other certificates than this machine does.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] when TLS cannot be set up on this machine, or with these authorities.
+    pub fn trusting(limits: Limits, trust: Trust) -> Result<Self, EgressError> {
+        Self::with(limits, Arc::new(SystemNames), trust)
     }
 
     /// The same, with another way to find the addresses of a name.
@@ -132,13 +151,18 @@ impl Client {
     /// # Errors
     /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
     pub fn with_names(limits: Limits, names: Arc<dyn Names>) -> Result<Self, EgressError> {
+        Self::with(limits, names, Trust::System)
+    }
+
+    fn with(limits: Limits, names: Arc<dyn Names>, trust: Trust) -> Result<Self, EgressError> {
         let resolver = Arc::new(CheckedResolver {
             names,
             destinations: limits.destinations.clone(),
         });
         let connect_timeout = CONNECT.min(limits.deadline);
         let connections = Connections::new(move || {
-            reqwest::Client::builder()
+            trust
+                .apply(reqwest::Client::builder())
                 .connect_timeout(connect_timeout)
                 .pool_idle_timeout(IDLE)
                 .pool_max_idle_per_host(MAX_IDLE)
@@ -280,9 +304,13 @@ fn failure(cause: reqwest::Error, deadline: Duration) -> EgressError {
     if cause.is_timeout() {
         return EgressError::Deadline(deadline);
     }
-    match cause.is_connect() {
-        true => EgressError::Unreachable(in_full(cause)),
-        false => EgressError::Broken(in_full(cause)),
+    match (distrust(&cause), cause.is_connect()) {
+        (Some(why), true) => EgressError::Untrusted {
+            in_full: in_full(cause),
+            why,
+        },
+        (None, true) => EgressError::Unreachable(in_full(cause)),
+        (_, false) => EgressError::Broken(in_full(cause)),
     }
 }
 

@@ -5,6 +5,7 @@
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
 mod connection;
+mod cors;
 pub mod document;
 mod events;
 mod headers;
@@ -32,6 +33,7 @@ use self::connection::Head;
 pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
 use self::connection::body::{Bodies, BodyError, Unread, read};
+pub use self::connection::tls::{Certificate, Tls};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
@@ -154,6 +156,8 @@ impl Server {
         let correlation = correlation(&head.headers);
         let gzip = accepts_coding(&head.headers, "gzip");
         let bulk = head.bulk.clone();
+        let cors = self.table.cors.as_ref();
+        let cors = cors.map(|cors| (cors, cors.reader(&head.headers)));
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
         let (mut reply, unread, recorder) = match self.find(&head, correlation) {
@@ -169,7 +173,7 @@ impl Server {
             Err(reply) => (*reply, unread, &self.table.unrouted),
         };
         recorder.record(reply.status().as_u16(), begin.elapsed());
-        if !unread.drain(body).await {
+        if !unread.drain(body).await || self.streams.is_stopping() {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }
         if reply.is_bulk() {
@@ -177,7 +181,11 @@ impl Server {
             // The connection moves to other threads when it waits: before any of the answer is written.
             tokio::task::yield_now().await;
         }
-        reply.into_response(correlation, gzip)
+        let mut response = reply.into_response(correlation, gzip);
+        if let Some((cors, reader)) = cors {
+            cors.mark(reader, response.headers_mut());
+        }
+        response
     }
 
     /// The route of a request's path and method, and the path's parameters; otherwise the answer.
@@ -204,12 +212,16 @@ impl Server {
             }
             allow.sort_unstable();
             let allow = allow.join(", ");
+            let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
+            let cors = self.table.cors.as_ref();
+            if let Some(reply) = cors.and_then(|cors| cors.preflight(head, &value)) {
+                return Err(Box::new(reply));
+            }
             let first = methods.values().next();
             let write_error = first.map_or(Reply::problem as _, |first| first.route.write_error);
             let detail = format!("this path takes {allow}");
             let reply = write_error(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
-            let allow = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static("GET"));
-            return Err(Box::new(reply.with(ALLOW, allow)));
+            return Err(Box::new(reply.with(ALLOW, value)));
         };
         let params = values_of(&found.params).map_err(|detail| {
             let write_error = measured.route.write_error;

@@ -39,6 +39,8 @@ pub struct Runner {
     clock: Arc<dyn Clock>,
     runtime: Handle,
     queues: Mutex<Vec<Registered>>,
+    /// Whether jobs are left to other hosts.
+    is_idle: bool,
 }
 
 #[derive(Debug)]
@@ -58,7 +60,15 @@ impl Runner {
             clock,
             runtime,
             queues: Mutex::default(),
+            is_idle: false,
         }
+    }
+
+    /// The same, which does no jobs: they are left to other hosts.
+    #[must_use]
+    pub const fn idle(mut self) -> Self {
+        self.is_idle = true;
+        self
     }
 
     /// Starts a queue. The handler settles a job in the commit that does its work. The error
@@ -68,6 +78,9 @@ impl Runner {
         F: Fn(Work) -> A + Send + Sync + 'static,
         A: Future<Output = Result<()>> + Send + 'static,
     {
+        if self.is_idle {
+            return;
+        }
         let (commands, received) = mpsc::unbounded_channel();
         let counters = Arc::new(Counters::default());
         let name = queue.name;

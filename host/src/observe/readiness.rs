@@ -115,9 +115,8 @@ pub struct Warning {
     pub why: &'static str,
 }
 
-/// The answer of `/readyz`.
+/// What `/readyz` says of the parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "Readiness")]
 pub struct Report {
     /// Whether this host can decide.
     pub status: Status,

@@ -94,7 +94,7 @@ impl Rates {
         Ok(Self {
             app: Arc::clone(app),
             hubs: Hubs::default(),
-            passes: Passes::new(),
+            passes: Passes::until(app.stopping()),
             read_cache: ReadCache::new()?,
         })
     }

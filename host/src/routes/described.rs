@@ -3,10 +3,10 @@
 use schemars::{SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::ready::Ready;
 use crate::http::schema::{SchemaOf, schema_of, tenant_id, text};
 use crate::http::{Operation, Tag};
 use crate::observe::metrics::MEDIA_TYPE;
-use crate::observe::readiness::Report;
 
 const UNCACHED: &str = "`no-store`.";
 
@@ -30,6 +30,7 @@ fn report(status: &str, store: &Value) -> Value {
             "module": { "status": "up", "since": "2026-11-20T17:40:00.000Z" },
             "store": store,
         },
+        "roles": ["token", "conditions", "rates", "webhooks", "workers", "page"],
     })
 }
 
@@ -48,7 +49,7 @@ pub(super) fn readyz() -> Operation {
     .answers(
         200,
         "It can decide",
-        schema_of::<Report>,
+        schema_of::<Ready<'_>>,
         report("ready", &up),
     )
     .or_answers(
@@ -62,7 +63,7 @@ pub(super) fn readyz() -> Operation {
     .answers(
         503,
         "It cannot decide",
-        schema_of::<Report>,
+        schema_of::<Ready<'_>>,
         report(
             "unavailable",
             &away("the store does not answer, and what is in memory is too old"),

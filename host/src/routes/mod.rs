@@ -1,9 +1,11 @@
-//! All features, and one table of all their routes.
+//! All features, and one table of the routes that this host serves. All features are started whatever the roles of a host:
+//! callers are checked by one, and what one writes others add to.
 
 mod asyncapi;
 mod described;
 mod documents;
 mod operations;
+mod ready;
 mod usage;
 
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 use self::documents::Documents;
 use crate::app::App;
 use crate::conditions::Conditions;
+use crate::config::Role;
 use crate::egress::{Names, SystemNames};
 use crate::error::Result;
 use crate::http::{Route, Server, Table};
@@ -54,28 +57,40 @@ impl Features {
         })
     }
 
-    /// Every route.
+    /// The routes of this host's roles, and those of its operators.
     #[must_use]
     pub fn routes(&self, app: &Arc<App>) -> Vec<Route> {
         let mut routes = Vec::new();
-        routes.extend(bind(conditions::http::routes(), &self.conditions));
-        routes.extend(bind(rates::http::routes(), &self.rates));
-        routes.extend(bind(tokens::http::routes(), &self.tokens));
-        routes.extend(bind(webhooks::http::routes(), &self.webhooks));
-        routes.extend(bind(
-            usage::routes(),
-            &(
-                Arc::clone(&self.conditions),
-                Arc::clone(&self.tokens),
-                Arc::clone(&self.rates),
-                Arc::clone(&self.webhooks),
-            ),
-        ));
-        routes.extend(bind(page::routes(), app));
+        for role in Role::ALL {
+            if app.config.roles.has(role) {
+                routes.extend(self.routes_of(role, app));
+            }
+        }
         routes.extend(bind(operations::routes(app), app));
         let documents = Documents::new(routes.iter().map(Route::to_described));
         routes.extend(bind(documents::routes(), &documents));
         routes
+    }
+
+    /// The routes of a role.
+    fn routes_of(&self, role: Role, app: &Arc<App>) -> Vec<Route> {
+        let all = || {
+            let (conditions, tokens) = (Arc::clone(&self.conditions), Arc::clone(&self.tokens));
+            let (rates, webhooks) = (Arc::clone(&self.rates), Arc::clone(&self.webhooks));
+            (conditions, tokens, rates, webhooks)
+        };
+        match role {
+            Role::Token => {
+                let tokens = bind(tokens::http::routes(), &self.tokens);
+                tokens.chain(bind(usage::routes(), &all())).collect()
+            }
+            Role::Conditions => bind(conditions::http::routes(), &self.conditions).collect(),
+            Role::Rates => bind(rates::http::routes(), &self.rates).collect(),
+            Role::Webhooks => bind(webhooks::http::routes(), &self.webhooks).collect(),
+            Role::Page => bind(page::routes(), app).collect(),
+            // Its jobs are on queues.
+            Role::Workers => Vec::new(),
+        }
     }
 
     /// What answers requests.
@@ -91,7 +106,11 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn server_with(&self, app: &Arc<App>, more: Vec<Route>) -> Result<Arc<Server>> {
-        self.serving(app, self.routes(app).into_iter().chain(more))
+        let table = Table::new(
+            self.routes(app).into_iter().chain(more),
+            app.metrics.requests(),
+        )?;
+        Ok(self.serving(app, table.with_cors(&app.config.cors)))
     }
 
     /// What answers requests on the address that is for operators alone.
@@ -99,12 +118,13 @@ impl Features {
     /// # Errors
     /// When two routes contradict each other.
     pub fn operations_server(&self, app: &Arc<App>) -> Result<Arc<Server>> {
-        self.serving(app, bind(operations::own_routes(), app))
+        let routes = bind(operations::own_routes(), app);
+        let table = Table::new(routes, app.metrics.requests())?;
+        Ok(self.serving(app, table))
     }
 
-    fn serving(&self, app: &App, routes: impl IntoIterator<Item = Route>) -> Result<Arc<Server>> {
-        let table = Table::new(routes, app.metrics.requests())?;
-        Ok(Server::new(table, self.tokens.clone(), app))
+    fn serving(&self, app: &App, table: Table) -> Arc<Server> {
+        Server::new(table, self.tokens.clone(), app)
     }
 }
 

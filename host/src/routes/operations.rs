@@ -8,6 +8,7 @@ use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 
 use super::described;
+use super::ready::Ready;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
@@ -57,7 +58,11 @@ async fn readyz(app: Arc<App>, _: Request) -> Result<Reply> {
         Status::Ready | Status::Degraded => StatusCode::OK,
         Status::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Ok(uncached(Reply::of(status, &report)?))
+    let ready = Ready {
+        report: &report,
+        roles: &app.config.roles,
+    };
+    Ok(uncached(Reply::of(status, &ready)?))
 }
 
 async fn metrics(app: Arc<App>, _: Request) -> Result<Reply> {

@@ -1,16 +1,22 @@
 //! A host from its configuration to its end: `start.rs` (socket, store, app), `credentials.rs` (the operator's first
-//! credentials), `serving.rs` (until a signal comes), `outage.rs` (a start while the store is unavailable).
+//! credentials), `certificate.rs` (where TLS ends here), `serving.rs` (until a signal comes), `outage.rs` (a start while the
+//! store is unavailable).
 
+mod certificate;
 mod credentials;
 mod outage;
 mod serving;
 mod start;
 
+use std::sync::Arc;
+
+pub use self::certificate::CertificateFiles;
 use self::credentials::{operator_file_of, write_operator};
 pub(crate) use self::credentials::{write_credentials, write_private};
 pub use self::serving::Serving;
 pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
-use crate::config::Config;
+use crate::clock::SystemClock;
+use crate::config::{Config, Role};
 use crate::store::StoreUrl;
 
 /// Runs a host until a signal ends it.
@@ -20,8 +26,18 @@ use crate::store::StoreUrl;
 pub async fn serve(config: Config) -> Result<(), String> {
     let url: StoreUrl = config.store.parse()?;
     let operator_file = operator_file_of(&config, &url)?;
-    let listener = bind(config.listen).await?;
-    let config = listening(config, &listener)?;
+    let certificate = CertificateFiles::read(&config, Arc::new(SystemClock))?;
+    let tls = certificate.as_ref().map(|files| files.tls());
+    let listener = bind(config.listen).await?.secured(tls);
+    let mut config = listening(config, &listener)?;
+    if !config.roles.has(Role::Workers) {
+        // Imports are left to the hosts that do jobs.
+        config.reference_rates.clear();
+    }
+    if !matches!(url, StoreUrl::Redis(_)) && !config.roles.missing().is_empty() {
+        let roles = config.roles.missing();
+        tracing::warn!(store = %url, roles, "nobody does what these roles are for: only one host has this store");
+    }
     let store = match open_store(&config, &url).await {
         Ok(store) => store,
         Err(why) => outage::snapshot_of(&config, &url, why)?,
@@ -36,7 +52,7 @@ pub async fn serve(config: Config) -> Result<(), String> {
     if !is_snapshot {
         write_operator(&app, &features, &operator_file).await?;
     }
-    let serving = Serving::new(app, &features)?;
+    let serving = Serving::new(app, &features, certificate)?;
     let recovery = async {
         if is_snapshot {
             outage::recover(&serving, &config, &url, &operator_file).await;

@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::certificate::CertificateFiles;
 use super::start::{bind, error_text};
 use crate::app::App;
 use crate::conditions::decision_log::DecisionLog;
@@ -24,14 +25,28 @@ pub struct Serving {
     operations: Option<(SocketAddr, Current)>,
     /// Where decisions go on record, if anywhere; of all apps the same.
     decision_log: Option<Arc<DecisionLog>>,
+    certificate: Option<Arc<CertificateFiles>>,
 }
 
 impl Serving {
-    pub(crate) fn new(app: Arc<App>, features: &Features) -> Result<Self, String> {
-        Self::with_routes(app, features, Vec::new())
+    /// An app with its features, and the certificate that it is served with if TLS ends here.
+    pub(crate) fn new(
+        app: Arc<App>,
+        features: &Features,
+        certificate: Option<Arc<CertificateFiles>>,
+    ) -> Result<Self, String> {
+        let serving = Self::with_routes(app, features, Vec::new())?;
+        if let Some(certificate) = &certificate {
+            certificate.observe(&serving.app.borrow());
+            certificate.watch();
+        }
+        Ok(Self {
+            certificate,
+            ..serving
+        })
     }
 
-    /// The same, with more routes than those of the features.
+    /// The same without TLS, with more routes than those of the features.
     pub(crate) fn with_routes(
         app: Arc<App>,
         features: &Features,
@@ -50,11 +65,15 @@ impl Serving {
             current: server.into(),
             operations,
             decision_log: features.conditions.decision_log().cloned(),
+            certificate: None,
         })
     }
 
     /// Serves another app from now on. The event streams of the one before end, so that their clients connect again.
     pub(super) async fn replace(&self, app: Arc<App>, features: &Features) -> Result<(), String> {
+        if let Some(certificate) = &self.certificate {
+            certificate.observe(&app);
+        }
         let server = features.server(&app).map_err(error_text)?;
         self.current.replace(server);
         if let Some((_, operations)) = &self.operations {
@@ -88,7 +107,8 @@ impl Serving {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
         let address = listener.address().map_err(|cause| cause.to_string())?;
         // A host whose output is closed serves all the same.
-        let _ = writeln!(std::io::stdout(), "listening on http://{address}");
+        let scheme = config.scheme();
+        let _ = writeln!(std::io::stdout(), "listening on {scheme}://{address}");
         print_more();
         let (stop, mut stopping) = watch::channel(false);
         let signalled = async {

@@ -20,7 +20,7 @@ use super::output::print;
 use super::{Demo, log_to_stderr};
 use crate::app::App;
 use crate::conditions::{By, Editor, OnFailingTests, Owner};
-use crate::config::{Flags, Loaded};
+use crate::config::{Flags, Loaded, Tls};
 use crate::data::etag::Preconditions;
 use crate::error::{Error, Result};
 use crate::http::Listener;
@@ -91,6 +91,8 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     "warn".clone_into(&mut config.log.level);
     webhooks::configure(&mut config.webhooks)?;
     config.rates.tolerance_percent = 20;
+    // It is tried out on this machine.
+    config.tls = Tls::default();
     log_to_stderr(&config.log)?;
     let listener = match listen {
         Some(address) => bind(address).await?,

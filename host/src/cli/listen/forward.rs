@@ -161,7 +161,7 @@ fn report(delivery: &Delivery, answered: &Result<Head, EgressError>, millis: u64
 const fn kind_of(cause: &EgressError) -> &'static str {
     match cause {
         EgressError::Refused(_) => "REFUSED_ADDRESS",
-        EgressError::Unreachable(_) => "UNREACHABLE",
+        EgressError::Unreachable(_) | EgressError::Untrusted { .. } => "UNREACHABLE",
         EgressError::Deadline(_) | EgressError::Silent(_) => "DEADLINE",
         EgressError::TooLarge(_) | EgressError::EventTooLarge(_) | EgressError::Broken(_) => {
             "BROKEN"

@@ -1,9 +1,12 @@
-//! Connections: accepting them, bounding what a slow or large header may cost, and ending them in order.
+//! Connections: accepting them, with TLS or without, bounding what a slow or large header may cost, and ending them in
+//! order.
 
+mod accepted;
 pub(super) mod admission;
 pub(super) mod body;
 pub(super) mod bulk;
-pub(super) mod incoming;
+pub(super) mod socket;
+pub(super) mod tls;
 
 use std::convert::Infallible;
 use std::io;
@@ -13,30 +16,18 @@ use std::time::Duration;
 
 use http::header::HOST;
 use http::{HeaderMap, Method, Uri, Version};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
-use tokio_io_timeout::TimeoutWriter;
-use warp::Filter;
+use tokio::task::JoinSet;
 
-use self::admission::{Admitted, ConnectionLimits, Connections};
-use self::bulk::{Bulk, Connection, Threads};
-use self::incoming::Incoming;
+use self::accepted::{Accepted, Serving};
+use self::admission::{ConnectionLimits, Connections};
+use self::bulk::{Bulk, Threads};
+use self::socket::Incoming;
+use self::tls::Tls;
 use super::{Current, filter};
-
-/// How long a request's head may take to arrive, and how long a connection may be idle.
-const HEAD_DEADLINE: Duration = Duration::from_secs(10);
-
-/// The most bytes of a request's head.
-const MAX_HEAD: usize = 16 << 10;
-
-/// How long requests that have begun may go on after the end was asked for.
-const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
-
-/// How long an answer may wait for the other end to read any of it.
-const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How many bytes of an answer the system takes before they are read, about. By default it takes megabytes, which readers
 /// that do not read would make it keep for each of them.
@@ -63,6 +54,7 @@ pub(super) struct Head {
 pub struct Listener {
     socket: TcpListener,
     limits: ConnectionLimits,
+    tls: Option<Tls>,
 }
 
 impl Listener {
@@ -79,13 +71,23 @@ impl Listener {
             per_address: usize::MAX,
             exempt: Vec::new(),
         };
-        Ok(Self { socket, limits })
+        Ok(Self {
+            socket,
+            limits,
+            tls: None,
+        })
     }
 
     /// The same socket, on which only so many connections are open at once.
     #[must_use]
     pub fn limited(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same socket, on which connections begin with TLS if there is a certificate.
+    #[must_use]
+    pub fn secured(self, tls: Option<Tls>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Where it listens.
@@ -96,36 +98,31 @@ impl Listener {
         self.socket.local_addr()
     }
 
-    /// Has a server answer until `end` is there, then lets requests that have begun finish.
+    /// Has a server answer until `end` is there, then lets requests that have begun finish. From then on the server's answers
+    /// should say that their connection ends.
     pub async fn serve(self, server: impl Into<Current>, end: impl Future<Output = ()>) {
         let server = server.into();
-        let filter = filter(server.clone());
-        let connections = GracefulShutdown::new();
-        let open = Connections::new(self.limits);
-        let threads = Arc::new(Threads {
-            serving: Handle::current(),
-            low_priority: move || server.workers(),
-        });
+        let mut accepted = Accepted {
+            tls: self.tls,
+            serving: Serving {
+                filter: filter(server.clone()),
+                threads: Arc::new(Threads {
+                    serving: Handle::current(),
+                    low_priority: move || server.workers(),
+                }),
+            },
+            open: Connections::new(self.limits),
+            connections: GracefulShutdown::new(),
+            handshakes: JoinSet::new(),
+        };
         let mut end = std::pin::pin!(end);
         loop {
-            let accepted = tokio::select! {
-                accepted = self.socket.accept() => accepted,
+            let next = tokio::select! {
+                next = self.socket.accept() => next,
                 () = &mut end => break,
             };
-            match accepted {
-                Ok((socket, peer)) => {
-                    // One too many is closed at once.
-                    let Some(admitted) = open.admit(peer.ip()) else {
-                        continue;
-                    };
-                    let _ = socket.set_nodelay(true);
-                    connect(
-                        &filter,
-                        socket,
-                        (peer.ip(), admitted),
-                        (&connections, &threads),
-                    );
-                }
+            match next {
+                Ok((socket, peer)) => accepted.take(socket, peer.ip()),
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection was not accepted");
                     // Out of file descriptors: others must end first.
@@ -133,50 +130,17 @@ impl Listener {
                 }
             }
         }
-        let finished = tokio::time::timeout(SHUTDOWN_DEADLINE, connections.shutdown()).await;
-        if finished.is_err() {
-            tracing::warn!("some requests did not finish in time");
+        // What the system has accepted by now would be reset, with what was asked on it.
+        if let Ok(socket) = self.socket.into_std() {
+            while let Ok((socket, peer)) = socket.accept() {
+                let socket = socket
+                    .set_nonblocking(true)
+                    .and(TcpStream::from_std(socket));
+                let _taken = socket.map(|socket| accepted.take(socket, peer.ip()));
+            }
         }
+        accepted.finish().await;
     }
-}
-
-fn connect<F, L>(
-    filter: &F,
-    socket: TcpStream,
-    (peer, admitted): (IpAddr, Admitted),
-    (connections, threads): (&GracefulShutdown, &Arc<Threads<L>>),
-) where
-    L: Fn() -> Handle + Send + Sync + 'static,
-    F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-{
-    let bulk = Bulk::default();
-    let (incoming, outgoing) = socket.into_split();
-    let incoming = Incoming::from(incoming);
-    let service = Service {
-        inner: warp::service(filter.clone()),
-        peer,
-        bulk: bulk.clone(),
-        incoming: incoming.clone(),
-    };
-    let mut socket = TimeoutWriter::new(tokio::io::join(incoming, outgoing));
-    socket.set_timeout(Some(WRITE_DEADLINE));
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .max_buf_size(MAX_HEAD)
-        .half_close(true)
-        .serve_connection(TokioIo::new(Box::pin(socket)), service);
-    let connection = Connection {
-        inner: Box::pin(connections.watch(connection)),
-        bulk,
-        threads: Arc::clone(threads),
-        admitted,
-    };
-    connection.serve();
 }
 
 /// Hands the head of each request to the filters.

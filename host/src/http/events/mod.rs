@@ -117,6 +117,11 @@ impl Streams {
         }
     }
 
+    /// Whether the host is stopping.
+    pub(super) fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
     /// A slot for a subscriber of the requester.
     pub(super) fn slot(&self) -> Result<Slot> {
         let slot = self.subscribers.reserve(Some(Requester::current()), 1);

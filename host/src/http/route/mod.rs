@@ -20,7 +20,9 @@ use self::access::{Access, Takes};
 use self::audit::{Audited, Audits};
 use self::operation::Operation;
 use self::request::Request;
+use super::cors::Cors;
 use super::reply::Reply;
+use crate::config;
 use crate::error::{Error, Result};
 use crate::identity::{STEP_RULE, is_step};
 use crate::observe::metrics::{Recorder, Requests};
@@ -251,6 +253,8 @@ pub(super) fn values_of(params: &matchit::Params<'_, '_>) -> Result<Vec<String>,
 #[derive(Debug)]
 pub struct Table {
     paths: matchit::Router<Methods>,
+    /// Of which other origins pages may call them.
+    pub(super) cors: Option<Cors>,
     /// Records what finds no route.
     pub(super) unrouted: Recorder,
 }
@@ -298,8 +302,18 @@ impl Table {
         }
         Ok(Self {
             paths,
+            cors: None,
             unrouted: requests.of_none(),
         })
+    }
+
+    /// The same table, whose routes pages of other origins may call.
+    #[must_use]
+    pub fn with_cors(self, settings: &config::Cors) -> Self {
+        Self {
+            cors: Cors::new(settings),
+            ..self
+        }
     }
 
     /// The routes of a path, and the values of its parameters, percent-encoded.

@@ -6,10 +6,12 @@
 //! looked through when it is full, so passes that are done may be among those it names.
 
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
@@ -44,12 +46,23 @@ const ONE_EACH: Limit = Limit {
 #[derive(Debug)]
 pub(in crate::rates) struct Passes {
     waiting: Arc<FairSemaphore<Partition>>,
+    /// Becomes true when requests must be answered, as nothing makes room any more. A job is handed back instead.
+    stopping: Option<watch::Receiver<bool>>,
 }
 
 impl Passes {
     pub(in crate::rates) fn new() -> Self {
         Self {
             waiting: FairSemaphore::new(ONE_EACH),
+            stopping: None,
+        }
+    }
+
+    /// The same for requests, none of which waits once the host is stopping.
+    pub(in crate::rates) fn until(stopping: watch::Receiver<bool>) -> Self {
+        Self {
+            stopping: Some(stopping),
+            ..Self::new()
         }
     }
 
@@ -67,15 +80,34 @@ impl Passes {
         }
         let begin = Instant::now();
         let turn = self.waiting.acquire(records.partition().clone());
-        let Ok(_turn) = timeout(MAX_WAIT, turn).await else {
-            return made;
+        let _turn = tokio::select! {
+            turn = timeout(MAX_WAIT, turn) => match turn {
+                Ok(turn) => turn,
+                Err(_) => return made,
+            },
+            () = self.stopped() => return made,
         };
         let pauses = ExponentialBuilder::new()
             .with_min_delay(MIN_PAUSE)
             .with_max_delay(MAX_PAUSE)
             .without_max_times()
             .with_total_delay(Some(MAX_WAIT.saturating_sub(begin.elapsed())));
-        change.retry(pauses).sleep(sleep).when(is_full).await
+        let goes_on = |cause: &Error| is_full(cause) && !self.is_stopping();
+        change.retry(pauses).sleep(sleep).when(goes_on).await
+    }
+
+    fn is_stopping(&self) -> bool {
+        let stopping = self.stopping.as_ref();
+        stopping.is_some_and(|stopping| *stopping.borrow())
+    }
+
+    /// Waits until requests must be answered.
+    async fn stopped(&self) {
+        if let Some(mut stopping) = self.stopping.clone() {
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        } else {
+            pending::<()>().await;
+        }
     }
 }
 

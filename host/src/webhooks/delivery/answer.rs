@@ -88,7 +88,7 @@ pub(in crate::webhooks) fn unanswered(
 pub(super) const fn kind_of(cause: &EgressError) -> FailureKind {
     match cause {
         EgressError::Refused(_) => FailureKind::RefusedAddress,
-        EgressError::Unreachable(_) => FailureKind::Unreachable,
+        EgressError::Unreachable(_) | EgressError::Untrusted { .. } => FailureKind::Unreachable,
         EgressError::Deadline(_) | EgressError::Silent(_) => FailureKind::Deadline,
         EgressError::TooLarge(_) | EgressError::EventTooLarge(_) | EgressError::Broken(_) => {
             FailureKind::Broken

@@ -1,0 +1,106 @@
+//! `roles`: what a host does of all that hosts on one store do together.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A part of what hosts do.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Serves clients, keys and tokens.
+    Token,
+    /// Serves conditions, projects and decisions.
+    Conditions,
+    /// Serves exchange rates and their topic.
+    Rates,
+    /// Serves webhooks and events.
+    Webhooks,
+    /// Does the background jobs of all of them.
+    Workers,
+    /// Serves the page.
+    Page,
+}
+
+impl Role {
+    /// Each of them.
+    pub const ALL: [Self; 6] = [
+        Self::Token,
+        Self::Conditions,
+        Self::Rates,
+        Self::Webhooks,
+        Self::Workers,
+        Self::Page,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Conditions => "conditions",
+            Self::Rates => "rates",
+            Self::Webhooks => "webhooks",
+            Self::Workers => "workers",
+            Self::Page => "page",
+        }
+    }
+}
+
+/// The roles of a host, at least one.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "Given")]
+pub struct Roles(BTreeSet<Role>);
+
+/// Roles as they are written: a list, or one text with commas.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "roles must be a list, or one text with commas")]
+enum Given {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Roles {
+    /// Whether a host has a role.
+    #[must_use]
+    pub fn has(&self, role: Role) -> bool {
+        self.0.contains(&role)
+    }
+
+    /// The names of the roles that a host does not have, with commas.
+    #[must_use]
+    pub fn missing(&self) -> String {
+        let missing = Role::ALL.into_iter().filter(|role| !self.has(*role));
+        names(missing)
+    }
+}
+
+impl TryFrom<Given> for Roles {
+    type Error = String;
+
+    fn try_from(given: Given) -> Result<Self, String> {
+        let given = match given {
+            Given::List(given) => given,
+            Given::Text(text) => text.split(',').map(str::to_owned).collect(),
+        };
+        let role = |name: &String| {
+            let name = name.trim();
+            let role = Role::ALL.into_iter().find(|role| role.as_str() == name);
+            role.ok_or_else(|| format!("{name:?} is not a role: roles are {}", names(Role::ALL)))
+        };
+        let roles: BTreeSet<_> = given.iter().map(role).collect::<Result<_, _>>()?;
+        match roles.is_empty() {
+            true => Err(format!(
+                "roles must name at least one of {}",
+                names(Role::ALL)
+            )),
+            false => Ok(Self(roles)),
+        }
+    }
+}
+
+fn names(roles: impl IntoIterator<Item = Role>) -> String {
+    let names: Vec<_> = roles.into_iter().map(Role::as_str).collect();
+    names.join(", ")
+}

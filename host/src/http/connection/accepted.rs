@@ -1,0 +1,156 @@
+//! Connections that were accepted, from the first byte to their end: counted, with TLS where that is asked for, each served
+//! within what a slow or large head may cost.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutWriter;
+use warp::Filter;
+
+use super::Service;
+use super::admission::{Admitted, Connections};
+use super::bulk::{Bulk, Connection, Threads};
+use super::socket::Socket;
+use super::tls::Tls;
+
+/// How long a request's head may take to arrive, and how long a connection may be idle.
+const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The most bytes of a request's head.
+const MAX_HEAD: usize = 16 << 10;
+
+/// How long requests that have begun may go on after the end was asked for.
+const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
+
+/// How long connections stay open after the end was asked for: who sends one request after the other learns from an answer
+/// that its connection ends, and sends none that is not read.
+const LAST_CALL: Duration = Duration::from_millis(250);
+
+/// How long an answer may wait for the other end to read any of it.
+const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// All that were accepted on a socket, and the next ones.
+pub(super) struct Accepted<F, L> {
+    pub(super) tls: Option<Tls>,
+    pub(super) serving: Serving<F, L>,
+    pub(super) open: Connections,
+    pub(super) connections: GracefulShutdown,
+    /// Those on which TLS has not begun yet.
+    pub(super) handshakes: JoinSet<()>,
+}
+
+/// What serves a connection: the filters, and the threads.
+pub(super) struct Serving<F, L> {
+    pub(super) filter: F,
+    pub(super) threads: Arc<Threads<L>>,
+}
+
+/// Whose connection it is, what counts it, and what tells it to end.
+struct Origin {
+    peer: IpAddr,
+    admitted: Admitted,
+    watcher: Watcher,
+}
+
+impl<F, L> Accepted<F, L>
+where
+    L: Fn() -> Handle + Send + Sync + 'static,
+    F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    /// Takes a connection. One too many is closed at once.
+    pub(super) fn take(&mut self, socket: TcpStream, peer: IpAddr) {
+        // What handshakes that have ended have left.
+        while self.handshakes.try_join_next().is_some() {}
+        let Some(admitted) = self.open.admit(peer) else {
+            return;
+        };
+        let _ = socket.set_nodelay(true);
+        let origin = Origin {
+            peer,
+            admitted,
+            watcher: self.connections.watcher(),
+        };
+        let serving = self.serving.clone();
+        let Some(tls) = self.tls.clone() else {
+            return serving.serve(Socket::new(socket), origin);
+        };
+        // A handshake keeps a processor busy, and requests must not wait for many of them.
+        let threads = (serving.threads.low_priority)();
+        let handshake = async move {
+            match tls.accept(socket).await {
+                Ok(socket) => serving.serve(Socket::new(socket), origin),
+                Err(cause) => tracing::debug!(%cause, "a TLS handshake failed"),
+            }
+        };
+        self.handshakes.spawn_on(handshake, &threads);
+    }
+
+    /// Lets requests that have begun finish.
+    pub(super) async fn finish(self) {
+        if self.connections.count() > 0 {
+            sleep(LAST_CALL).await;
+        }
+        // Nothing was asked yet where TLS has not begun.
+        drop(self.handshakes);
+        let finished = timeout(SHUTDOWN_DEADLINE, self.connections.shutdown()).await;
+        if finished.is_err() {
+            tracing::warn!("some requests did not finish in time");
+        }
+    }
+}
+
+impl<F: Clone, L> Clone for Serving<F, L> {
+    fn clone(&self) -> Self {
+        Self {
+            filter: self.filter.clone(),
+            threads: Arc::clone(&self.threads),
+        }
+    }
+}
+
+impl<F, L> Serving<F, L>
+where
+    L: Fn() -> Handle + Send + Sync + 'static,
+    F: Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    fn serve(self, socket: Socket, origin: Origin) {
+        let bulk = Bulk::default();
+        let service = Service {
+            inner: warp::service(self.filter),
+            peer: origin.peer,
+            bulk: bulk.clone(),
+            incoming: socket.incoming(),
+        };
+        let mut socket = TimeoutWriter::new(socket);
+        socket.set_timeout(Some(WRITE_DEADLINE));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_DEADLINE)
+            .max_buf_size(MAX_HEAD)
+            .half_close(true)
+            .serve_connection(TokioIo::new(Box::pin(socket)), service);
+        let connection = Connection {
+            inner: Box::pin(origin.watcher.watch(connection)),
+            bulk,
+            threads: self.threads,
+            admitted: origin.admitted,
+        };
+        connection.serve();
+    }
+}

@@ -1,0 +1,18 @@
+//! The answer of `/readyz`: whether this host can decide, how its parts are, and what it does.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::config::{Role, Roles};
+use crate::observe::readiness::Report;
+
+/// See the module's documentation.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Readiness")]
+pub(super) struct Ready<'a> {
+    #[serde(flatten)]
+    pub(super) report: &'a Report,
+    /// What this host does. Others may do the rest.
+    #[schemars(with = "Vec<Role>")]
+    pub(super) roles: &'a Roles,
+}

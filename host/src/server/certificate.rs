@@ -1,0 +1,205 @@
+//! The certificate of a host that ends TLS itself: read from its files at the start, and again when they change.
+//!
+//! The files are looked at every second. What has changed is taken once it was the same at two looks, so that neither half of
+//! a file nor half of a pair is taken while they are being written. A pair that cannot be used changes nothing: the log says
+//! why, once, and `/readyz` is degraded until the files are good again.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::app::App;
+use crate::clock::{Clock, Timestamp};
+use crate::config::Config;
+use crate::http::{Certificate, Tls};
+use crate::observe::metrics::{MetricFamily, Sample};
+use crate::observe::readiness::{State, Warning};
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long before its end a certificate is warned of, at most: a fifth of the time for which one of days is valid.
+const NEAR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// What the checks, the warnings and the log call it.
+const NAME: &str = "certificate";
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct CertificateFiles {
+    chain: PathBuf,
+    key: PathBuf,
+    tls: Tls,
+    clock: Arc<dyn Clock>,
+    seen: Mutex<Seen>,
+}
+
+/// What was seen of the files.
+#[derive(Debug)]
+struct Seen {
+    /// What is in force.
+    taken: Content,
+    /// What was there at the last look.
+    last: Content,
+    /// Why what is there cannot be taken.
+    fault: Option<String>,
+}
+
+/// What is in the two files, or why they cannot be read.
+type Content = Result<(Vec<u8>, Vec<u8>), String>;
+
+impl CertificateFiles {
+    /// Reads the certificate that a configuration names, if it names one.
+    ///
+    /// # Errors
+    /// Why it cannot be used, with the names of the files.
+    pub fn read(config: &Config, clock: Arc<dyn Clock>) -> Result<Option<Arc<Self>>, String> {
+        let Some((chain, key)) = config.tls.files() else {
+            return Ok(None);
+        };
+        let content = content(chain, key);
+        let certificate = certificate(&content).map_err(|why| {
+            let (chain, key) = (chain.display(), key.display());
+            format!("the certificate in {chain} with the key in {key} cannot be used: {why}")
+        })?;
+        // Who does not look at dates is served all the same.
+        if let Err(why) = is_valid(&certificate.valid, clock.now()) {
+            tracing::warn!(why, "clients will refuse the certificate");
+        }
+        Ok(Some(Arc::new(Self {
+            chain: chain.to_owned(),
+            key: key.to_owned(),
+            tls: certificate.into(),
+            clock,
+            seen: Mutex::new(Seen {
+                taken: content.clone(),
+                last: content,
+                fault: None,
+            }),
+        })))
+    }
+
+    /// The certificate in force.
+    #[must_use]
+    pub fn tls(&self) -> Tls {
+        self.tls.clone()
+    }
+
+    /// Takes what the files have from now on, for as long as this is there.
+    pub fn watch(self: &Arc<Self>) {
+        let weak = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let mut looks = interval(LOOK);
+            looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                looks.tick().await;
+                let Some(files) = weak.upgrade() else { return };
+                // Reading a file may take long.
+                let looked = tokio::task::spawn_blocking(move || files.look());
+                let _ = looked.await;
+            }
+        });
+    }
+
+    fn look(&self) {
+        let content = content(&self.chain, &self.key);
+        let mut seen = self.seen.lock();
+        if content == seen.taken {
+            seen.fault = None;
+        } else if content == seen.last {
+            self.take(&content, &mut seen);
+        }
+        seen.last = content;
+    }
+
+    /// Has new connections get the certificate that is in the files, if it can be used.
+    fn take(&self, content: &Content, seen: &mut Seen) {
+        let file = self.chain.display();
+        let certificate = certificate(content).and_then(|certificate| {
+            is_valid(&certificate.valid, self.clock.now())?;
+            Ok(certificate)
+        });
+        match certificate {
+            Ok(certificate) => {
+                let until = certificate.valid.end.to_millis_text();
+                tracing::info!(%file, until, "new connections get a new certificate");
+                self.tls.replace(certificate);
+                seen.taken.clone_from(content);
+                seen.fault = None;
+            }
+            Err(why) => {
+                if seen.fault.as_ref() != Some(&why) {
+                    tracing::error!(%file, why, "the new certificate cannot be used: the one before stays");
+                }
+                seen.fault = Some(why);
+            }
+        }
+    }
+
+    /// Has an app say of the certificate whether it is good and until when.
+    pub fn observe(self: &Arc<Self>, app: &App) {
+        let files = Arc::clone(self);
+        app.readiness.check(NAME, move || {
+            let why = match is_valid(&files.tls.valid(), files.clock.now()) {
+                Err(_) => "clients refuse the certificate: it is not valid now",
+                Ok(()) => match files.seen.lock().fault.is_some() {
+                    true => "the new certificate cannot be used: the one before stays",
+                    false => return None,
+                },
+            };
+            Some((State::ReadOnly, why))
+        });
+        let tls = self.tls();
+        app.readiness.warn(NAME, move |now| {
+            let warning = Warning {
+                count: 1,
+                why: "the certificate expires soon",
+            };
+            expires_soon(&tls.valid(), now).then_some(warning)
+        });
+        let expiry = MetricFamily::gauge(
+            "tillgate_certificate_expiry_timestamp",
+            "When the certificate in force expires, in seconds since 1970",
+        );
+        let tls = self.tls();
+        app.metrics.collect(expiry.seconds(), move || {
+            vec![Sample::count([], tls.valid().end.seconds())]
+        });
+    }
+}
+
+fn content(chain: &Path, key: &Path) -> Content {
+    let read = |file: &Path| {
+        let cannot = |cause| format!("{} cannot be read: {cause}", file.display());
+        std::fs::read(file).map_err(cannot)
+    };
+    Ok((read(chain)?, read(key)?))
+}
+
+fn certificate(content: &Content) -> Result<Certificate, String> {
+    let (chain, key) = content.as_ref().map_err(String::clone)?;
+    Certificate::read(chain, key)
+}
+
+/// Whether clients accept a certificate now; otherwise why not.
+fn is_valid(valid: &Range<Timestamp>, now: Timestamp) -> Result<(), String> {
+    if now < valid.start {
+        let from = valid.start.to_millis_text();
+        return Err(format!("it is only valid from {from}"));
+    }
+    if now >= valid.end {
+        let end = valid.end.to_millis_text();
+        return Err(format!("it has expired at {end}"));
+    }
+    Ok(())
+}
+
+/// Whether it is time to replace a certificate.
+fn expires_soon(valid: &Range<Timestamp>, now: Timestamp) -> bool {
+    let near = NEAR.min(valid.end.since(valid.start) / 5);
+    valid.contains(&now) && valid.end.since(now) < near
+}

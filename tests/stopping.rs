@@ -1,0 +1,375 @@
+//! A host that is told to end (SIGTERM) under a load of decisions, events and changes of rates: what gets an answer gets a good
+//! one, what gets none had no effect, and after the next start all that was acknowledged is there and goes on.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tillgate::clock::SystemClock;
+use tillgate::store::EmbeddedStore;
+use tillgate::tokens::Credentials;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::support::host::{Host, Program, client, read, token};
+use crate::support::receiver::Receiver;
+use crate::support::wait::{DEADLINE, answered, until};
+use crate::webhooks::shop::{TYPE, settings};
+
+const TENANT: &str = "acme";
+const ROLES: [&str; 4] = ["ecs.evaluator", "exe.editor", "exe.publisher", "exr.editor"];
+const SHOPS: usize = 100;
+
+/// How often the host is told to end.
+const ROUNDS: usize = 3;
+
+/// How many requests of each kind have been answered when it is.
+const UNDER_WAY: usize = 40;
+
+/// What has become of a request.
+enum Sent {
+    Answered(u16, Value),
+    /// It was not sent, as nobody listens any more.
+    Refused,
+    /// The connection ended before an answer began.
+    Unanswered,
+}
+
+/// A shop's program: the host's URL, a token and a client.
+#[derive(Clone)]
+struct Caller {
+    http: Client,
+    url: String,
+    token: String,
+}
+
+impl Caller {
+    async fn new(program: &Program, credentials: &Credentials) -> Self {
+        let (http, url) = (client(), program.url.clone());
+        let (id, secret) = (&credentials.client_id, &credentials.client_secret);
+        let token = token(&http, &url, id, secret).await;
+        Self { http, url, token }
+    }
+
+    /// The same caller, which makes a connection for each request.
+    fn connecting(&self) -> Self {
+        let http = Client::builder().read_timeout(DEADLINE);
+        let http = http.pool_max_idle_per_host(0).build().unwrap();
+        Self {
+            http,
+            ..self.clone()
+        }
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.url));
+        request.bearer_auth(&self.token)
+    }
+
+    async fn send(&self, method: Method, path: &str, body: &Value) -> Sent {
+        match self.request(method, path).json(body).send().await {
+            Ok(response) => {
+                let (status, body) = read(response).await;
+                Sent::Answered(status, body)
+            }
+            Err(cause) if cause.is_connect() => Sent::Refused,
+            Err(_) => Sent::Unanswered,
+        }
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let (status, body) = read(self.request(Method::GET, path).send().await.unwrap()).await;
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+}
+
+/// What was asked of a host until it did not listen any more.
+#[derive(Default)]
+struct Asked {
+    /// What was acknowledged, in order: ids of events, or values of a rate.
+    acknowledged: Vec<String>,
+    /// What got no answer.
+    unanswered: Vec<String>,
+}
+
+/// Sends requests one after the other until the host does not listen any more. `id` makes what is sent, from its number.
+async fn ask(
+    caller: Caller,
+    (method, path): (Method, String),
+    id: impl Fn(usize) -> (String, Value),
+    answered: Arc<AtomicUsize>,
+) -> Asked {
+    let mut asked = Asked::default();
+    for number in 0.. {
+        let (id, body) = id(number);
+        match caller.send(method.clone(), &path, &body).await {
+            Sent::Answered(status, body) => {
+                assert!((200..300).contains(&status), "{path}: {status} {body}");
+                asked.acknowledged.push(id);
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+            Sent::Unanswered => asked.unanswered.push(id),
+            Sent::Refused => break,
+        }
+    }
+    asked
+}
+
+/// The program on a store in a folder, with webhooks that may be on this machine, logging to a file.
+fn serve(folder: &Path, log: &Path) -> Program {
+    let mut command = Program::command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+        .arg(format!("embedded:{}", folder.display()))
+        .env("TILLGATE_ISSUER", "https://tillgate.example/")
+        .env("TILLGATE_WEBHOOKS__ALLOW_HTTP", "true")
+        .env("TILLGATE_WEBHOOKS__ALLOW_PRIVATE", r#"["127.0.0.0/8"]"#)
+        .env("TILLGATE_LOG__FORMAT", "json")
+        .stderr(std::fs::File::create(log).unwrap());
+    Program::spawn(&mut command, "")
+}
+
+/// The lines of a log that are warnings or worse.
+fn warned(log: &Path) -> Vec<String> {
+    let log = std::fs::read_to_string(log).unwrap();
+    let lines = log.lines().map(str::to_owned);
+    let is_warning = |line: &String| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line["level"] == "WARN" || line["level"] == "ERROR"
+    };
+    lines.filter(is_warning).collect()
+}
+
+/// A tenant with a client, on an empty store.
+async fn tenant_on(folder: &Path) -> Credentials {
+    let store = Arc::new(EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap());
+    let host = Host::start_on(
+        store as Arc<dyn tillgate::store::Store>,
+        Arc::new(SystemClock),
+    )
+    .await;
+    host.client(TENANT, &ROLES).await
+}
+
+/// Two companies with shops, and a webhook.
+async fn fill(caller: &Caller, receiver: &Receiver) {
+    let put = async |id: String, unit: Value| {
+        let path = format!("/api/v1/business-units/{id}");
+        let sent = caller.send(Method::PUT, &path, &unit).await;
+        assert!(matches!(sent, Sent::Answered(201, _)), "{id}");
+    };
+    for company in 0..2 {
+        put(format!("C{company}"), json!({ "type": "COMPANY" })).await;
+        for shop in 0..SHOPS {
+            let unit = json!({ "type": "STORE", "parentId": format!("C{company}") });
+            put(format!("C{company}S{shop}"), unit).await;
+        }
+    }
+    let webhook = settings(&receiver.url, json!({}));
+    let made = caller
+        .send(Method::POST, "/api/v1/webhooks", &webhook)
+        .await;
+    assert!(matches!(made, Sent::Answered(201, _)));
+}
+
+/// Everything that is asked of a host at the same time.
+struct Load {
+    events: JoinSet<Asked>,
+    rates: JoinSet<(usize, Asked)>,
+    decisions: JoinSet<Asked>,
+    answered: [Arc<AtomicUsize>; 3],
+}
+
+impl Load {
+    /// Begins, with ids and values that no other round has.
+    fn begin(caller: &Caller, round: usize) -> Self {
+        let answered: [Arc<AtomicUsize>; 3] = Default::default();
+        let [of_events, of_rates, of_decisions] = &answered;
+        let (mut events, mut rates, mut decisions) =
+            (JoinSet::new(), JoinSet::new(), JoinSet::new());
+        for number in 0..4 {
+            let caller = if number % 2 == 0 {
+                caller.clone()
+            } else {
+                caller.connecting()
+            };
+            let event = move |count| {
+                let id = format!("event-{round}-{number}-{count}");
+                let event = json!({ "id": id, "type": TYPE, "data": count });
+                (id, event)
+            };
+            let to = (Method::POST, "/api/v1/events".to_owned());
+            events.spawn(ask(caller.clone(), to, event, Arc::clone(of_events)));
+            let basket = |count| {
+                let basket = json!({ "items": [{ "id": format!("{count}") }], "context": {} });
+                (String::new(), basket)
+            };
+            let to = (Method::POST, "/api/v1/evaluations".to_owned());
+            decisions.spawn(ask(caller, to, basket, Arc::clone(of_decisions)));
+        }
+        for company in 0..2 {
+            let caller = if company == 0 {
+                caller.clone()
+            } else {
+                caller.connecting()
+            };
+            let rate = move |count| {
+                let value = (round + 1) * 100_000 + count;
+                (value.to_string(), json!({ "rateValue": value }))
+            };
+            let path = format!("/api/v1/business-units/C{company}/exchange-rates/SALES/SEK/EUR");
+            let asked = ask(caller, (Method::PUT, path), rate, Arc::clone(of_rates));
+            rates.spawn(async move { (company, asked.await) });
+        }
+        Self {
+            events,
+            rates,
+            decisions,
+            answered,
+        }
+    }
+
+    async fn is_under_way(&self) {
+        until("requests of each kind are answered", async || {
+            let counts = self
+                .answered
+                .iter()
+                .map(|count| count.load(Ordering::Relaxed));
+            counts.min() >= Some(UNDER_WAY)
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_was_acknowledged_is_lost_and_nothing_else_took_effect() {
+    let folder = TempDir::new().unwrap();
+    let (store, log) = (folder.path().join("store"), folder.path().join("log"));
+    let credentials = tenant_on(&store).await;
+    let receiver = Receiver::start().await;
+    let mut program = serve(&store, &log);
+    let mut caller = Caller::new(&program, &credentials).await;
+    fill(&caller, &receiver).await;
+    let mut accepted = BTreeSet::new();
+    for round in 0..ROUNDS {
+        let load = Load::begin(&caller, round);
+        load.is_under_way().await;
+        let exit = tokio::task::block_in_place(|| program.terminate());
+        assert_eq!(exit, Some(0));
+        // Nothing was cut off, and nothing had to be handed back.
+        assert_eq!(warned(&log), Vec::<String>::new());
+        let (events, rates) = (load.events.join_all().await, load.rates.join_all().await);
+        let decisions = load.decisions.join_all().await;
+        let unanswered = |all: &[Asked]| all.iter().map(|it| it.unanswered.len()).sum::<usize>();
+        let of_rates: usize = rates.iter().map(|(_, it)| it.unanswered.len()).sum();
+        eprintln!(
+            "without an answer: {} events, {of_rates} rates, {} decisions",
+            unanswered(&events),
+            unanswered(&decisions)
+        );
+        for asked in &events {
+            accepted.extend(asked.acknowledged.iter().cloned());
+        }
+
+        program = serve(&store, &log);
+        caller = Caller::new(&program, &credentials).await;
+        for (company, asked) in &rates {
+            let set = asked.acknowledged.last().unwrap();
+            let path = format!("/api/v1/business-units/C{company}/exchange-rates/SALES/SEK/EUR");
+            let rate = caller.get(&path).await;
+            assert_eq!(
+                rate["rateValue"].to_string(),
+                *set,
+                "{:?}",
+                asked.unanswered
+            );
+            assert_used(&caller, *company, set).await;
+        }
+        assert_eq!(in_the_journal(&caller).await, accepted);
+        let all = receiver.wait_for(accepted.len()).await;
+        let ids: BTreeSet<_> = all.iter().map(|received| received.id()).collect();
+        assert_eq!(ids, accepted);
+        assert_eq!(all.len(), accepted.len(), "each arrives once");
+    }
+}
+
+/// Waits until every shop of a company uses a rate.
+async fn assert_used(caller: &Caller, company: usize, rate: &str) {
+    for shop in 0..SHOPS {
+        answered("the change goes on to every shop", async || {
+            let path = format!("/api/v1/exchange-rates?businessUnit=C{company}S{shop}");
+            let used = caller.get(&path).await;
+            let text = used.to_string();
+            match text.contains(&format!(r#""rateValue":{rate}"#)) {
+                true => Ok(()),
+                false => Err(text),
+            }
+        })
+        .await;
+    }
+}
+
+/// The ids of all events that there are deliveries of.
+async fn in_the_journal(caller: &Caller) -> BTreeSet<String> {
+    let (mut ids, mut cursor) = (BTreeSet::new(), String::new());
+    loop {
+        let page = caller
+            .get(&format!("/api/v1/deliveries?limit=1000{cursor}"))
+            .await;
+        let items = page["items"].as_array().unwrap().iter();
+        ids.extend(items.map(|item| item["eventId"].as_str().unwrap().to_owned()));
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return ids,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_ask_or_only_waits_keeps_no_host_from_ending() {
+    let folder = TempDir::new().unwrap();
+    let (store, log) = (folder.path().join("store"), folder.path().join("log"));
+    let credentials = tenant_on(&store).await;
+    let mut program = serve(&store, &log);
+    let caller = Caller::new(&program, &credentials).await;
+    let address = program.url.strip_prefix("http://").unwrap();
+    let silent = TcpStream::connect(address).await.unwrap();
+    let consumer = "/api/v1/events?consumer=erp&wait=60s";
+    caller.get(consumer).await;
+    let waiting = caller.connecting();
+    let waiting = tokio::spawn(async move { waiting.get(consumer).await });
+    let topic = "/api/v1/topics/cer.public.event.rates-changed.v1";
+    let topic = caller
+        .connecting()
+        .request(Method::GET, topic)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(topic.status(), 200);
+    let scraped = client().get(format!("{}/metrics", program.url));
+    until("a request waits for events", async || {
+        let text = scraped
+            .try_clone()
+            .unwrap()
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
+        text.contains(r#"tillgate_memory_objects{kind="event_waiters"} 1"#)
+    })
+    .await;
+    let exit = tokio::task::block_in_place(|| program.terminate());
+    assert_eq!(exit, Some(0));
+    assert_eq!(warned(&log), Vec::<String>::new());
+    assert_eq!(waiting.await.unwrap()["items"], json!([]));
+    // The stream has ended as streams do.
+    topic.text().await.unwrap();
+    drop(silent);
+}
