@@ -34,6 +34,7 @@ mod conditions;
 mod config;
 mod connections;
 mod disk_faults;
+mod doctor;
 mod egress;
 mod engine;
 mod evaluate;

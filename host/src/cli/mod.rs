@@ -7,6 +7,7 @@ mod clients;
 mod copy;
 mod credentials;
 mod demo;
+mod doctor;
 mod evaluate;
 mod health;
 mod import_rates;
@@ -81,10 +82,18 @@ Examples:
     #[command(after_help = "Example:
   tillgate restore backup.db --store embedded:./restored")]
     Restore(backup::Restore),
-    /// Check an embedded store for damage, while a host serves it or not
-    #[command(after_help = "Example:
-  tillgate doctor --store embedded:/var/lib/tillgate")]
-    Doctor(backup::Doctor),
+    /// Check the settings, the store, the folder, the port and the host that runs, and say what to do
+    #[command(
+        after_help = "A line for each check: ok, warn or fail, what it is, and what to do. Reads everything in an embedded store to find damage.
+Run it as the user that runs the host, while it runs or not. Nothing is written.
+
+Exit codes: 0 nothing fails, 1 something fails, or with --strict warns.
+
+Examples:
+  tillgate doctor --store embedded:/var/lib/tillgate
+  tillgate doctor --config /etc/tillgate.toml --json"
+    )]
+    Doctor(doctor::Doctor),
     /// Create another operator on a store that no host serves, for when all credentials are lost
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
@@ -239,7 +248,7 @@ pub fn main() -> ExitCode {
         Command::Copy(arguments) => run(copy::run(arguments)),
         Command::Backup(arguments) => backup::run_backup(arguments),
         Command::Restore(arguments) => backup::run_restore(arguments),
-        Command::Doctor(arguments) => backup::run_doctor(arguments),
+        Command::Doctor(arguments) => run(doctor::run(arguments)).map(|code| success = code),
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),

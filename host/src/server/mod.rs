@@ -6,8 +6,8 @@ mod outage;
 mod serving;
 mod start;
 
-use self::credentials::{operator_file_of, write_operator};
-pub(crate) use self::credentials::{write_credentials, write_private};
+use self::credentials::write_operator;
+pub(crate) use self::credentials::{operator_file_of, write_credentials, write_private};
 pub use self::serving::Serving;
 pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
 use crate::config::Config;
