@@ -44,6 +44,7 @@ mod findings;
 mod fuzz;
 mod headers;
 mod import_rates;
+mod jobs;
 mod layout;
 mod leftovers;
 mod listen;

@@ -12,6 +12,7 @@ mod evaluate;
 mod health;
 mod import_rates;
 mod input;
+mod jobs;
 mod keys;
 mod lint;
 mod listen;
@@ -108,6 +109,11 @@ Examples:
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
+    /// List the jobs that failed too often, and have them tried again, on a running host
+    #[command(after_help = "Examples:
+  tillgate jobs list
+  tillgate jobs retry --all --credentials /var/lib/tillgate/operator.json")]
+    Jobs(jobs::Jobs),
     /// Set the rates of a document of the European Central Bank at a business unit, on a running host
     #[command(
         after_help = "Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
@@ -252,6 +258,7 @@ pub fn main() -> ExitCode {
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
+        Command::Jobs(arguments) => run(jobs::run(arguments)),
         Command::ImportRates(arguments) => run(import_rates::run(arguments)).map(|is_whole| {
             if !is_whole {
                 success = ExitCode::from(LEFT_OUT);

@@ -4,6 +4,7 @@ mod asyncapi;
 mod described;
 mod documents;
 mod operations;
+mod set_aside;
 mod usage;
 
 use std::sync::Arc;
@@ -71,6 +72,7 @@ impl Features {
                 Arc::clone(&self.webhooks),
             ),
         ));
+        routes.extend(bind(set_aside::routes(), app));
         routes.extend(bind(page::routes(), app));
         routes.extend(bind(operations::routes(app), app));
         let documents = Documents::new(routes.iter().map(Route::to_described));
