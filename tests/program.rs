@@ -267,7 +267,7 @@ fn a_command_whose_output_is_closed_ends_quietly() {
         &["completions", "zsh"],
         &["serve", "--print-config"],
         &["copy", "--help"],
-        &["doctor", "--store", &store],
+        &["doctor", "--store", &store, "--listen", "127.0.0.1:0"],
         &["backup", &backup, "--store", &store],
         &["restore", &backup, "--store", &restored],
         &["copy", "--from", &store, "--to", &to],
@@ -283,9 +283,10 @@ fn what_a_command_tells_may_be_closed_too() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let folder = tempfile::tempdir().unwrap();
-    let store = format!("embedded:{}", folder.path().display());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let store = format!("embedded:{}", path("none"));
     let mut command = Program::command();
-    let command = command.args(["doctor", "--store", &store]);
+    let command = command.args(["backup", &path("backup.db"), "--store", &store]);
     let mut process = Killed(command.stderr(writer).spawn().unwrap());
     let status = ended("the command ends", &mut process.0);
     assert_eq!(status.code(), Some(1));

@@ -284,7 +284,8 @@ fn a_backup_and_its_store_are_found_by_the_environment_and_by_files() {
         &["backup", &path("two.db"), "--store", &url],
         &[],
     ));
-    done(&tillgate(&["doctor"], &[("TILLGATE_STORE", &url)]));
+    let here = ["doctor", "--listen", "127.0.0.1:0"];
+    done(&tillgate(&here, &[("TILLGATE_STORE", &url)]));
     let to = format!("embedded:{}", path("a"));
     done(&tillgate(
         &["restore", &path("one.db")],
@@ -296,7 +297,10 @@ fn a_backup_and_its_store_are_found_by_the_environment_and_by_files() {
         &[],
     ));
     let none = format!("@{}", path("none"));
-    let told = failed(&tillgate(&["doctor", "--store", &none], &[]));
+    let told = failed(&tillgate(
+        &["backup", &path("three.db"), "--store", &none],
+        &[],
+    ));
     assert!(
         told.contains(&format!("store: {} cannot be read", path("none"))),
         "{told}"
@@ -326,7 +330,7 @@ fn help_and_errors_show_no_url_of_the_environment() {
     }
     let told = failed(&tillgate(&["copy"], &environment));
     assert!(told.contains("127.0.0.1:9"), "{told}");
-    let told = failed(&tillgate(&["doctor"], &environment));
+    let told = failed(&tillgate(&["backup", "backup.db"], &environment));
     assert!(
         told.contains("redis://***@127.0.0.1:9 is not an embedded store"),
         "{told}"

@@ -10,6 +10,7 @@ use tillgate::data::records::Change;
 use tillgate::error::Error;
 use tillgate::http::{Access, Audits, Reply, Request, Route, Table, Takes};
 use tillgate::identity::TenantId;
+use tillgate::jobs::{DEAD_LETTERS, DeadLetter};
 use tillgate::store::{MemoryStore, Store};
 use uuid::Uuid;
 
@@ -567,6 +568,36 @@ async fn pull(walk: &mut Walk, consumer: Value) {
     walk.step(remove, &["erp"], (NONE, 204), consumer).await;
 }
 
+/// What is done with jobs that failed too often.
+async fn try_again(walk: &mut Walk) {
+    let queue = "history-retention";
+    let letter = |job: &str| DeadLetter {
+        queue: queue.to_owned(),
+        job: job.to_owned(),
+        attempts: 20,
+        cause: "the disk failed".to_owned(),
+        at: START.to_millis_text(),
+        body: String::new(),
+    };
+    let mut change = Change::default();
+    for job in ["retention", "unknown"] {
+        let key = format!("{DEAD_LETTERS}{queue}/{job}");
+        change.put(&key, &letter(job)).unwrap();
+    }
+    let acme = TenantId::new("acme").unwrap().partition();
+    walk.host.app.records(acme).commit(change).await.unwrap();
+    let listed = walk.send("GET", "/v1/jobs/set-aside", &NONE, 200).await.1;
+    let id = |index: usize| listed["items"][index]["id"].as_str().unwrap().to_owned();
+    let says = |job: &str| json!({ "tenant": "acme", "queue": queue, "id": job });
+    let retry = "POST /v1/jobs/set-aside/{jobId}/retry";
+    walk.step(retry, &[&id(0)], (NONE, 202), says("retention"))
+        .await;
+    let remove = "DELETE /v1/jobs/set-aside/{jobId}";
+    walk.step(remove, &[&id(1)], (NONE, 204), says("unknown"))
+        .await;
+    walk.host.run_due().await;
+}
+
 #[tokio::test]
 async fn each_route_that_changes_something_says_who_did_what_to_what() {
     let mut walk = Walk::in_memory().await;
@@ -575,6 +606,7 @@ async fn each_route_that_changes_something_says_who_did_what_to_what() {
     put_on_record(&mut walk).await;
     set_rates(&mut walk).await;
     deliver(&mut walk).await;
+    try_again(&mut walk).await;
     let walked: BTreeSet<_> = walk
         .steps
         .iter()

@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use tillgate::clock::Timestamp;
 use tillgate::data::records::{Change, Records};
 use tillgate::error::{Error, Result};
+use tillgate::jobs::set_aside::{discard, list, retry};
 use tillgate::jobs::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
 use tillgate::store::{Op, Partition, Store};
 use tokio::runtime::Handle;
@@ -47,6 +48,9 @@ every_store!({
     a_job_that_always_fails_is_set_aside
     a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again
     a_job_that_waits_for_the_store_is_never_set_aside
+    jobs_that_were_set_aside_are_listed_page_by_page_whatever_their_partition
+    a_job_that_was_set_aside_is_tried_again_as_if_it_never_was
+    a_job_that_was_set_aside_and_is_dropped_is_gone
     a_job_may_go_on_in_steps
     a_tenant_with_many_slow_jobs_does_not_hold_up_the_others
     two_hosts_share_the_jobs_and_do_each_once
@@ -285,6 +289,113 @@ pub async fn a_job_that_waits_for_the_store_is_never_set_aside(on: Opened) {
     assert_eq!(counts(&on, "shop").await, once(&["patient"]));
     let status = &runner.status()[0];
     assert_eq!((status.failures, status.set_aside), (0, 0));
+}
+
+/// Has jobs of partitions fail until they are set aside.
+async fn set_aside(on: &Opened, jobs: &[(&str, &str)]) {
+    let runner = runner(on);
+    let queue = Queue {
+        max_attempts: 1,
+        ..everywhere()
+    };
+    runner.register(queue, |work| async move {
+        let id = work.job.id;
+        Err(Error::Bug(format!(
+            "{id} cannot reach https://user:sesame@erp.example/?key=sesame"
+        )))
+    });
+    for (partition, job) in jobs {
+        let op = Op::Enqueue {
+            queue: QUEUE.to_owned(),
+            job: (*job).to_owned(),
+            due: START,
+            body: Bytes::from(format!("what {job} is to do")),
+        };
+        let commit = tillgate::store::Commit {
+            partition: shop(partition),
+            ..commit([op])
+        };
+        on.store.commit(commit).await.unwrap();
+    }
+    runner.run_due().await;
+    runner.stop().await;
+}
+
+fn names(jobs: &[(&str, &str)]) -> Vec<(String, String)> {
+    let jobs = jobs.iter();
+    jobs.map(|(partition, job)| ((*partition).to_owned(), (*job).to_owned()))
+        .collect()
+}
+
+/// The partitions and the ids of all jobs that are set aside, in pages of a size.
+async fn listed(on: &Opened, limit: usize) -> Vec<(String, String)> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = list(&on.store, after, limit).await.unwrap();
+        assert!(page.items.len() <= limit);
+        let items = page.items.into_iter();
+        all.extend(items.map(|job| (job.partition, job.job)));
+        after = page.next;
+        if after.is_none() {
+            return all;
+        }
+    }
+}
+
+pub async fn jobs_that_were_set_aside_are_listed_page_by_page_whatever_their_partition(on: Opened) {
+    assert!(listed(&on, 1).await.is_empty());
+    enqueue_in(&on, "idle", &["waits"], START.plus(HOUR)).await;
+    let jobs = [
+        ("tenant:acme", "a"),
+        ("tenant:acme", "b/1"),
+        ("tenant:acme", "c"),
+        ("tenant:best", "a"),
+        ("the platform", "z"),
+    ];
+    set_aside(&on, &jobs).await;
+    let expected = names(&jobs);
+    for limit in [1, 2, 3, 5, 9] {
+        assert_eq!(listed(&on, limit).await, expected, "{limit}");
+    }
+    let page = list(&on.store, None, 9).await.unwrap();
+    let shown = serde_json::to_value(&page.items[1]).unwrap();
+    let (id, at) = (shown["id"].clone(), START.to_millis_text());
+    assert_eq!(
+        shown,
+        serde_json::json!({
+            "id": id, "queue": QUEUE, "job": "b/1", "tenantId": "acme", "partition": "tenant:acme", "attempts": 1,
+            "failedAt": at, "error": "b/1 cannot reach https://***@erp.example/?***",
+        })
+    );
+    assert!(page.items[4].tenant_id.is_none());
+}
+
+pub async fn a_job_that_was_set_aside_is_tried_again_as_if_it_never_was(on: Opened) {
+    set_aside(&on, &[("shop", "a"), ("shop", "b")]).await;
+    let page = list(&on.store, None, 9).await.unwrap();
+    let id = &page.items[0].id;
+    let retried = retry(&on.store, id, START).await.unwrap();
+    assert_eq!((retried.job.as_str(), retried.attempts), ("a", 1));
+    let again = retry(&on.store, id, START).await;
+    assert!(matches!(again, Err(Error::NotFound(_))), "{again:?}");
+    assert_eq!(listed(&on, 9).await, names(&[("shop", "b")]));
+    let claimed = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
+    let jobs = claimed.unwrap().jobs;
+    let [job] = &jobs[..] else { panic!("{jobs:?}") };
+    assert_eq!((job.id.as_str(), job.attempt), ("a", 1));
+    assert_eq!(job.body, "what a is to do");
+}
+
+pub async fn a_job_that_was_set_aside_and_is_dropped_is_gone(on: Opened) {
+    set_aside(&on, &[("shop", "a"), ("shop", "b")]).await;
+    let page = list(&on.store, None, 9).await.unwrap();
+    let id = &page.items[1].id;
+    assert_eq!(discard(&on.store, id).await.unwrap().job, "b");
+    let again = discard(&on.store, id).await;
+    assert!(matches!(again, Err(Error::NotFound(_))), "{again:?}");
+    assert_eq!(listed(&on, 9).await, names(&[("shop", "a")]));
+    let claimed = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
+    assert!(claimed.unwrap().jobs.is_empty());
 }
 
 pub async fn a_job_may_go_on_in_steps(on: Opened) {

@@ -42,6 +42,9 @@ const CALLS: &[Call] = &[
     (NotTheirs, "DELETE", "/v1/roles/own", 0),
     (NotTheirs, "GET", "/v1/keys", 0),
     (NotTheirs, "POST", "/v1/keys/rotate", 0),
+    (NotTheirs, "GET", "/v1/jobs/set-aside", 0),
+    (NotTheirs, "POST", "/v1/jobs/set-aside/YQph/retry", 0),
+    (NotTheirs, "DELETE", "/v1/jobs/set-aside/YQph", 0),
     (NotTheirs, "GET", "/api/v1/entity-conditions", 0),
     (NotTheirs, "PUT", "/api/v1/entity-conditions/x", 0),
     (NotTheirs, "PUT", "/api/v1/global-entity-conditions/x", 0),
@@ -241,6 +244,8 @@ async fn a_role_of_other_systems_never_carries_what_is_the_platforms_alone() {
         "iam.tenants.write",
         "iam.keys.read",
         "iam.keys.rotate",
+        "iam.jobs.read",
+        "iam.jobs.write",
     ];
     let mut more = vec!["pay.terminal.read", "ecs.condition.read"];
     more.extend(of_the_platform);

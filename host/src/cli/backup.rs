@@ -1,5 +1,5 @@
-//! `tillgate backup`, `restore` and `doctor`: a copy of an embedded store in one file, a store made from one, and a check.
-//! They read the store's file directly, even while a host serves it.
+//! `tillgate backup` and `restore`: a copy of an embedded store in one file, and a store made from one. They read the store's
+//! file directly, even while a host serves it.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::log_to_stderr;
 use super::output::print;
 use super::progress::ProgressLine;
 use crate::config::{Flags, Loaded, store_url};
-use crate::store::backup::{Contents, Progress, backup, inspect, restore};
+use crate::store::backup::{Contents, Progress, backup, restore};
 use crate::store::{StoreUrl, priority};
 
 #[derive(Args, Debug)]
@@ -33,12 +33,6 @@ pub(super) struct Restore {
         hide_env_values = true
     )]
     store: String,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct Doctor {
-    #[command(flatten)]
-    store: StoreArguments,
 }
 
 #[derive(Args, Debug)]
@@ -91,13 +85,6 @@ pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
     print(&format!("restored {file} to {folder} {contents}\n"))
 }
 
-pub(super) fn run_doctor(arguments: Doctor) -> Result<(), String> {
-    let folder = arguments.store.folder()?;
-    let contents = inspect(&folder).map(describe)?;
-    let folder = folder.display();
-    print(&format!("the store in {folder} is sound {contents}\n"))
-}
-
 /// What a store contains, after the progress of copying it.
 fn with_progress(
     verb: &str,
@@ -115,7 +102,7 @@ fn amount(progress: Progress) -> String {
     format!("{done} of {total}, {percent} %")
 }
 
-fn describe(contents: Contents) -> String {
+pub(super) fn describe(contents: Contents) -> String {
     let Contents {
         partitions,
         entries,

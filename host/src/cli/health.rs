@@ -89,7 +89,7 @@ pub(super) async fn run(arguments: Health) -> Result<(), String> {
 }
 
 /// The address at which this machine reaches a host that listens on all of its addresses.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
     let loopback = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

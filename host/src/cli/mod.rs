@@ -8,11 +8,13 @@ mod copy;
 mod credentials;
 mod decisions;
 mod demo;
+mod doctor;
 mod evaluate;
 mod files;
 mod health;
 mod import_rates;
 mod input;
+mod jobs;
 mod keys;
 mod lint;
 mod listen;
@@ -85,10 +87,18 @@ Examples:
     #[command(after_help = "Example:
   tillgate restore backup.db --store embedded:./restored")]
     Restore(backup::Restore),
-    /// Check an embedded store for damage, while a host serves it or not
-    #[command(after_help = "Example:
-  tillgate doctor --store embedded:/var/lib/tillgate")]
-    Doctor(backup::Doctor),
+    /// Check the settings, the store, the folder, the port and the host that runs, and say what to do
+    #[command(
+        after_help = "A line for each check: ok, warn or fail, what it is, and what to do. Reads everything in an embedded store to find damage.
+Run it as the user that runs the host, while it runs or not. Nothing is written.
+
+Exit codes: 0 nothing fails, 1 something fails, or with --strict warns.
+
+Examples:
+  tillgate doctor --store embedded:/var/lib/tillgate
+  tillgate doctor --config /etc/tillgate.toml --json"
+    )]
+    Doctor(doctor::Doctor),
     /// Create another operator on a store that no host serves, for when all credentials are lost
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
@@ -103,6 +113,11 @@ Examples:
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
+    /// List the jobs that failed too often, and have them tried again, on a running host
+    #[command(after_help = "Examples:
+  tillgate jobs list
+  tillgate jobs retry --all --credentials /var/lib/tillgate/operator.json")]
+    Jobs(jobs::Jobs),
     /// Set the rates of a document of the European Central Bank at a business unit, on a running host
     #[command(
         after_help = "Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
@@ -298,10 +313,11 @@ pub fn main() -> ExitCode {
         Command::Copy(arguments) => run(copy::run(arguments)),
         Command::Backup(arguments) => backup::run_backup(arguments),
         Command::Restore(arguments) => backup::run_restore(arguments),
-        Command::Doctor(arguments) => backup::run_doctor(arguments),
+        Command::Doctor(arguments) => run(doctor::run(arguments)).map(|code| success = code),
         Command::Operator(arguments) => run(operator::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
+        Command::Jobs(arguments) => run(jobs::run(arguments)),
         Command::ImportRates(arguments) => run(import_rates::run(arguments)).map(|is_whole| {
             if !is_whole {
                 success = ExitCode::from(LEFT_OUT);

@@ -1,12 +1,14 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`. Tables
-//! with more than a few settings, or with rules of their own, have files of their own.
+//! Durations and other values that are written as text are read in `as_text.rs`, the URL of a store in `store_url.rs`; what is
+//! wrong with the settings is found out in `examine.rs`. Tables with more than a few settings, or with rules of their own, have
+//! files of their own.
 
 mod as_text;
 mod config_file;
 mod cors;
 mod decisions;
+mod examine;
 mod page;
 mod quotas;
 mod reference_rates;
@@ -35,6 +37,7 @@ use crate::store::StoreUrl;
 
 pub use self::cors::Cors;
 pub use self::decisions::Decisions;
+pub use self::examine::{Examined, Fault};
 pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
@@ -46,6 +49,10 @@ pub use self::webhooks::{Deprecation, Webhooks};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// With what the variables of the environment begin that are settings, and what stands in them for the dot of a setting.
+const PREFIX: &str = "TILLGATE_";
+const STEP: &str = "__";
 
 /// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
 /// `tillgate copy` the others.
@@ -257,14 +264,7 @@ impl Loaded {
     /// # Errors
     /// What is wrong with which setting from where.
     pub fn read(file: Option<&std::path::Path>, flags: &Flags) -> Result<Self, String> {
-        let mut sources = Figment::from(Toml::string(DEFAULTS));
-        if let Some(file) = file {
-            sources = sources.merge(ConfigFile::read(file)?);
-        }
-        let environment = Env::prefixed("TILLGATE_").ignore(&NO_SETTINGS);
-        let sources = sources
-            .merge(environment.split("__"))
-            .merge(Serialized::defaults(flags));
+        let sources = Self::sources(file, flags)?;
         // It repeats the value, or the line, that is wrong.
         let config = sources.extract();
         let mut config: Config =
@@ -272,6 +272,18 @@ impl Loaded {
         config.store = store_url(&config.store)?;
         config.check()?;
         Ok(Self { config, sources })
+    }
+
+    /// The defaults, a file, the environment and flags, each over the one before.
+    fn sources(file: Option<&std::path::Path>, flags: &Flags) -> Result<Figment, String> {
+        let mut sources = Figment::from(Toml::string(DEFAULTS));
+        if let Some(file) = file {
+            sources = sources.merge(ConfigFile::read(file)?);
+        }
+        let environment = Env::prefixed(PREFIX).ignore(&NO_SETTINGS);
+        Ok(sources
+            .merge(environment.split(STEP))
+            .merge(Serialized::defaults(flags)))
     }
 
     /// The settings as TOML, each with where it comes from. Their URLs are without what may be a secret.

@@ -67,6 +67,8 @@ permissions! {
     TenantsWrite = "iam.tenants.write",
     KeysRead = "iam.keys.read",
     KeysRotate = "iam.keys.rotate",
+    JobsRead = "iam.jobs.read",
+    JobsWrite = "iam.jobs.write",
 }
 
 impl Permission {
@@ -89,6 +91,8 @@ impl Permission {
                 | Self::TenantsWrite
                 | Self::KeysRead
                 | Self::KeysRotate
+                | Self::JobsRead
+                | Self::JobsWrite
         )
     }
 

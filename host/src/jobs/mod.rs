@@ -6,14 +6,15 @@
 //! that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
 //! back, so that two hosts never work on one job. A job that takes longer is done in steps ([`Work::continue_at`]). A job
 //! that fails is tried again with growing pauses and never blocks the others; after [`Queue::max_attempts`] it becomes a
-//! record under [`DEAD_LETTERS`], and an error in the log names it.
+//! record under [`DEAD_LETTERS`], and an error in the log names it; from there it can be tried again ([`set_aside`]).
 //!
 //! Read it in this order: `queue.rs` (queues and jobs), `schedule.rs` (which partition is next, pure), `attempt.rs` (one
-//! attempt at a job), `worker.rs` (the task of a queue).
+//! attempt at a job), `worker.rs` (the task of a queue), `set_aside.rs` (jobs that failed too often).
 
 mod attempt;
 mod queue;
 mod schedule;
+pub mod set_aside;
 mod worker;
 
 use std::sync::Arc;

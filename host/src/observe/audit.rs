@@ -17,6 +17,7 @@ pub struct Line {
     /// `None` for what belongs to the platform, such as a global condition.
     pub tenant: Option<TenantId>,
     pub id: Option<String>,
+    pub queue: Option<String>,
     pub unit: Option<String>,
     pub client: Option<String>,
     pub status: Option<&'static str>,
@@ -81,6 +82,7 @@ impl Line {
             action,
             tenant = self.tenant.as_ref().map(TenantId::as_str),
             id = self.id.as_deref(),
+            queue = self.queue.as_deref(),
             unit = self.unit.as_deref(),
             client = self.client.as_deref(),
             status = self.status,

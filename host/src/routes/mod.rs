@@ -6,6 +6,7 @@ mod described;
 mod documents;
 mod operations;
 mod ready;
+mod set_aside;
 mod usage;
 
 use std::sync::Arc;
@@ -66,6 +67,7 @@ impl Features {
                 routes.extend(self.routes_of(role, app));
             }
         }
+        routes.extend(bind(set_aside::routes(), app));
         routes.extend(bind(operations::routes(app), app));
         let documents = Documents::new(routes.iter().map(Route::to_described));
         routes.extend(bind(documents::routes(), &documents));

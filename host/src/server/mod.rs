@@ -11,8 +11,8 @@ mod start;
 use std::sync::Arc;
 
 pub use self::certificate::CertificateFiles;
-use self::credentials::{operator_file_of, write_operator};
-pub(crate) use self::credentials::{write_credentials, write_private};
+use self::credentials::write_operator;
+pub(crate) use self::credentials::{operator_file_of, write_credentials, write_private};
 pub use self::serving::Serving;
 pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
 use crate::clock::SystemClock;

@@ -30,6 +30,7 @@ mod contract;
 pub mod copy;
 mod embedded;
 mod hints;
+pub mod inspection;
 mod memory;
 mod open;
 mod partition;
@@ -43,7 +44,7 @@ pub use self::contract::{
     PartitionHints, Position, REMEMBER, Refusal, Revision, Slice, Store, Unavailable,
     commit_surely,
 };
-pub use self::embedded::{EmbeddedStore, backup};
+pub use self::embedded::{EmbeddedStore, backup, list_folder};
 pub use self::memory::MemoryStore;
 pub use self::open::{StoreUrl, open, open_portable};
-pub use self::redis::{RedisStore, RedisUrl};
+pub use self::redis::{RedisStore, RedisUrl, list_servers, servers};

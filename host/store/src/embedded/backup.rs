@@ -155,7 +155,7 @@ fn copy(
 }
 
 /// Opens the store in a folder for reading, beside a host.
-fn open(folder: &Path) -> Result<(PathBuf, Connection), String> {
+pub(super) fn open(folder: &Path) -> Result<(PathBuf, Connection), String> {
     let file = existing_database(folder)?;
     let db = open_file(&file)?;
     Ok((file, db))

@@ -69,14 +69,19 @@ impl Database {
     /// What is damaged, for the operator.
     pub(super) fn check_after_unclean_end(&self, db: &Connection) -> Result<(), String> {
         let size = |file: &Path| file.metadata().map_or(0, |file| file.len());
-        let mut log = self.file.clone().into_os_string();
-        log.push("-wal");
-        let log = size(Path::new(&log));
+        let log = size(&log_of(&self.file));
         if log == 0 || size(&self.file) + log > CHECK_BYTES {
             return Ok(());
         }
         check(db, &self.file, "quick_check")
     }
+}
+
+/// The write-ahead log beside a file.
+pub(super) fn log_of(file: &Path) -> PathBuf {
+    let mut log = file.to_owned().into_os_string();
+    log.push("-wal");
+    log.into()
 }
 
 /// Opens a connection.

@@ -17,6 +17,7 @@ mod hints;
 mod info;
 mod keys;
 mod link;
+mod listing;
 mod node;
 mod portable;
 mod preflight;
@@ -51,6 +52,7 @@ use super::contract::{
 };
 use super::hints::Listeners;
 use crate::clock::{Clock, Timestamp};
+use crate::inspection::{Listing, Server};
 
 /// The most entries, messages or names that one request reads; more take several requests.
 const PAGE: usize = 1_000;
@@ -85,16 +87,9 @@ impl RedisStore {
     /// # Errors
     /// When the certificates cannot be read.
     pub fn connect(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let runtime = Handle::current();
-        let shared = Arc::new(Shared {
-            router: Router::new(url.clone(), runtime.clone())?,
-            runtime: runtime.clone(),
-            keyspace: Keyspace::new(&url.prefix),
-            freshness: Freshness::new(clock.now()),
-            clock,
-            listeners: Listeners::default(),
-        });
-        runtime.spawn(hints::listen(Arc::downgrade(&shared)));
+        let shared = Arc::new(share(url, clock)?);
+        let listening = hints::listen(Arc::downgrade(&shared));
+        shared.runtime.spawn(listening);
         let batcher = Arc::new(Batcher::new(Arc::clone(&shared)));
         Ok(Self { shared, batcher })
     }
@@ -111,6 +106,41 @@ impl RedisStore {
             .send_idempotent(slot, &Request::script(script, keys, arguments))
             .await
     }
+}
+
+/// What the parts of a store share. Connects to no server.
+fn share(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Shared, String> {
+    let runtime = Handle::current();
+    Ok(Shared {
+        router: Router::new(url.clone(), runtime.clone())?,
+        runtime,
+        keyspace: Keyspace::new(&url.prefix),
+        freshness: Freshness::new(clock.now()),
+        clock,
+        listeners: Listeners::default(),
+    })
+}
+
+/// How the masters of a store are set up. Must be called within a Tokio runtime.
+///
+/// # Errors
+/// When one cannot be reached, or the store cannot work on it. The message says what to do.
+pub async fn servers(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Vec<Server>, String> {
+    preflight::servers(&share(url, clock)?).await
+}
+
+/// Lists what a store has. Must be called within a Tokio runtime.
+///
+/// # Errors
+/// When a server cannot be reached, or does not permit it.
+pub async fn list_servers(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Listing, String> {
+    let shared = share(url, clock)?;
+    let servers = preflight::servers(&shared).await?;
+    let listed = listing::list(&shared).await;
+    Ok(Listing {
+        bytes: servers.iter().map(|server| server.memory).sum(),
+        ..listed.map_err(|cause| cause.to_string())?
+    })
 }
 
 #[async_trait]

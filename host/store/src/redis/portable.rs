@@ -10,18 +10,13 @@ use super::RedisStore;
 use super::keys::{LARGE_VALUE, PartitionKeys, QUEUE_KEYS, encode_entry, position_of, stream_id};
 use super::reply;
 use super::scripts::{self, Request};
-use super::shared::PAGE_BYTES;
+use super::shared::{PAGE_BYTES, Shared};
 use crate::clock::Timestamp;
 
 #[async_trait]
 impl Portable for RedisStore {
     async fn metadata(&self, partition: &Partition) -> Result<Metadata, Unavailable> {
-        let keys = self.shared.keyspace.partition(partition);
-        let names = ["head", "logs", "trimmed", "queues"].map(|kind| keys.key(kind));
-        let reply = self
-            .run_script(keys.slot, &scripts::METADATA, names.into(), Vec::new())
-            .await?;
-        metadata(reply).ok_or_else(reply::unexpected)
+        metadata_of(&self.shared, partition).await
     }
 
     async fn jobs(
@@ -191,6 +186,18 @@ fn arguments(messages: Vec<Message>) -> Vec<Bytes> {
         }
     }
     arguments
+}
+
+/// The counters of a partition, and its logs and queues.
+pub(super) async fn metadata_of(
+    shared: &Shared,
+    partition: &Partition,
+) -> Result<Metadata, Unavailable> {
+    let keys = shared.keyspace.partition(partition);
+    let names = ["head", "logs", "trimmed", "queues"].map(|kind| keys.key(kind));
+    let request = Request::script(&scripts::METADATA, names.into(), Vec::new());
+    let reply = shared.send_idempotent(keys.slot, &request).await?;
+    metadata(reply).ok_or_else(reply::unexpected)
 }
 
 fn metadata(reply: Value) -> Option<Metadata> {

@@ -1,10 +1,9 @@
 //! Preflight checks: how the servers are configured when the store is opened, what is unsafe and what to do.
 //!
 //! With `--require-durable-store`, a store that could lose acknowledged commits is refused; everything else is only
-//! logged, including that a server hides its configuration, as managed ones do.
+//! logged, including that a server hides its configuration, as managed ones do. `tillgate doctor` says it too.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use redis::Value;
 
@@ -14,45 +13,27 @@ use super::scripts::Request;
 use super::shared::Shared;
 use super::url::Topology;
 use crate::clock::Timestamp;
+use crate::inspection::{Issue, MAX_CLOCK_SKEW, Server};
 
 /// The first version whose scripts have flags.
 const OLDEST_VERSION: u32 = 7;
 
-/// The clock skew above which a warning is logged.
-const MAX_CLOCK_SKEW: Duration = Duration::from_secs(2);
-
-/// An unsafe setting.
-struct Issue {
-    what: String,
-    remedy: &'static str,
-    /// Whether acknowledged commits may be lost.
-    loses_commits: bool,
-}
-
 /// Checks every master.
 pub(super) async fn check(shared: &Shared, durable: bool) -> Result<(), String> {
     let url = shared.router.url();
-    let masters = shared
-        .router
-        .masters()
-        .await
-        .map_err(|why| format!("{url}: {why}"))?;
     let mut lossy = Vec::new();
-    for node in masters {
-        let info = ServerInfo::fetch(&node)
-            .await
-            .map_err(|why| format!("the store {url} cannot be opened: {why}"))?;
-        let server = node.address();
-        info.check_usable(&url.topology)
-            .map_err(|why| format!("{server}: {why}"))?;
-        let mut issues = info.issues(&url.topology, url.replicas);
-        issues.extend(info.lacks_replicas(url.replicas));
-        issues.extend(clock_skew(info.time, shared.clock.now()));
+    for server in servers(shared).await? {
+        let skewed = clock_skew(&server);
+        let Server {
+            address: server,
+            issues,
+            ..
+        } = server;
         for Issue {
             what,
             remedy,
             loses_commits,
-        } in issues
+        } in issues.into_iter().chain(skewed)
         {
             tracing::warn!(%server, "{what}: {remedy}");
             if loses_commits {
@@ -67,6 +48,35 @@ pub(super) async fn check(shared: &Shared, durable: bool) -> Result<(), String> 
         ));
     }
     Ok(())
+}
+
+/// Every master, as it is set up.
+pub(super) async fn servers(shared: &Shared) -> Result<Vec<Server>, String> {
+    let url = shared.router.url();
+    let masters = shared
+        .router
+        .masters()
+        .await
+        .map_err(|why| format!("{url}: {why}"))?;
+    let mut servers = Vec::new();
+    for node in masters {
+        let info = ServerInfo::fetch(&node)
+            .await
+            .map_err(|why| format!("the store {url} cannot be opened: {why}"))?;
+        let address = node.address().to_string();
+        info.check_usable(&url.topology)
+            .map_err(|why| format!("{address}: {why}"))?;
+        let mut issues = info.issues(&url.topology, url.replicas);
+        issues.extend(info.lacks_replicas(url.replicas));
+        servers.push(Server {
+            address,
+            version: info.field("redis_version").to_owned(),
+            clocks: (info.time, shared.clock.now()),
+            memory: info.field("used_memory").parse().unwrap_or_default(),
+            issues,
+        });
+    }
+    Ok(servers)
 }
 
 /// What a server reports about itself.
@@ -219,8 +229,8 @@ impl ServerInfo {
     }
 }
 
-fn clock_skew(theirs: Timestamp, ours: Timestamp) -> Option<Issue> {
-    let skew = theirs.since(ours).max(ours.since(theirs));
+fn clock_skew(server: &Server) -> Option<Issue> {
+    let skew = server.skew();
     (skew > MAX_CLOCK_SKEW).then(|| Issue {
         what: format!("its clock and this host's differ by {} s", skew.as_secs()),
         remedy: "synchronize all clocks by NTP",

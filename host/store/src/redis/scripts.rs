@@ -24,6 +24,9 @@ pub(super) static JOBS: LazyLock<Script> = LazyLock::new(|| Script::new(include_
 pub(super) static RESTORE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("restore.lua")));
 
+pub(super) static LISTING: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("listing.lua")));
+
 /// How long a reply may take, and how much longer for each MiB that is sent.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const TIMEOUT_PER_MEBIBYTE: Duration = Duration::from_millis(250);

@@ -1,0 +1,266 @@
+//! `tillgate doctor --bundle FILE`: what somebody who helps needs to know, in one file, with a list of what is in it. What
+//! cannot be had, such as the metrics of a host that is dead, is named with the reason.
+//!
+//! No secret gets into it: settings are printed as `--print-config` does, the store is listed without content, the log goes
+//! through `scrub.rs`, and the secrets that the settings and the credentials have are hidden everywhere.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::machine::Machine;
+use super::report::Report;
+use super::scrub::Scrubber;
+use super::secrets::secrets;
+use super::{host, store};
+use crate::cli::output::on_line;
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Config, Loaded};
+use crate::engine::MODULE_SHA256;
+use crate::store::StoreUrl;
+
+/// What is in a bundle.
+const MANIFEST: &str = "manifest.json";
+
+/// How much of the end of a log is taken.
+const MAX_LOG: u64 = 1 << 20;
+
+/// A bundle that was written.
+#[derive(Debug, Serialize)]
+pub(super) struct Bundle {
+    pub(super) file: PathBuf,
+    pub(super) files: Vec<Named>,
+    pub(super) missing: Vec<Missing>,
+}
+
+/// A file in it.
+#[derive(Debug, Serialize)]
+pub(super) struct Named {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    bytes: usize,
+    sha256: String,
+}
+
+/// What is not in it.
+#[derive(Debug, Serialize)]
+pub(super) struct Missing {
+    pub(super) name: &'static str,
+    pub(super) why: String,
+}
+
+impl Bundle {
+    /// What was written, and what is in it.
+    pub(super) fn lines(&self) -> String {
+        let mut lines = format!("\nwrote {}, with\n", self.file.display());
+        let mut line = |name: &str, what: &str| {
+            let _ = writeln!(lines, "  {name:<18}  {}", on_line(what));
+        };
+        line(MANIFEST, "this list");
+        for file in &self.files {
+            line(file.name, file.what);
+        }
+        for missing in &self.missing {
+            line(missing.name, &format!("is missing: {}", missing.why));
+        }
+        lines
+            + "Secrets are hidden in it. Look through it all the same before you give it to others.\n"
+    }
+}
+
+/// The parts of a bundle, as they are put together.
+struct Parts {
+    scrubber: Scrubber,
+    texts: Vec<(Named, String)>,
+    missing: Vec<Missing>,
+}
+
+impl Parts {
+    /// Adds a text, or why there is none.
+    fn add(&mut self, name: &'static str, what: &'static str, text: Result<String, String>) {
+        match text.map(|text| self.scrubber.without_known(&text)) {
+            Ok(text) => self.texts.push((
+                Named {
+                    name,
+                    what,
+                    bytes: text.len(),
+                    sha256: hex::encode(Sha256::digest(&text)),
+                },
+                text,
+            )),
+            Err(why) => self.missing.push(Missing {
+                name,
+                why: self.scrubber.without_known(&why),
+            }),
+        }
+    }
+}
+
+/// Fails when there is such a file already: before anything is looked at, which may take long.
+pub(super) fn refuse_existing(file: &Path) -> Result<(), String> {
+    match file.exists() {
+        true => Err(format!(
+            "{} exists already: name another file",
+            file.display()
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Writes a bundle.
+///
+/// # Errors
+/// Why the file cannot be written.
+pub(super) async fn write(
+    file: &Path,
+    report: &Report,
+    loaded: Option<&Loaded>,
+    log: Option<&Path>,
+) -> Result<Bundle, String> {
+    let config = loaded.map(|loaded| &loaded.config);
+    let mut parts = Parts {
+        scrubber: Scrubber::new(config.map(secrets).unwrap_or_default())?,
+        texts: Vec::new(),
+        missing: Vec::new(),
+    };
+    parts.add(
+        "doctor.txt",
+        "what tillgate doctor found",
+        Ok(report.lines()),
+    );
+    let report = serde_json::to_string_pretty(report).map_err(|cause| cause.to_string());
+    parts.add("doctor.json", "the same as JSON", report);
+    let described = loaded.map(Loaded::describe);
+    let described = described.ok_or_else(|| "the settings are not understood".to_owned());
+    let what = "the settings in force, and where each comes from";
+    parts.add("configuration.toml", what, described);
+    let url = config.and_then(|config| config.store.parse::<StoreUrl>().ok());
+    let what = "how much of what the store has, without content";
+    parts.add("store.json", what, listing(url.as_ref()).await);
+    let what = "the answer of GET /readyz of the host that runs";
+    parts.add("readyz.json", what, answer(config, "/readyz").await);
+    let what = "its answer of GET /metrics";
+    parts.add("metrics.txt", what, answer(config, "/metrics").await);
+    let folder = match &url {
+        Some(StoreUrl::Embedded { folder, .. }) => Some(folder.as_path()),
+        _ => None,
+    };
+    let machine = serde_json::to_string_pretty(&Machine::this(folder));
+    let machine = machine.map_err(|cause| cause.to_string());
+    parts.add("machine.json", "the machine: cores, memory, disk", machine);
+    let end = match log {
+        Some(log) => end_of(log).map(|text| parts.scrubber.scrub(&text)),
+        None => Err("no log was named with --log".to_owned()),
+    };
+    let what = "the end of the log, without what may be a secret";
+    parts.add("log.txt", what, end);
+    parts.write(file)
+}
+
+impl Parts {
+    /// Writes the file: a list of what is in it, and that.
+    fn write(self, file: &Path) -> Result<Bundle, String> {
+        let cannot =
+            |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", file.display());
+        let (files, texts): (Vec<Named>, Vec<String>) = self.texts.into_iter().unzip();
+        let manifest = json!({
+            "madeAt": SystemClock.now().to_millis_text(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "module": MODULE_SHA256,
+            "files": files,
+            "missing": self.missing,
+        });
+        let manifest = format!("{manifest:#}\n");
+        let folder = file.parent().filter(|folder| *folder != Path::new(""));
+        // It is removed unless it gets its name. Only this user can read it.
+        let unfinished = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+        let unfinished = unfinished.map_err(|error| cannot(&error))?;
+        let mut zip = ZipWriter::new(unfinished.as_file());
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .unix_permissions(0o600);
+        let names = files.iter().map(|file| file.name);
+        let all = names.zip(&texts);
+        for (name, text) in std::iter::once((MANIFEST, &manifest)).chain(all) {
+            zip.start_file(name, options)
+                .map_err(|error| cannot(&error))?;
+            zip.write_all(text.as_bytes())
+                .map_err(|error| cannot(&error))?;
+        }
+        zip.finish().map_err(|error| cannot(&error))?;
+        unfinished
+            .persist_noclobber(file)
+            .map_err(|error| cannot(&error.error))?;
+        Ok(Bundle {
+            file: file.to_owned(),
+            files,
+            missing: self.missing,
+        })
+    }
+}
+
+/// What the store has, as JSON.
+async fn listing(url: Option<&StoreUrl>) -> Result<String, String> {
+    let url = url.ok_or("the store's URL is not known")?;
+    let listing = store::list(url).await?;
+    let kinds = listing.kinds.iter().map(|kind| {
+        json!({
+            "of": kind.of.plural(),
+            "name": kind.name,
+            "partitions": kind.partitions,
+            "count": kind.count,
+            "bytes": kind.bytes,
+        })
+    });
+    let json = json!({
+        "store": url.to_string(),
+        "bytes": listing.bytes,
+        "partitions": listing.partitions,
+        "more": listing.more,
+        "kinds": kinds.collect::<Vec<_>>(),
+    });
+    Ok(format!("{json:#}\n"))
+}
+
+/// What the host that runs answers.
+async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
+    let config = config.ok_or("the address of the host is not known")?;
+    let address = config.metrics.address()?.unwrap_or(config.listen);
+    let answer = host::get(address, path).await;
+    let answer = answer.map_err(|cause| format!("no host answers at {address}: {cause}"))?;
+    let is_answer = answer.status.is_success() || answer.status == StatusCode::SERVICE_UNAVAILABLE;
+    match is_answer {
+        true => Ok(String::from_utf8_lossy(&answer.body).into_owned()),
+        false => Err(format!("{address} answered {}", answer.status)),
+    }
+}
+
+/// The last lines of a log.
+fn end_of(log: &Path) -> Result<String, String> {
+    let cannot = |cause: std::io::Error| format!("{} cannot be read: {cause}", log.display());
+    let metadata = log.metadata().map_err(cannot)?;
+    if !metadata.is_file() {
+        return Err(format!("{} is not a file", log.display()));
+    }
+    let mut file = File::open(log).map_err(cannot)?;
+    let skipped = metadata.len().saturating_sub(MAX_LOG);
+    file.seek(SeekFrom::Start(skipped)).map_err(cannot)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_LOG).read_to_end(&mut bytes).map_err(cannot)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    // The first line may have lost what says that the rest of it is a secret.
+    Ok(match text.split_once('\n') {
+        Some((_, rest)) if skipped > 0 => rest.to_owned(),
+        None if skipped > 0 => String::new(),
+        _ => text,
+    })
+}

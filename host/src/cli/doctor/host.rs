@@ -1,0 +1,201 @@
+//! The addresses of a host: whether one answers there, how it is and which module it has, or whether the port is free.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::{Method, Url};
+use serde::Deserialize;
+
+use super::report::{Finding, fail, ok, warn};
+use crate::cli::health::reachable;
+use crate::egress::{Answer, Client, Destinations, EgressError, Limits};
+use crate::engine::MODULE_SHA256;
+
+const PORT: &str = "port";
+const HOST: &str = "host";
+
+/// What bounds a request to a host of this machine.
+const LIMITS: Limits = Limits {
+    deadline: Duration::from_secs(2),
+    max_answer: 16 << 20,
+    destinations: Destinations::Any,
+};
+
+/// Where each host names its module.
+const ENGINE: &str = "/js/engine/engine.js";
+
+/// Who listens at an address.
+pub(super) enum Listener {
+    /// Nobody.
+    Nobody,
+    /// A host.
+    Host(Running),
+    /// Another program, or one that does not answer.
+    Other(EgressError),
+    /// Another program, which speaks HTTP.
+    OtherHttp,
+}
+
+/// A host that runs.
+pub(super) struct Running {
+    /// The answer of `/readyz`.
+    pub(super) readiness: Bytes,
+    /// Its version and its module, where it says so.
+    engine: Option<(String, String)>,
+}
+
+/// The answer of `/readyz`, as far as it is looked at.
+#[derive(Deserialize)]
+struct Readiness {
+    status: String,
+    checks: BTreeMap<String, Check>,
+    #[serde(default)]
+    warnings: BTreeMap<String, Warning>,
+}
+
+#[derive(Deserialize)]
+struct Check {
+    why: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Warning {
+    count: u64,
+    why: String,
+}
+
+/// Asks a path of the host at an address of this machine.
+pub(super) async fn get(listen: SocketAddr, path: &str) -> Result<Answer, EgressError> {
+    let url = Url::parse(&format!("http://{}{path}", reachable(listen)));
+    let url = url.map_err(|cause| EgressError::Broken(cause.to_string()))?;
+    let client = Client::new(LIMITS)?;
+    client.send(client.request(Method::GET, url)).await
+}
+
+/// Finds out who listens at an address of this machine.
+pub(super) async fn listener(listen: SocketAddr) -> Listener {
+    let readiness = match get(listen, "/readyz").await {
+        Ok(answer) => answer.body,
+        Err(EgressError::Unreachable(_)) => return Listener::Nobody,
+        Err(cause) => return Listener::Other(cause),
+    };
+    if serde_json::from_slice::<Readiness>(&readiness).is_err() {
+        return Listener::OtherHttp;
+    }
+    let engine = get(listen, ENGINE).await.ok();
+    Listener::Host(Running {
+        readiness,
+        engine: engine.and_then(|answer| engine_of(&String::from_utf8_lossy(&answer.body))),
+    })
+}
+
+/// The version and the digest in the module's own name.
+fn engine_of(code: &str) -> Option<(String, String)> {
+    let value = |name: &str| {
+        let (_, rest) = code.split_once(&format!("export const {name} = \""))?;
+        rest.split_once('"').map(|(value, _)| value.to_owned())
+    };
+    Some((value("version")?, value("sha256")?))
+}
+
+/// Checks an address, and the host that answers there.
+pub(super) fn check(listen: SocketAddr, listener: &Listener) -> Vec<Finding> {
+    let busy = "stop it, or have the host listen elsewhere (listen)";
+    match listener {
+        _ if listen.port() == 0 => vec![ok(PORT, "each start takes a free port")],
+        Listener::Nobody => vec![free(listen)],
+        Listener::Host(running) => vec![
+            ok(PORT, format!("a host answers at {listen}")),
+            readiness(running),
+            module(running),
+        ],
+        Listener::OtherHttp => {
+            vec![fail(
+                PORT,
+                format!("another program answers at {listen}"),
+                busy,
+            )]
+        }
+        Listener::Other(cause) => vec![fail(
+            PORT,
+            format!("something listens at {listen}, but does not answer as a host does: {cause}"),
+            format!("if it is a host, look at the end of its log and restart it; otherwise {busy}"),
+        )],
+    }
+}
+
+/// Whether a host could listen at an address at which nobody does.
+pub(super) fn free(listen: SocketAddr) -> Finding {
+    let Err(cause) = TcpListener::bind(listen) else {
+        return ok(PORT, format!("{listen} is free, so no host runs there"));
+    };
+    let remedy = match cause.kind() {
+        ErrorKind::PermissionDenied => {
+            "choose a port from 1024 on, or let the host's user have it (CAP_NET_BIND_SERVICE)"
+        }
+        ErrorKind::AddrNotAvailable => "choose an address that this machine has",
+        _ => "choose another address (listen)",
+    };
+    fail(
+        PORT,
+        format!("{listen} cannot be listened on: {cause}"),
+        remedy,
+    )
+}
+
+/// How a host is.
+fn readiness(running: &Running) -> Finding {
+    let Ok(Readiness {
+        status,
+        checks,
+        warnings,
+    }) = serde_json::from_slice(&running.readiness)
+    else {
+        return ok(HOST, "it answers");
+    };
+    let faults = checks.into_iter().filter_map(|(check, found)| {
+        let why = found.why?;
+        Some(format!("{check}: {why}"))
+    });
+    let faults: Vec<String> = faults.collect();
+    let what = format!("the host is {status}: {}", faults.join("; "));
+    match status.as_str() {
+        "ready" if warnings.is_empty() => ok(HOST, "the host is ready"),
+        "ready" => {
+            let warnings = warnings.values();
+            let warnings: Vec<String> = warnings
+                .map(|Warning { count, why }| format!("{why} ({count})"))
+                .collect();
+            let what = format!("the host is ready, and warns: {}", warnings.join("; "));
+            warn(HOST, what, "the log of the host names the first")
+        }
+        "degraded" => warn(
+            HOST,
+            what,
+            "decisions go on for max_stale: look at the store and its disk",
+        ),
+        _ => fail(
+            HOST,
+            what,
+            "tills get no decision: the log of the host says why",
+        ),
+    }
+}
+
+/// Whether the host that runs decides as this program would.
+fn module(running: &Running) -> Finding {
+    match &running.engine {
+        Some((_, digest)) if digest == MODULE_SHA256 => {
+            ok(HOST, "the host decides with the module of this program")
+        }
+        Some((version, digest)) => warn(
+            HOST,
+            format!("the host decides with another module, {digest} of version {version}"),
+            "restart it, so that it is the version that is installed",
+        ),
+        None => ok(HOST, "the host serves no page, which would tell its module"),
+    }
+}

@@ -1,0 +1,135 @@
+//! `tillgate doctor`: looks at the program, its settings, its store, its folder, its port and the host that runs, and says what
+//! to do. It writes nothing to a store, needs no credentials, and works when the host is dead.
+
+mod bundle;
+mod folder;
+mod host;
+mod machine;
+mod program;
+mod report;
+mod scrub;
+mod secrets;
+mod store;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use self::bundle::Bundle;
+use self::host::Listener;
+use self::report::{Finding, Report, Verdict, ok};
+use super::output::print;
+use crate::config::{Config, Examined, Flags, Loaded};
+use crate::server::operator_file_of;
+use crate::store::{StoreUrl, priority};
+
+#[derive(Args, Debug)]
+pub(super) struct Doctor {
+    /// Configuration file of the host, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Store of the host, or @FILE with its URL [default: that of the configuration]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Address that the host listens on [default: that of the configuration]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// File with the operator's credentials [default: that of the configuration]
+    #[arg(long, value_name = "FILE")]
+    operator_file: Option<PathBuf>,
+    /// Exit with 1 for warnings too
+    #[arg(long)]
+    strict: bool,
+    /// Write what somebody who helps needs to know to a zip file, without secrets; it must not exist
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
+    /// Log of the host, of which the end goes into the bundle
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    log: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<&'a Bundle>,
+}
+
+/// Prints what is found. Answers the exit code: 0 when nothing fails, or when a bundle is written.
+pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
+    if let Some(file) = &arguments.bundle {
+        bundle::refuse_existing(file)?;
+    }
+    let flags = Flags {
+        listen: arguments.listen,
+        store: arguments.store,
+        require_durable_store: None,
+        operator_file: arguments.operator_file,
+    };
+    let Examined { loaded, faults } = Loaded::examine(arguments.config.as_deref(), &flags);
+    // A host that runs goes first.
+    priority::lower_own(priority::UPKEEP);
+    let mut findings = program::configuration(arguments.config.as_deref(), faults);
+    findings.push(program::module());
+    if let Some(Loaded { config, .. }) = &loaded {
+        findings.extend(look_at(config).await);
+    }
+    let report = Report::new(findings);
+    let bundle = match &arguments.bundle {
+        Some(file) => {
+            let log = arguments.log.as_deref();
+            Some(bundle::write(file, &report, loaded.as_ref(), log).await?)
+        }
+        None => None,
+    };
+    print(&match arguments.json {
+        true => {
+            let json = serde_json::to_string_pretty(&Output {
+                report: &report,
+                bundle: bundle.as_ref(),
+            });
+            json.map_err(|cause| cause.to_string())? + "\n"
+        }
+        false => report.lines() + &bundle.as_ref().map(Bundle::lines).unwrap_or_default(),
+    })?;
+    Ok(match report.verdict() {
+        _ if bundle.is_some() => ExitCode::SUCCESS,
+        Verdict::Fail => ExitCode::FAILURE,
+        Verdict::Warn if arguments.strict => ExitCode::FAILURE,
+        Verdict::Warn | Verdict::Ok => ExitCode::SUCCESS,
+    })
+}
+
+/// Checks what the settings name.
+async fn look_at(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // What is wrong with the URL is among the faults of the settings.
+    if let Ok(url) = config.store.parse::<StoreUrl>() {
+        findings.extend(store::check(config, &url).await);
+        if let StoreUrl::Embedded { folder, .. } = &url {
+            findings.extend(folder::check(folder));
+        } else if !config.snapshot.is_empty() {
+            findings.extend(folder::check(config.snapshot.as_ref()));
+        }
+        findings.push(folder::credentials(operator_file_of(config, &url)));
+    }
+    findings.extend(host::check(
+        config.listen,
+        &host::listener(config.listen).await,
+    ));
+    if let Ok(Some(metrics)) = config.metrics.address() {
+        findings.extend(match host::listener(metrics).await {
+            Listener::Host(_) => vec![ok("port", format!("metrics are served at {metrics}"))],
+            other => host::check(metrics, &other),
+        });
+    }
+    findings
+}

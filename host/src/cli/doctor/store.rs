@@ -1,0 +1,136 @@
+//! The store: whether it is there and sound, how its servers are set up, and whether its clock is this machine's. It is only
+//! read, and may be served meanwhile.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::report::{Finding, fail, ok, warn};
+use crate::cli::backup::describe;
+use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::config::Config;
+use crate::store::backup::{Contents, inspect};
+use crate::store::inspection::{Issue, Listing, MAX_CLOCK_SKEW, Server};
+use crate::store::{RedisUrl, StoreUrl, list_folder, list_servers, servers};
+
+const STORE: &str = "store";
+const CLOCK: &str = "clock";
+
+/// Checks the store, and its clock.
+pub(super) async fn check(config: &Config, url: &StoreUrl) -> Vec<Finding> {
+    match url {
+        StoreUrl::Memory => vec![in_memory(config.require_durable_store)],
+        StoreUrl::Embedded { folder, .. } => in_folder(folder),
+        StoreUrl::Redis(url) => on_servers(url, config.require_durable_store).await,
+    }
+}
+
+fn in_memory(durable: bool) -> Finding {
+    let what = "memory: is lost when its process ends";
+    match durable {
+        true => fail(
+            STORE,
+            what,
+            "choose another store, since require_durable_store is set",
+        ),
+        false => warn(STORE, what, "choose another store for what is to stay"),
+    }
+}
+
+fn in_folder(folder: &Path) -> Vec<Finding> {
+    let shown = folder.display();
+    match inspect(folder) {
+        Ok(contents) => vec![
+            ok(
+                STORE,
+                format!("the store in {shown} is sound {}", describe(contents)),
+            ),
+            clock_of(&contents, SystemClock.now()),
+        ],
+        Err(why) => {
+            let remedy = match folder.join("tillgate.db").exists() {
+                true => "the host's page of the embedded store says what to do",
+                false => "tillgate serve makes one at its first start; name another with --store",
+            };
+            vec![fail(STORE, why, remedy)]
+        }
+    }
+}
+
+/// The publish times of a store only increase: its newest tells of a clock that was ahead.
+fn clock_of(contents: &Contents, now: Timestamp) -> Finding {
+    let ahead = contents.newest.since(now);
+    if ahead <= MAX_CLOCK_SKEW {
+        return ok(
+            CLOCK,
+            "the newest change in the store is not ahead of this machine's clock",
+        );
+    }
+    let ahead_s = std::time::Duration::from_secs(ahead.as_secs());
+    let ahead = humantime::format_duration(ahead_s);
+    warn(
+        CLOCK,
+        format!("the newest change in the store is {ahead} ahead of this machine's clock"),
+        "synchronize the clock by NTP; until it has caught up, changes are given later times than that",
+    )
+}
+
+async fn on_servers(url: &RedisUrl, durable: bool) -> Vec<Finding> {
+    let servers = match servers(url, Arc::new(SystemClock)).await {
+        Ok(servers) => servers,
+        Err(why) => {
+            let remedy =
+                "start the server, or correct the URL with --store or in the configuration";
+            return vec![fail(STORE, why, remedy)];
+        }
+    };
+    let versions: Vec<String> = servers
+        .iter()
+        .map(|server| format!("{} has version {}", server.address, server.version))
+        .collect();
+    let mut findings = vec![ok(STORE, format!("{url} answers: {}", versions.join(", ")))];
+    for server in &servers {
+        let issues = server.issues.iter();
+        findings.extend(issues.map(|issue| unsafe_setting(server, issue, durable)));
+    }
+    findings.push(clock_of_servers(&servers));
+    findings
+}
+
+fn unsafe_setting(server: &Server, issue: &Issue, durable: bool) -> Finding {
+    let what = format!("{}: {}", server.address, issue.what);
+    match issue.loses_commits && durable {
+        true => fail(
+            STORE,
+            format!("{what}, so a host with require_durable_store does not start"),
+            issue.remedy,
+        ),
+        false => warn(STORE, what, issue.remedy),
+    }
+}
+
+fn clock_of_servers(servers: &[Server]) -> Finding {
+    let apart = servers.iter().filter(|it| it.skew() > MAX_CLOCK_SKEW);
+    let apart: Vec<String> = apart
+        .map(|server| format!("{} by {} s", server.address, server.skew().as_secs()))
+        .collect();
+    match apart.is_empty() {
+        true => ok(CLOCK, "the clocks of the servers agree with this machine's"),
+        false => warn(
+            CLOCK,
+            format!("clocks differ from this machine's: {}", apart.join(", ")),
+            "synchronize all clocks by NTP",
+        ),
+    }
+}
+
+/// A listing of the store, without content.
+///
+/// # Errors
+/// Why there is none.
+pub(super) async fn list(url: &StoreUrl) -> Result<Listing, String> {
+    match url {
+        StoreUrl::Memory => Err("a store in memory exists only while its process runs".to_owned()),
+        StoreUrl::Embedded { folder, .. } => list_folder(folder),
+        StoreUrl::Redis(url) => list_servers(url, Arc::new(SystemClock)).await,
+    }
+}

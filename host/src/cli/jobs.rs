@@ -1,0 +1,158 @@
+//! `tillgate jobs`: lists the jobs that were set aside on a running host, has them tried again, and drops them.
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::output::{print, table, text};
+use super::session::{HostOptions, Session, segment};
+
+/// The path of the jobs that were set aside.
+const SET_ASIDE: &str = "/v1/jobs/set-aside";
+
+#[derive(Args, Debug)]
+pub(super) struct Jobs {
+    #[command(flatten)]
+    options: HostOptions,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the jobs that failed too often, with the error of the last attempt
+    #[command(after_help = "Examples:
+  tillgate jobs list
+  tillgate jobs list --json")]
+    List,
+    /// Have a job, or all of them, tried again
+    #[command(
+        after_help = "First remove what made it fail: it is tried 20 times again, and set aside again when all of these fail.
+
+Examples:
+  tillgate jobs retry dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE
+  tillgate jobs retry --all"
+    )]
+    Retry {
+        /// Id of the job, from `tillgate jobs list`
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// All jobs that are set aside now
+        #[arg(long)]
+        all: bool,
+    },
+    /// Drop a job for good: what it should have done is not done
+    #[command(after_help = "Example:
+  tillgate jobs drop dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE")]
+    Drop {
+        /// Id of the job, from `tillgate jobs list`
+        id: String,
+    },
+}
+
+/// A page of jobs.
+#[derive(Deserialize)]
+struct Page {
+    items: Vec<Box<RawValue>>,
+    next: Option<String>,
+}
+
+pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
+    let Jobs { options, command } = arguments;
+    let session = Session::open(&options).await?;
+    match command {
+        Command::List => {
+            let jobs = list(&session).await?;
+            print(&match options.json {
+                true => json_array(&jobs),
+                false => listed(&jobs)?,
+            })
+        }
+        Command::Retry { id: Some(id), .. } => {
+            let path = format!("{SET_ASIDE}/{}/retry", segment(&id));
+            let job = session.call(Method::POST, &path).await?.body()?;
+            print(&match options.json {
+                true => format!("{}\n", job.text),
+                false => format!(
+                    "the job {} of {} is tried again\n",
+                    text(&job.value, "job"),
+                    text(&job.value, "queue")
+                ),
+            })
+        }
+        Command::Retry { id: None, .. } => {
+            let jobs = retry_all(&session).await?;
+            print(&match options.json {
+                true => json_array(&jobs),
+                false => format!("{} jobs are tried again\n", jobs.len()),
+            })
+        }
+        Command::Drop { id } => {
+            let path = format!("{SET_ASIDE}/{}", segment(&id));
+            session.call(Method::DELETE, &path).await?.body()?;
+            print(&match options.json {
+                true => "{}\n".to_owned(),
+                false => "the job is dropped\n".to_owned(),
+            })
+        }
+    }
+}
+
+/// All jobs that were set aside, read page by page.
+async fn list(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
+    let mut jobs = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let path = format!("{SET_ASIDE}?limit=1000{cursor}");
+        let answer = session.get(&path).await?;
+        let page: Page = serde_json::from_str(&answer.text).map_err(not_a_list)?;
+        jobs.extend(page.items);
+        let Some(next) = page.next else {
+            return Ok(jobs);
+        };
+        cursor = format!("&cursor={}", segment(&next));
+    }
+}
+
+/// Has each job tried again that is set aside now; one that fails at once must not come round. Answers those that are.
+async fn retry_all(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
+    let mut retried = Vec::new();
+    for job in list(session).await? {
+        let value: Value = serde_json::from_str(job.get()).map_err(not_a_list)?;
+        let path = format!("{SET_ASIDE}/{}/retry", segment(text(&value, "id")));
+        let answer = session.call(Method::POST, &path).await?;
+        // Somebody else was faster.
+        if !answer.is_missing() {
+            answer.body()?;
+            retried.push(job);
+        }
+    }
+    Ok(retried)
+}
+
+fn not_a_list(cause: serde_json::Error) -> String {
+    format!("the answer is not a list of jobs: {cause}")
+}
+
+/// A JSON array, one job a line, each as the host wrote it.
+fn json_array(jobs: &[Box<RawValue>]) -> String {
+    let jobs: Vec<_> = jobs.iter().map(|job| job.get()).collect();
+    format!("[{}]\n", jobs.join(",\n"))
+}
+
+fn listed(jobs: &[Box<RawValue>]) -> Result<String, String> {
+    if jobs.is_empty() {
+        return Ok("no job is set aside\n".to_owned());
+    }
+    let row = |job: &RawValue| -> Result<[String; 6], String> {
+        let job: Value = serde_json::from_str(job.get()).map_err(not_a_list)?;
+        let members = ["failedAt", "queue", "tenantId", "job", "id", "error"];
+        Ok(members.map(|member| text(&job, member).to_owned()))
+    };
+    let rows = jobs.iter().map(|job| row(job));
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let titles = ["FAILED", "QUEUE", "TENANT", "JOB", "ID", "ERROR"];
+    Ok(table(titles, &rows))
+}

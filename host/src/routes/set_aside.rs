@@ -1,0 +1,73 @@
+//! Jobs that were set aside, for operators. `tillgate jobs` asks for them. What a job was to do is never answered.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::identity::Permission as P;
+use crate::jobs::set_aside::{SetAside, SetAsideId, discard, list, retry};
+use crate::observe::audit::Line;
+
+const ALL: &str = "/v1/jobs/set-aside";
+const ONE: &str = "/v1/jobs/set-aside/{jobId}";
+const RETRY: &str = "/v1/jobs/set-aside/{jobId}/retry";
+
+/// How many jobs a page has, unless the request says otherwise, and at most.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<App>>> {
+    let none = Takes::Nothing;
+    let (read, write) = (Access::With(P::JobsRead), Access::With(P::JobsWrite));
+    vec![
+        // It looks at one partition after another.
+        Route::new(Method::GET, ALL, read, none, list_jobs).heavy(),
+        Route::changing(Method::POST, RETRY, write, none, "job.retried", retry_job),
+        Route::changing(Method::DELETE, ONE, write, none, "job.dropped", drop_job),
+    ]
+}
+
+async fn list_jobs(app: Arc<App>, request: Request) -> Result<Reply> {
+    let limit = request.query_param("limit").map_or(Ok(LIMIT), |limit| {
+        let limit = limit.parse().ok();
+        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
+    })?;
+    let after = request.query_param("cursor").map(|cursor| {
+        let rule = "must be a cursor from an earlier answer";
+        cursor
+            .parse()
+            .map_err(|()| Error::invalid("$.cursor", rule))
+    });
+    let page = list(&app.store, after.transpose()?, limit).await?;
+    Reply::of(StatusCode::OK, &page)
+}
+
+/// Another host may take it: it is accepted, and not done yet.
+async fn retry_job(app: Arc<App>, request: Request) -> Result<Audited> {
+    let job = retry(&app.store, &id_of(&request)?, app.clock.now()).await?;
+    Ok(Reply::of(StatusCode::ACCEPTED, &job)?.audited(line(job)))
+}
+
+async fn drop_job(app: Arc<App>, request: Request) -> Result<Audited> {
+    let job = discard(&app.store, &id_of(&request)?).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(job)))
+}
+
+fn id_of(request: &Request) -> Result<SetAsideId> {
+    let id = request.param(0)?.parse();
+    id.map_err(|()| Error::NotFound("no job with this id is set aside".to_owned()))
+}
+
+fn line(job: SetAside) -> Line {
+    Line {
+        tenant: job.tenant_id,
+        queue: Some(job.queue),
+        id: Some(job.job),
+        ..Line::default()
+    }
+}
