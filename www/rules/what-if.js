@@ -3,11 +3,10 @@
  * of a list of items or customers, which is loaded when it is opened.
  */
 
-import { compare } from "../../js/src/index.js";
 import { debounce, h } from "../shared/dom.js";
 import { errorText } from "../shared/messages.js";
 import { MAX_AGE, ageChart, decisionsByAge } from "./age-chart.js";
-import { compareApart, isLong } from "./comparing.js";
+import { call, isLong } from "./apart.js";
 import { ageChanges, ageText, effectText } from "./what-if-words.js";
 
 const TITLE = "What would change?";
@@ -74,8 +73,9 @@ function whatChanges(session, { isListOpen }) {
       const [before, after] = [given.before, given.after].map(withoutTests);
       comparing.abort();
       const { signal } = (comparing = new AbortController());
-      if (isLong(before, after)) effect.textContent = COMPARING;
-      const found = await compared({ before, after }, signal);
+      const isApart = isLong(before?.project, after.project);
+      if (isApart) effect.textContent = COMPARING;
+      const found = await compared({ before, after }, { isApart, signal });
       if (signal.aborted) return;
       effect.textContent = found.text;
       documents = found.isValid ? { before, after, witness: found.witness } : undefined;
@@ -101,11 +101,11 @@ function closeWith(element, end) {
 const withoutTests = (document) => document && Object.fromEntries(Object.entries(document).map(([name, rule]) => [name, rule && { ...rule, tests: undefined }]));
 
 /** What the module says about two documents: `{ isValid, text, witness }`. */
-async function compared({ before, after }, signal) {
+async function compared({ before, after }, how) {
   const kind = after.project ? "project" : "condition";
   const itemIds = [before, after].flatMap((document) => document?.project?.restrictions ?? []).flatMap((rule) => rule.itemIds ?? []);
   try {
-    const found = isLong(before, after) ? await compareApart(before, after, signal) : compare(before, after);
+    const found = await call("compare", { before, after }, how);
     return { isValid: true, text: effectText(kind, found, itemIds), witness: found.witness };
   } catch (error) {
     const why = error.code === "invalid" ? "The rule is not complete yet." : errorText(error);
