@@ -1,15 +1,27 @@
-// How long the page keeps the browser's main thread busy with 5,000 conditions, 2,000 projects and 1,000 webhooks: the tasks
-// of 50 ms and more, which the browser counts as long, and the longest of them. Prints a table for tests/bench.
+// How long the page keeps the browser's main thread busy with 5,000 conditions, 2,000 projects and 1,000 webhooks, and with
+// lists of 100,000 values and lines: the tasks of 50 ms and more, which the browser counts as long, and the longest of them.
+// And how soon after signing in to the demo the first decision is there. Prints a table for tests/bench.
 //
 //     cargo build && node tests/bench_page.mjs
+//     cargo build --release && PROGRAM=target/release/tillgate node tests/bench_page.mjs
 
-import { browser, signIn, signedIn } from "./support/browser.mjs";
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+
+import { OUTPUT, browser, fillIn, open, signIn, signedIn } from "./support/browser.mjs";
 import { conditionId, hostWithMany, projectId } from "./support/many.mjs";
+import { demo } from "./support/program.mjs";
 
 const COUNTS = { conditions: 5000, projects: 2000, webhooks: 1000 };
 
+/** How many values a project may have, and how many lines a list of what would change. */
+const LONG = 100_000;
+
 /** So often each is done. */
 const TURNS = 5;
+
+/** So often the page is loaded and signed in to. */
+const SIGN_INS = 11;
 
 /** How long after its effect is seen work may still be under way, and the browser takes to tell of long tasks. */
 const SETTLED_MS = 1000;
@@ -31,8 +43,10 @@ await measure("signing in, and Preview", async () => {
 });
 await lists();
 await pickers();
+await longLists();
 await context.close();
 await host.end();
+await firstDecision();
 
 /** Does something again and again, and prints a line about it. `act` gets how often it was done before. */
 async function measure(what, act) {
@@ -109,7 +123,95 @@ async function pickers() {
   });
 }
 
+/** A project with as many values as it may have, in its form, and a draft against a list of as many lines. */
+async function longLists() {
+  const name = "A long list";
+  const values = Array.from({ length: LONG }, (_, at) => `item-${at}-of-a-long-list`);
+  const restrictions = [{ type: "WHITELIST", propertyName: "category", allowedValues: values }];
+  assert.equal((await host.api("PUT", `/api/v1/projects/${projectId(COUNTS.projects)}`, { name, restrictions })).status, 201);
+  await show("Projects");
+  await page.getByLabel("Filter projects").fill(name);
+  const dialog = page.getByRole("dialog");
+  const act = (button) => dialog.getByRole("button", { name: button, exact: true }).click();
+  const counts = (text) => dialog.locator(".value-counts").getByText(text, { exact: true }).waitFor();
+  const search = dialog.getByLabel("Search the values");
+  const all = `${LONG.toLocaleString("en")} values`;
+  await measure(`opening a form with ${all}`, async (turn) => {
+    if (turn > 0) await act("Cancel");
+    await page.getByRole("button", { name: `Edit ${name}` }).click();
+    await counts(all);
+  });
+  await search.fill("item-1");
+  await measure(`a keystroke in the search of ${all}`, (turn) => search.press(turn % 2 === 0 ? "9" : "Backspace"));
+  await search.fill("");
+  await measure(`removing ${all} and undoing that`, async () => {
+    await dialog.getByRole("listbox", { name: "Values" }).press("Control+a");
+    await page.keyboard.press("Delete");
+    await counts(`0 values · ${LONG.toLocaleString("en")} removed`);
+    await act(`Undo: ${all} removed`);
+    await counts(all);
+  });
+  await dialog.getByRole("listbox", { name: "Values" }).press("Control+a");
+  await page.keyboard.press("Delete");
+  await measure(`adding a file of ${all} and undoing that`, async () => {
+    await dialog.getByLabel("CSV file").setInputFiles(file("values.csv", values));
+    await counts(all);
+    await act(`Undo: ${all} added`);
+    await counts(`0 values · ${LONG.toLocaleString("en")} removed`);
+  });
+  await act(`Undo: ${all} removed`);
+  await dialog.getByLabel("Add a value").focus();
+  await search.fill("item-99999-");
+  await dialog.getByRole("button", { name: "Remove all 1 found" }).click();
+  await measure(`reviewing a form with ${all}`, async () => {
+    await act("Review");
+    await dialog.getByText("removed: item-99999-of-a-long-list").waitFor();
+    await act("Back");
+  });
+  await dialog.getByText("What would change?", { exact: true }).click();
+  const listed = file("list.csv", ["id,category", ...values.map((value, at) => `item-${at},${value}`)]);
+  await measure(`what would change for a list of ${LONG.toLocaleString("en")} lines`, async (turn) => {
+    if (turn > 0) await act("Use another list");
+    await dialog.getByLabel("Or drop a file here, or choose one").setInputFiles(listed);
+    await dialog.getByText(`The decision changes for 1 of ${LONG.toLocaleString("en")} lines.`).waitFor();
+  });
+  await act("Cancel");
+  await page.getByRole("button", { name: "Discard", exact: true }).click();
+}
+
+/** The path of a file with these lines. The page reads it itself: what is given to it as bytes is copied on its main thread. */
+function file(name, lines) {
+  const path = `${OUTPUT}${name}`;
+  writeFileSync(path, lines.join("\n"));
+  return path;
+}
+
+/** From the click on “Sign in” to the frame that shows the decision, in a page that has just been loaded. */
+async function firstDecision() {
+  const shop = await demo();
+  const own = await browser();
+  const times = [];
+  for (let turn = 0; turn < SIGN_INS; turn += 1) {
+    const signing = await open(own, shop.url);
+    await fillIn(signing, shop);
+    await settled(signing);
+    await signing.evaluate(() => {
+      addEventListener("submit", () => (window.begun = performance.now()), true);
+      const look = () => document.querySelector(".decision-title")?.textContent && requestAnimationFrame(() => setTimeout(() => (window.decided ??= performance.now())));
+      new MutationObserver(look).observe(document, { subtree: true, childList: true });
+    });
+    await signing.getByRole("button", { name: "Sign in" }).click();
+    await signing.waitForFunction(() => window.decided);
+    times.push(await signing.evaluate(() => window.decided - window.begun));
+    await signing.close();
+  }
+  await own.close();
+  await shop.end();
+  const sorted = times.sort((one, other) => one - other).map((time) => `${Math.round(time)} ms`);
+  console.log(`signing in, until the first decision is shown: ${sorted[(SIGN_INS - 1) / 2]}, at most ${sorted.at(-1)}`);
+}
+
 /** Waits until what was begun is done. */
-async function settled() {
-  await page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), SETTLED_MS);
+async function settled(on = page) {
+  await on.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), SETTLED_MS);
 }

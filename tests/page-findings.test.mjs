@@ -15,8 +15,7 @@ const list = (type, propertyName, values) => ({ type, propertyName, [type === "W
 
 const on = onDemo(async (host) => {
   const put = async (path, body) => assert.equal((await host.api("PUT", path, body)).status, 201, path);
-  const restrictions = [list("WHITELIST", "brand", ["acme"]), { type: "BLACKLISTEDITEMS", itemIds: ["foam-0815"], exclusive: false }, list("WHITELIST", "productGroup", [])];
-  await put(`/api/v1/projects/${CLOSED}`, { name: "Closed site", restrictions });
+  await put(`/api/v1/projects/${CLOSED}`, { name: "Closed site", restrictions: closed });
   const many = Array.from({ length: 12_000 }, (_, at) => `group-${at}`);
   await put(`/api/v1/projects/${LARGE}`, { name: "Large site", restrictions: [list("WHITELIST", "productGroup", many), list("WHITELIST", "brand", [])] });
 });
@@ -26,7 +25,34 @@ const summary = (page) => dialog(page).getByRole("region", { name: "What to look
 const line = (page, at) => dialog(page).getByRole("listitem").filter({ has: page.getByLabel("Type of rule") }).nth(at);
 const values = (page) => dialog(page).getByLabel("Values, one per line");
 
-describe("“This rule forbids everything: which line is it?”", () => {
+const closed = [list("WHITELIST", "brand", ["acme"]), { type: "BLACKLISTEDITEMS", itemIds: ["foam-0815"], exclusive: false }, list("WHITELIST", "productGroup", [])];
+
+/** Stores the project for which nothing may be bought as it was. */
+const close = async () => assert.equal((await on.host.api("PUT", `/api/v1/projects/${CLOSED}`, { name: "Closed site", restrictions: closed })).status, 200);
+
+test("“This rule forbids everything: which line is it?”", () => visit(on, "", async (page) => {
+  await page.getByRole("link", { name: "Projects" }).click();
+  const site = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "Closed site" }) });
+  await site.getByText("Nothing can be bought").waitFor();
+  await site.getByRole("button", { name: "Edit" }).click();
+  await dialog(page).getByRole("heading", { name: "1 thing to look at" }).waitFor();
+  await dialog(page).getByText("Nothing can be bought: a list of allowed values of productGroup is empty.").first().waitFor();
+  await dialog(page).getByRole("button", { name: "Rule 3: productGroup must be one of" }).click();
+  // Typing goes on in that line.
+  await hasFocus(page, "Type of rule");
+  await tabTo(page, "Values, one per line");
+  await page.keyboard.type("timber");
+  await dialog(page).getByRole("heading", { name: "1 thing to look at" }).waitFor({ state: "hidden" });
+  await dialog(page).getByRole("button", { name: "Review" }).click();
+  await dialog(page).getByText("An item with brand acme and productGroup timber is denied today, and would be allowed.").waitFor();
+  await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved. The change is in force.").waitFor();
+  await site.getByText("productGroup must be timber").waitFor();
+  await hasCount(site.getByText("Nothing can be bought"), 0);
+  await close();
+}));
+
+describe("what forbids everything", () => {
   test("the list says for which project, and the editor at which line", () => visit(on, "#/projects", async (page) => {
     const row = page.locator(".row").filter({ hasText: "Closed site" });
     await row.getByText("Nothing can be bought").waitFor();
@@ -66,8 +92,7 @@ describe("“This rule forbids everything: which line is it?”", () => {
     await dialog(page).getByLabel("Name", { exact: true }).fill("Closed site");
     await save(page);
     await page.locator(".row").filter({ hasText: "Closed site" }).getByText("Nothing can be bought").waitFor({ state: "detached" });
-    const restrictions = [list("WHITELIST", "brand", ["acme"]), { type: "BLACKLISTEDITEMS", itemIds: ["foam-0815"], exclusive: false }, list("WHITELIST", "productGroup", [])];
-    assert.equal((await on.host.api("PUT", `/api/v1/projects/${CLOSED}`, { name: "Closed site", restrictions })).status, 200);
+    await close();
   }));
 });
 

@@ -260,3 +260,21 @@ test("it fits every width, in both themes", async () => {
   });
   await on.host.api("DELETE", own("looks-with-a-long-id-that-has-no-place-to-break-at-all"));
 });
+
+test("a project's changes and a rule that is deleted fit too", async () => {
+  const path = "/api/v1/projects/5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e925";
+  const groups = (allowedValues) => [{ type: "WHITELIST", propertyName: "productGroup", allowedValues }, { type: "BOOLEAN", propertyName: "fragile", value: false }];
+  await on.host.api("PUT", path, { name: "Site", restrictions: groups(["timber", "fasteners", "insulation"]) });
+  await (await colleague("Anna Meier")).api("PUT", path, { name: "Site by the river", restrictions: groups(["timber", "glass"]) });
+  await visit(on, "#/projects/history/5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e925", async (page) => {
+    await hasCount(moments(page), 2);
+    await still(page);
+    await looksRight(page, "history-project");
+  });
+  await on.host.api("DELETE", path);
+  await visit(on, "#/projects/history/5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e925", async (page) => {
+    await hasCount(moments(page), 3);
+    await still(page);
+    await looksRight(page, "history-deleted");
+  });
+});

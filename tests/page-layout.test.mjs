@@ -13,6 +13,8 @@ import { eventually } from "./support/wait.mjs";
 
 const LONG = "5f0f1a2b-0000-4000-8000-000000000005";
 const ARABIC = "5f0f1a2b-0000-4000-8000-000000000006";
+const MANY = "5f0f1a2b-0000-4000-8000-000000000007";
+const TESTED = "fireworks-with-a-test";
 /** Wide letters, so that one line has no room for them. */
 const WIDE = "w".repeat(64);
 const SHOP = "W".repeat(100);
@@ -25,6 +27,11 @@ const on = onDemo(async (host) => {
   await put(`/api/v1/business-units/${SHOP}`, { type: "STORE", parentId: "nordic-retail" });
   await put(`/api/v1/projects/${LONG}`, { name, restrictions: [{ type: "WHITELIST", propertyName: name, allowedValues: [name, true] }, { type: "BLACKLISTEDITEMS", itemIds: [name] }] });
   await put(`/api/v1/projects/${ARABIC}`, { name: "مدرسة جديدة", restrictions: [{ type: "WHITELIST", propertyName: "الصنف", allowedValues: ["خشب", "زجاج"] }] });
+  const values = Array.from({ length: 300 }, (_, at) => `value-${at}`);
+  await put(`/api/v1/projects/${MANY}`, { name: "Many values", restrictions: [{ type: "WHITELIST", propertyName: "category", allowedValues: values }] });
+  const request = { item: { id: "rocket" }, context: { customer: { customer_age: 17 } } };
+  const test = { name: "nobody under 18", request, expect: { decision: "HARD_DENY" } };
+  await put(`/api/v1/entity-conditions/${TESTED}`, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 }, tests: [test] });
 });
 
 /** Whether the element that has the focus is covered, entirely, by something else. */
@@ -61,6 +68,23 @@ describe("nothing that has the focus is hidden", () => {
     ["Conditions", "#/conditions", async () => {}],
     ["Projects", "#/projects", async () => {}],
     ["Editing a project", "#/projects", (page) => page.getByRole("button", { name: /Edit School/ }).click()],
+    ["What would change", "#/conditions", async (page) => {
+      await page.getByRole("button", { name: "Edit energy-drink" }).click();
+      await dialog(page).getByLabel("Minimum age").fill("130");
+      await dialog(page).getByText("What would change?", { exact: true }).click();
+      await dialog(page).getByLabel("Paste a list").fill("id,age\nred-can,15\nblue-can,old");
+      await dialog(page).getByText("The decision changes for 1 of 1 line.").waitFor();
+    }],
+    ["Tests and findings of a rule", "#/conditions", async (page) => {
+      await page.getByRole("button", { name: `Edit ${TESTED}` }).click();
+      await dialog(page).getByLabel("Minimum age").fill("0");
+      await dialog(page).getByText("1 test fails.").waitFor();
+    }],
+    ["A history", `#/conditions/history/${TESTED}`, (page) => dialog(page).getByText("As it is now").waitFor()],
+    ["A list of many values", "#/projects", async (page) => {
+      await page.getByRole("button", { name: "Edit Many values" }).click();
+      await dialog(page).getByText("300 values").first().waitFor();
+    }],
     ["Rates", "#/rates", (page) => page.getByRole("treeitem").first().waitFor()],
     ["Webhooks", "#/webhooks", (page) => page.getByRole("button", { name: "New webhook" }).waitFor()],
   ];

@@ -35,7 +35,7 @@ test("the form is visible before the module arrives, and what is typed there is 
   await page.close();
 });
 
-test("the page weighs at most 170 KB over the wire", async () => {
+test("the page weighs at most 170 KB over the wire, and the rest is loaded when it is opened", async () => {
   const own = await browser();
   try {
     const page = await own.newPage();
@@ -55,6 +55,13 @@ test("the page weighs at most 170 KB over the wire", async () => {
     console.log(`# the page: ${files.length} files, ${total} bytes over the wire`);
     assert.ok(files.some(([, path]) => path.endsWith(".wasm")));
     assert.ok(total <= MAX_BYTES, `${total}`);
+    const isLoaded = (folder) => [...paths.values()].some((path) => path.startsWith(`/www/${folder}/`));
+    for (const [title, folder] of [["Rates", "rates"], ["Webhooks", "webhooks"]]) {
+      assert.ok(!isLoaded(folder), `${title} is loaded when it is opened`);
+      await page.getByRole("link", { name: title, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: title }).waitFor();
+      await until(() => isLoaded(folder), `the files of ${title}`);
+    }
   } finally {
     await own.close();
   }

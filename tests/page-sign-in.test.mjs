@@ -1,6 +1,6 @@
 // How people sign in to the page at their identity provider, a real one, and out again; and the demo's link.
 //
-//     cargo build && node --test tests/page-sign-in.test.mjs
+//     cargo build && node --test tests/page-sign-in.test.mjs     screenshots are kept in tests/output/
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { browser, fillIn, open } from "./support/browser.mjs";
 import { PERSON, identityProvider } from "./support/identity-provider.mjs";
+import { looksRight, still } from "./support/looks.mjs";
 import { agrees, decision, expected, go, hasCount, onDemo, shown } from "./support/page.mjs";
 import { configuredHost, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
@@ -168,6 +169,28 @@ describe("a provider that gives none", () => {
     await page.close();
   });
 
+  test("a token that was issued for another sign-in is not used: its nonce is another", async () => {
+    const context = await browser();
+    const page = await open(context, on.host.url);
+    await page.route(`${on.provider.issuer}/auth?*`, (route) => {
+      const url = new URL(route.request().url());
+      assert.match(url.searchParams.get("nonce"), /^[\w-]{43}$/);
+      url.searchParams.set("nonce", "another");
+      return route.continue({ url: url.href });
+    });
+    await atProvider(page).click();
+    const asked = on.provider.requests.length;
+    await accept(page).click();
+    await alert(page, "does not fit a sign-in that this tab has begun, so it was not used. Sign in again.");
+    assert.equal(on.provider.requests.length, asked + 1, "the provider has issued a token");
+    assert.deepEqual(await kept(page), []);
+    await page.unroute(`${on.provider.issuer}/auth?*`);
+    await atProvider(page).click();
+    await live(page);
+    assert.deepEqual(page.faults, []);
+    await context.close();
+  });
+
   test("a person who declines is told so, and may try again", async () => {
     const context = await browser();
     const page = await open(context, on.host.url);
@@ -207,6 +230,34 @@ describe("a provider that gives none", () => {
       await context.close();
     } finally {
       on.claims.tenant = CLAIMS.tenant;
+    }
+  });
+
+  describe("looks right, and axe finds nothing", () => {
+    const states = {
+      "first": () => {},
+      "other-ways": (page) => page.getByText("With a client id or a token").click(),
+      "strange": async (page) => {
+        await page.goto(`${on.host.url}/?code=a&state=b`);
+        await alert(page, "does not fit a sign-in that this tab has begun");
+      },
+      "signed-in": async (page) => {
+        await atProvider(page).click();
+        await accept(page).or(page.getByText(`Live · shop · ${PERSON}`)).first().waitFor();
+        if (await accept(page).isVisible()) await accept(page).click();
+        await live(page);
+        await decision(page).filter({ hasText: /./ }).waitFor();
+      },
+    };
+    for (const [name, prepare] of Object.entries(states)) {
+      test(name, async () => {
+        const page = await open(on.context, on.host.url);
+        await prepare(page);
+        await still(page);
+        await looksRight(page, `signin-provider-${name}`);
+        assert.deepEqual(page.faults, []);
+        await page.close();
+      });
     }
   });
 });

@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
 import { demo } from "./support/program.mjs";
-import { dialog, hasCount, hasFocus, onHost, save, shown, tabTo, visit } from "./support/page.mjs";
+import { UNREACHABLE, dialog, expected, hasCount, hasFocus, onHost, save, shown, tabTo, visit } from "./support/page.mjs";
 
 const ODD = [" padded ", "A", "a", "", "two\nlines", "=cmd()", "true", true, "a,b;c", "ä"];
 const MANY = 300;
@@ -232,10 +232,50 @@ test("100,000 values are searched, changed and saved", inForm(["first"], async (
   await list(page).focus();
   await page.keyboard.press("End");
   await rows(page).getByText("item-99989-of-a-long-list").waitFor();
-  await save(page);
+  await act(page, "Review");
+  await dialog(page).getByText(/^An item with category item-\d+-of-a-long-list is denied today, and would be allowed\.$/).waitFor();
+  await act(page, "Save");
   await page.getByText("Saved. The change is in force.").waitFor();
   assert.deepEqual(await stored(), ["first", ...values.filter((value) => !value.startsWith("item-9999"))]);
 }));
+
+describe("what a draft of very many values would change", () => {
+  const many = Array.from({ length: 12_000 }, (_, at) => `item-${at}`);
+  const effect = (page, text) => dialog(page).getByRole("status").getByText(text).waitFor();
+  const WOULD = /^An item with category item-11999 is allowed today, and would be denied\.$/;
+  const withoutTheLast = async (page) => {
+    await search(page, "item-11999");
+    await act(page, "Remove all 1 found");
+  };
+
+  test("is said, whatever was typed meanwhile, and in the review", inForm(many, async (page) => {
+    await dialog(page).getByText("What would change?", { exact: true }).click();
+    await effect(page, "This draft changes no decision.");
+    await withoutTheLast(page);
+    await effect(page, WOULD);
+    await act(page, "Undo: 1 value removed");
+    await dialog(page).getByLabel("Property", { exact: true }).fill("");
+    await effect(page, "The rule is not complete yet. What it would change cannot be said.");
+    await dialog(page).getByLabel("Property", { exact: true }).fill("category");
+    await effect(page, "This draft changes no decision.");
+    await withoutTheLast(page);
+    await act(page, "Review");
+    await dialog(page).getByRole("region", { name: "Which decisions change" }).getByText(WOULD).waitFor();
+  }));
+
+  test("is said also where the worker cannot be loaded", inForm(many, async (page) => {
+    let asked = 0;
+    await page.route("**/apart-worker.js", (route) => ((asked += 1), route.abort()));
+    await dialog(page).getByText("What would change?", { exact: true }).click();
+    await effect(page, "This draft changes no decision.");
+    await withoutTheLast(page);
+    await effect(page, WOULD);
+    await act(page, "Review");
+    await dialog(page).getByRole("region", { name: "Which decisions change" }).getByText(WOULD).waitFor();
+    assert.ok(asked > 0);
+    expected(page, UNREACHABLE);
+  }));
+});
 
 describe("how it looks", () => {
   const states = [

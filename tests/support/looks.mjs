@@ -1,5 +1,5 @@
-// How a state of the page looks, in each theme and at each width: screenshots are kept, nothing is too wide, and axe finds
-// nothing.
+// How a state of the page looks, in each theme, at each width and at 200 %: screenshots are kept, nothing is too wide, and axe
+// finds nothing.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,6 +9,9 @@ import { OUTPUT } from "./browser.mjs";
 const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const SIZES = [[360, 740], [768, 1024], [1440, 900]];
 const THEMES = ["light", "dark"];
+
+/** 1280 × 800 at 200 %. */
+const [ZOOMED_WIDTH, ZOOMED_HEIGHT] = [640, 400];
 
 /** Makes a page narrow, where everything has to be within reach, and still, so that colours are not in between. */
 export async function still(page) {
@@ -28,15 +31,21 @@ export async function looksRight(page, name) {
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme });
     for (const [width, height] of SIZES) {
-      await page.setViewportSize({ width, height });
-      // What is drawn to measure, as charts are, is drawn in the next frame.
-      await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-      const hasDialog = (await page.locator("dialog[open]").count()) > 0;
-      await page.screenshot({ path: `${OUTPUT}${name}-${theme}-${width}.png`, fullPage: !hasDialog });
-      assert.deepEqual(await tooWide(page), [], `${name} at ${width} px`);
+      await fits(page, width, height, `${name}-${theme}-${width}`);
       assert.deepEqual(await violations(page), [], `${name}, ${theme} at ${width} px`);
     }
   }
+  await fits(page, ZOOMED_WIDTH, ZOOMED_HEIGHT, `${name}-zoomed`);
+}
+
+/** Asserts that nothing is too wide in a window of a size, and keeps the screenshot. */
+async function fits(page, width, height, name) {
+  await page.setViewportSize({ width, height });
+  // What is drawn to measure, as charts are, is drawn in the next frame.
+  await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  const hasDialog = (await page.locator("dialog[open]").count()) > 0;
+  await page.screenshot({ path: `${OUTPUT}${name}.png`, fullPage: !hasDialog });
+  assert.deepEqual(await tooWide(page), [], name);
 }
 
 /** What is wider than its place: the page, and dialogs. */

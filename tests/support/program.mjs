@@ -9,8 +9,8 @@ import { DEADLINE_MS, endsWithThis, lines, within } from "./wait.mjs";
 
 const root = new URL("../../", import.meta.url);
 
-/** The path of the built program. */
-export const PROGRAM = new URL(`${process.env.CARGO_TARGET_DIR ?? "target"}/debug/tillgate`, root).pathname;
+/** The path of the program: the built one, or another to measure with. */
+export const PROGRAM = new URL(process.env.PROGRAM ?? `${process.env.CARGO_TARGET_DIR ?? "target"}/debug/tillgate`, root).pathname;
 
 export const AUDIENCE = "https://api.tillgate.example";
 

@@ -10,6 +10,9 @@ import { DECISIONS } from "./wording.js";
 /** The last age of the chart. */
 export const MAX_AGE = 100;
 
+/** The labels at the ends of the axis, which do not reach beyond it. */
+const ENDS = new Map([[0, "first"], [MAX_AGE, "last"]]);
+
 /** The chart. `onage` gets the age when the slider moves; without it, there is no slider. `heading` says what it is about. */
 export function ageChart(onage, heading) {
   const bars = h("div", { class: "bars", "aria-hidden": "true" });
@@ -71,7 +74,7 @@ function marks(ranges) {
   const changes = ranges.slice(1).map(({ from }) => from);
   const hasRoom = (age) => changes.every((change) => Math.abs(change - age) > 9);
   return [0, 25, 50, 75, MAX_AGE].filter(hasRoom).concat(changes).map((age) => {
-    const mark = h("span", { class: changes.includes(age) ? "change" : undefined }, String(age));
+    const mark = h("span", { class: changes.includes(age) ? "change" : ENDS.get(age) }, String(age));
     mark.style.insetInlineStart = `${((age + (changes.includes(age) ? 0 : 0.5)) / (MAX_AGE + 1)) * 100}%`;
     return mark;
   });

@@ -2,12 +2,12 @@
  * The dialog that creates or changes a project.
  */
 
-import { Catalog } from "../../js/src/index.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { errorText } from "../shared/messages.js";
 import { randomId } from "../shared/random-id.js";
+import { call, isLong } from "./apart.js";
 import { historyButton } from "./history-link.js";
 import { draftKey, projectFields } from "./project-fields.js";
 import { isSameProject, projectChanges } from "./rule-changes.js";
@@ -69,7 +69,7 @@ export async function editProject(session, project, { given, restored, at } = {}
     reviewFirst: restored !== undefined,
     draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key) },
     async review(value, theirs) {
-      checkProject(id, value);
+      await checkProject({ projectId: id, ...value });
       await pause();
       const changes = projectChanges(theirs ?? stored?.body, value);
       if (changes.length === 0 && stored !== undefined) return "You have not changed anything.";
@@ -95,9 +95,9 @@ export async function editProject(session, project, { given, restored, at } = {}
 const pause = () => new Promise((resolve) => setTimeout(resolve));
 
 /** Fails with the faults that the host would find. */
-function checkProject(projectId, value) {
+async function checkProject(project) {
   try {
-    new Catalog({ global: [], tenant: [], projects: [{ projectId, ...value }] }).free();
+    await call("check", project, { isApart: isLong(project) });
   } catch (error) {
     for (const fault of error.faults ?? []) fault.path = fault.path.replace("$.projects[0]", "$");
     throw error;

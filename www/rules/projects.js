@@ -84,10 +84,10 @@ function row(session, project, sought = "") {
       { class: "row-text" },
       h("h2", { dir: "auto" }, name),
       h("p", { class: "id" }, projectId),
+      tags,
       rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
       findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
     ),
-    tags,
     h(
       "div",
       { class: "row-actions" },

@@ -80,6 +80,7 @@ export function restrictionFields(restriction, stored = []) {
 
   function warn() {
     const said = warnings(type.value, read(), values.isLines());
+    warning.classList.toggle("of-none", said[0] === EMPTY[type.value]);
     warning.replaceChildren(...(said.length > 0 ? [icon("alert"), said.join(" ")] : []));
   }
   show();

@@ -3,14 +3,15 @@
  * of a list of items or customers, which is loaded when it is opened.
  */
 
-import { compare } from "../../js/src/index.js";
 import { debounce, h } from "../shared/dom.js";
 import { errorText } from "../shared/messages.js";
 import { MAX_AGE, ageChart, decisionsByAge } from "./age-chart.js";
+import { call, isLong } from "./apart.js";
 import { ageChanges, ageText, effectText } from "./what-if-words.js";
 
 const TITLE = "What would change?";
 const REVIEWED = "Which decisions change";
+const COMPARING = "Comparing…";
 
 /** So long after the last keystroke the draft is compared. */
 const PAUSE_MS = 250;
@@ -48,6 +49,7 @@ function whatChanges(session, { isListOpen }) {
   const listed = h("details", { class: "listed", open: isListOpen, ontoggle: () => showList() }, summary);
   let documents;
   let list;
+  let comparing = new AbortController();
 
   async function showList() {
     if (!listed.open || documents === undefined) return;
@@ -67,9 +69,14 @@ function whatChanges(session, { isListOpen }) {
 
   return {
     element: h("div", { class: "stack tight" }, effect, ages, listed),
-    show(given) {
+    async show(given) {
       const [before, after] = [given.before, given.after].map(withoutTests);
-      const found = compared({ before, after });
+      comparing.abort();
+      const { signal } = (comparing = new AbortController());
+      const isApart = isLong(before?.project, after.project);
+      if (isApart) effect.textContent = COMPARING;
+      const found = await compared({ before, after }, { isApart, signal });
+      if (signal.aborted) return;
       effect.textContent = found.text;
       documents = found.isValid ? { before, after, witness: found.witness } : undefined;
       listed.hidden = !found.isValid;
@@ -94,11 +101,11 @@ function closeWith(element, end) {
 const withoutTests = (document) => document && Object.fromEntries(Object.entries(document).map(([name, rule]) => [name, rule && { ...rule, tests: undefined }]));
 
 /** What the module says about two documents: `{ isValid, text, witness }`. */
-function compared({ before, after }) {
+async function compared({ before, after }, how) {
   const kind = after.project ? "project" : "condition";
   const itemIds = [before, after].flatMap((document) => document?.project?.restrictions ?? []).flatMap((rule) => rule.itemIds ?? []);
   try {
-    const found = compare(before, after);
+    const found = await call("compare", { before, after }, how);
     return { isValid: true, text: effectText(kind, found, itemIds), witness: found.witness };
   } catch (error) {
     const why = error.code === "invalid" ? "The rule is not complete yet." : errorText(error);
